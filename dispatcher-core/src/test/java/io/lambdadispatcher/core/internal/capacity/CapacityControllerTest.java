@@ -22,10 +22,10 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** The controller over a clock that the test turns, with workers that do as they are told. */
+/** The controller with a clock that the test advances, and with workers that the test controls. */
 class CapacityControllerTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
-    /** What the controller has asked for. */
+    /** Records the actions of the controller. */
     private static final class Told implements CapacityController.Actions {
         final List<String> launched = new ArrayList<>();
         final Map<String, DrainCode> drained = new LinkedHashMap<>();
@@ -104,7 +104,9 @@ class CapacityControllerTest {
         controller.onExit(now, id, new WorkerExit(cause, "broken"));
     }
 
-    /** {@code perSecond} arrivals of {@code service} each, for {@code time}. */
+    /**
+     * Simulates {@code perSecond} requests per second of {@code service} each, for {@code time}.
+     */
     private void traffic(int perSecond, Duration service, Duration time) {
         for (long left = time.toSeconds(); left > 0; left--) {
             arrived += perSecond;
@@ -134,7 +136,8 @@ class CapacityControllerTest {
         look();
         readyAll();
         traffic(10, Duration.ofMillis(100), Duration.ofSeconds(10));
-        // Then 100 a second, of which none is served until the workers that they need have started.
+        // Then 100 requests arrive per second. None is served until the workers that they need have
+        // started.
         for (int i = 0; i < 30; i++) {
             now += SECOND / 10;
             arrived += 10;
@@ -142,7 +145,8 @@ class CapacityControllerTest {
             look();
         }
 
-        // One is busy, 20 came together, and 280 of 0.1 s each are worth 28; five to a worker.
+        // One request is busy and 20 arrived together. 280 queued requests of 0.1 s each need 28
+        // streams. A worker has five.
         assertThat(told.launched).hasSize(10);
     }
 
@@ -174,7 +178,7 @@ class CapacityControllerTest {
         pending = 0;
         traffic(80, Duration.ofMillis(500), Duration.ofSeconds(60));
 
-        // 80/s x 0.5 s = 40 streams, a quarter more is 50, five to a worker.
+        // 80/s x 0.5 s = 40 streams. With a quarter more, there are 50, five per worker.
         assertThat(told.launched).hasSize(10);
     }
 
@@ -249,8 +253,8 @@ class CapacityControllerTest {
     }
 
     /**
-     * Clients may keep each of them until the end of its grace, while others are launched for more
-     * requests.
+     * Clients may keep each draining worker until the end of its grace, while other workers are
+     * launched for more requests.
      */
     @Test
     void should_scale_in_busy_workers_only_while_fewer_drain_than_are_ready() {
@@ -291,7 +295,7 @@ class CapacityControllerTest {
         assertThat(told.launched).hasSize(1);
     }
 
-    // Life.
+    // Deadlines and disconnections.
 
     @Test
     void should_have_a_replacement_ready_before_the_old_one_drains() {
@@ -457,7 +461,7 @@ class CapacityControllerTest {
         assertThat(told.drained).containsOnlyKeys("w0");
         told.drained.clear();
 
-        // The network was cut already when it was told.
+        // The worker was disconnected before it received the drain message.
         controller.onDisconnected(now, "w0", false);
         controller.onDialled(now, "w0");
         ready("w0");
@@ -520,7 +524,7 @@ class CapacityControllerTest {
         assertThat(told.killed).containsExactly("w0");
     }
 
-    // The guard.
+    // The launch guard.
 
     @Test
     void should_not_launch_ever_more_for_workers_that_lose_their_connections_again_and_again() {
@@ -570,7 +574,8 @@ class CapacityControllerTest {
             }
         }
 
-        // First all, then half as many each time, then a probe now and then.
+        // First all workers are launched, then half as many each time, then a probe from time to
+        // time.
         assertThat(told.launched).hasSizeBetween(25, 80);
     }
 
@@ -616,7 +621,7 @@ class CapacityControllerTest {
         }
 
         assertThat(most).isLessThanOrEqualTo(50).isGreaterThan(1);
-        // With the circuit open it is one now and then.
+        // While the circuit is open, only probes are launched.
         assertThat(told.launched).hasSizeBetween(60, 150);
         assertThat(controller.status(now).blockedReason())
                 .startsWith("launching is blocked by the open circuit breaker");
@@ -767,8 +772,8 @@ class CapacityControllerTest {
         controller.restore(now, history, Duration.ofSeconds(30).toNanos());
         look();
         assertThat(controller.status(now).gbSecondsLastHour()).isEqualTo(spent);
-        // It is forgotten when an hour has passed since it was spent, the time without a dispatcher
-        // included.
+        // Spending no longer counts after an hour. The time without a dispatcher is part of this
+        // hour.
         controller = controller(frugal());
         controller.restore(now, history, Duration.ofMinutes(59).toNanos());
         look();
@@ -860,7 +865,7 @@ class CapacityControllerTest {
         assertThat(controller.status(now).gbSecondsTotal()).isGreaterThan(12_000);
     }
 
-    // Sick workers.
+    // Failing and slow workers.
 
     private static WorkerDemand sample(String id, int busy) {
         return new WorkerDemand(id, busy, busy, 0, 0, 0, 0);
@@ -872,7 +877,10 @@ class CapacityControllerTest {
         readyAll();
     }
 
-    /** Each second every worker ends 20 exchanges of 10 ms; the first of them as told. */
+    /**
+     * Each second, every worker ends 20 exchanges of 10 ms. The first worker fails and takes as
+     * long as the arguments say.
+     */
     private void serve(int seconds, double failureRate, Duration firstTakes) {
         long[] totals = new long[3];
         for (int second = 1; second <= seconds; second++) {
@@ -924,7 +932,7 @@ class CapacityControllerTest {
                 seen.add(new WorkerDemand("w" + i, 1, 1, ended, 0, 0, 0));
             }
             workers = seen;
-            // Ticks come a little early or late.
+            // Ticks happen a little early or late.
             now += SECOND / 41 - (second % 2) * SECOND / 100;
             look();
             now += (second % 2) * SECOND / 100;

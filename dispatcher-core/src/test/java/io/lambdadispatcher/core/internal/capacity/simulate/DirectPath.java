@@ -4,9 +4,10 @@ import java.util.ArrayDeque;
 import java.util.random.RandomGenerator;
 
 /**
- * One invoke for each request: an environment that is free serves it, the last one used first; else
- * a new one starts. It is billed by the millisecond, its initialisation too (AWS has done so for
- * all functions since August 2025). The balancer or gateway in front is not in the bill.
+ * One invocation for each request. The free environment that was used last serves it. If none is
+ * free, a new environment starts. The bill counts each millisecond, including initialisation (AWS
+ * has done so for all functions since August 2025). The load balancer or gateway in front is not
+ * billed.
  */
 final class DirectPath implements Path {
     private static final long MILLI_NANOS = 1_000_000;
@@ -32,7 +33,7 @@ final class DirectPath implements Path {
         this.start = settings.directStart();
     }
 
-    /** The traffic begins. */
+    /** Starts the traffic. */
     void startCounting() {
         for (int i = 0; i < settings.count(SimulationSetting.DIRECT_WARM); i++) {
             keep();

@@ -19,18 +19,18 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The dispatcher over virtual time: the real {@link CapacityController} and the real choice among
- * workers, looked after as {@code LaunchSupervisor} does it, over workers that are played. One
- * queue, as if there were one event loop; nothing takes time on the network, and the dispatcher
- * itself takes none. A request that is cut is not sent again, though the dispatcher would do so
- * where it is safe.
+ * The dispatcher in virtual time: the real {@link CapacityController} and the real choice among
+ * workers, with simulated workers. It runs the controller in the same way as {@code
+ * LaunchSupervisor}. There is one queue, as with one event loop. The network and the dispatcher
+ * take no time. A request that is cut short is not retried, although the dispatcher would retry it
+ * if that is safe.
  */
 final class DispatchPath implements Path {
     private static final long TICK_NANOS = 1_000_000_000;
     private static final long GATHER_NANOS = 20_000_000;
-    /** From dialling in to readiness. */
+    /** Time from dialling in to readiness. */
     private static final long HANDSHAKE_NANOS = 20_000_000;
-    /** From the goodbye to the end of the invoke. */
+    /** Time from the goodbye to the end of the invocation. */
     private static final long PARTING_NANOS = 50_000_000;
 
     private record Waiting(long sinceNanos, Caller caller) {}
@@ -50,7 +50,7 @@ final class DispatchPath implements Path {
     private boolean lookingSoon;
     private boolean expiryScheduled;
 
-    // As the controller is told.
+    // Totals for the controller.
     private long completed;
     private long serviceNanos;
     private int busy;
@@ -63,7 +63,7 @@ final class DispatchPath implements Path {
 
     final SimulationTally tally = new SimulationTally();
     final Timeline timeline = new Timeline();
-    /** When each launch went out. */
+    /** Times of all launches. */
     final List<Long> launchNanos = new ArrayList<>();
 
     DispatchPath(EventQueue time, SimulationSettings settings, RandomGenerator random) {
@@ -79,13 +79,13 @@ final class DispatchPath implements Path {
         tick();
     }
 
-    /** What is spent and done counts from now on. */
+    /** Counts cost and requests from now on. */
     void startCounting() {
         counting = true;
         countingSinceNanos = time.nowNanos();
     }
 
-    /** Adds what workers that are still there have cost. */
+    /** Adds the cost of the workers that are still running, and stops counting. */
     void stopCounting() {
         workers.values().forEach(this::bill);
         counting = false;
@@ -119,8 +119,8 @@ final class DispatchPath implements Path {
     }
 
     /**
-     * As many as its processor can carry go at full speed; more share it. What came before is not
-     * slowed down by what comes after.
+     * Returns the factor by which a request is slowed down. Requests up to the limit run at full
+     * speed, and more requests share the processor. Later requests do not slow down earlier ones.
      */
     private double stretch(SimulatedWorker worker) {
         return contentionAbove == 0 ? 1 : Math.max(1, worker.busy / contentionAbove);
@@ -128,7 +128,7 @@ final class DispatchPath implements Path {
 
     private void onServed(SimulatedWorker worker, long arrivedNanos, long nanos, Caller caller) {
         if (worker.gone) {
-            // Counted when it went.
+            // Already counted when the worker ended.
             caller.onEnd(false);
             return;
         }
@@ -180,7 +180,7 @@ final class DispatchPath implements Path {
         expired.forEach(one -> one.caller.onEnd(false));
     }
 
-    // Looking, as the supervisor does.
+    // Evaluations, as in the supervisor.
 
     private void tick() {
         look(true);
@@ -230,7 +230,7 @@ final class DispatchPath implements Path {
                         : null);
     }
 
-    // The life of workers.
+    // Workers, from launch to end.
 
     private void launch(SimulatedWorker worker) {
         workers.put(worker.id, worker);
@@ -269,7 +269,7 @@ final class DispatchPath implements Path {
         }
         worker.dialled = true;
         controller.onDialled(time.nowNanos(), worker.id);
-        // Lambda counts from here: initialisation is over.
+        // Lambda's timeout starts after initialisation.
         worker.deadlineNanos = time.nowNanos() + settings.nanos(SimulationSetting.DEADLINE_SECONDS);
         time.at(worker.deadlineNanos, () -> end(worker, Cause.FAILED, "timed out"));
         time.after(HANDSHAKE_NANOS, () -> onReady(worker));
@@ -329,7 +329,10 @@ final class DispatchPath implements Path {
         return workers.get(id);
     }
 
-    /** What the controller decides; takes effect after its look, for it must not be called back. */
+    /**
+     * Carries out the controller's decisions after its evaluation, because the controller must not
+     * be called back.
+     */
     private final class Actions implements CapacityController.Actions {
         @Override
         public String launch() {

@@ -3,12 +3,12 @@ package io.lambdadispatcher.core.internal.capacity.simulate;
 import java.util.random.RandomGenerator;
 
 /**
- * A fixed part, and one that is lognormal: most draws near the median, few far above it, as cold
- * starts and calls over a network are.
+ * A distribution of durations: a fixed part plus a lognormal part. Most draws are near the median
+ * and a few are far above it, like cold starts and calls over a network.
  *
- * @param fixedNanos what every draw has
- * @param medianNanos of the rest
- * @param sigma standard deviation of the rest's logarithm; 0 = always the median
+ * @param fixedNanos the fixed part
+ * @param medianNanos median of the lognormal part
+ * @param sigma standard deviation of the logarithm of the lognormal part; 0 = always the median
  */
 record Durations(long fixedNanos, long medianNanos, double sigma) {
     Durations {

@@ -4,9 +4,11 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Virtual time: events in the order of their nanoseconds, those of the same moment in the order in
- * which they were put in, so that a run can be repeated. A binary heap in parallel arrays; O(log
- * n). One thread.
+ * Virtual time: runs events in the order of their nanoseconds. Events of the same moment run in the
+ * order in which they were added, so that a run can be repeated. It is a binary heap in parallel
+ * arrays, with O(log n) operations.
+ *
+ * <p><i>Threading:</i> one thread.
  */
 final class EventQueue {
     private long[] nanos = new long[1024];
@@ -24,7 +26,7 @@ final class EventQueue {
         return size;
     }
 
-    /** Before now means now. */
+    /** Adds an event. A time in the past means now. */
     void at(long whenNanos, Runnable event) {
         if (size == nanos.length) {
             nanos = Arrays.copyOf(nanos, size * 2);
@@ -39,8 +41,8 @@ final class EventQueue {
     }
 
     /**
-     * Runs what is due until then, the events it brings forth included; {@code nowNanos} is {@code
-     * untilNanos} afterwards.
+     * Runs all events until {@code untilNanos}, including the events that they add. Afterwards,
+     * {@code nowNanos} is {@code untilNanos}.
      */
     void runUntil(long untilNanos) {
         while (size > 0 && nanos[0] <= untilNanos) {

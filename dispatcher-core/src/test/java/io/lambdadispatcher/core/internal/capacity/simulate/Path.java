@@ -1,16 +1,16 @@
 package io.lambdadispatcher.core.internal.capacity.simulate;
 
-/** A way to an answer. */
+/** A way in which requests are served. */
 interface Path {
-    /** A request arrives now. Its end may come before this returns, if it is refused. */
+    /** Receives a request now. It may end before this call returns, if it is refused. */
     void onRequest(Caller caller);
 
-    /** Who has sent a request. */
+    /** The sender of a request. */
     interface Caller {
-        /** Of whom nobody waits for an answer. */
+        /** A sender that does not wait for a response. */
         Caller NOBODY = answered -> {};
 
-        /** @param answered else refused, timed out or cut short */
+        /** @param answered false if the request was refused, timed out or cut short */
         void onEnd(boolean answered);
     }
 }

@@ -6,8 +6,8 @@ import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Three charts over the same time, as one SVG: workers, what waits, what arrives. Each column has
- * the highest value of its moment.
+ * Draws three charts over the same time as one SVG: workers, queued requests and arrivals. Each
+ * column shows the highest value of its interval.
  */
 final class Plot {
     private static final int WIDTH = 1000;

@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.Map;
 import org.HdrHistogram.Histogram;
 
-/** What a run has shown, as a table and as JSON. */
+/** The result of a run, as a table and as JSON. */
 final class Report {
     private static final int MOST_LOOKS = 1000;
 
@@ -62,7 +62,10 @@ final class Report {
         return count(tally.launchFailures) + ", " + count(tally.launchThrottles);
     }
 
-    /** @param launchNanos in order; @return the most in any 60 seconds */
+    /**
+     * @param launchNanos times of launches, in ascending order
+     * @return the maximum in any 60 seconds
+     */
     static long mostLaunchesInMinute(List<Long> launchNanos) {
         int most = 0;
         int first = 0;
@@ -175,7 +178,7 @@ final class Report {
         return millis(histogram.getValueAtPercentile(50)) + ", " + millis(histogram.getValueAtPercentile(99));
     }
 
-    /** Of the values that are not 0. */
+    /** Returns the share of the values that are not 0. */
     private static String share(Histogram histogram) {
         long all = histogram.getTotalCount();
         long zero = histogram.getCountAtValue(0);

@@ -6,14 +6,14 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.function.UnaryOperator;
 
-/** Runs that have a name. */
+/** Named runs. */
 enum Scenario {
     SCALE_UP(
             "2 warm workers of the 20 that 100 requests in flight need; direct: 10 warm environments of 100",
             "published: dispatch 81 rps, avg 1.167 s, max 2.7 s; direct 98 rps, avg 0.873 s, max 8.8 s",
             Shape.CLOSED,
-            // Times in service are those of the same rows when all is warm, shared link and
-            // processors included.
+            // Service times are from the same rows when all workers are warm, with shared network
+            // and processors.
             of -> of.with(IN_FLIGHT, 100)
                     .with(REQUESTS, 1000)
                     .with(SERVICE_MILLIS, 180)
@@ -96,7 +96,7 @@ enum Scenario {
                     .with(SERVICE_MILLIS, 1000)
                     .with(SERVICE_SIGMA, 0.7));
 
-    /** How the rate changes. */
+    /** The way in which the request rate changes. */
     private enum Shape {
         CLOSED,
         STEADY,
@@ -107,7 +107,7 @@ enum Scenario {
     private static final double DAY_SECONDS = 86_400;
 
     final String meaning;
-    /** What others have measured; empty = nothing. */
+    /** Published measurements of others; empty if there are none. */
     final String published;
 
     private final Shape shape;
@@ -120,12 +120,12 @@ enum Scenario {
         this.own = own;
     }
 
-    /** As it is written on the command line. */
+    /** Returns the name on the command line. */
     String option() {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
-    /** @throws IllegalArgumentException if there is none of that name */
+    /** @throws IllegalArgumentException if there is no scenario with this name */
     static Scenario of(String option) {
         return Arrays.stream(values())
                 .filter(one -> one.option().equals(option))
@@ -140,7 +140,7 @@ enum Scenario {
         return own.apply(SimulationSettings.defaults());
     }
 
-    /** @param untilNanos nothing is sent from then on */
+    /** @param untilNanos no request is sent from this time on */
     Traffic traffic(SimulationSettings settings, long untilNanos) {
         double low = settings.get(RATE);
         double high = Math.max(low, settings.get(PEAK_RATE));

@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import java.util.Locale;
 
 /**
- * {@code Simulate <scenario> [--setting number]… [--out directory]}: prints a table, writes JSON
- * and a plot.
+ * Runs a simulation: {@code Simulate <scenario> [--setting number]… [--out directory]}. Prints a
+ * table, and writes JSON and a plot.
  */
 public final class Simulate {
     private Simulate() {}

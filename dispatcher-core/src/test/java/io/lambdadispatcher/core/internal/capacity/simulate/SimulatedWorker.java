@@ -3,12 +3,12 @@ package io.lambdadispatcher.core.internal.capacity.simulate;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.pool.Choice;
 
-/** A worker as the pool sees it, and as AWS bills it. */
+/** A simulated worker, with the state that the pool sees and the times that AWS bills. */
 final class SimulatedWorker extends Choice.Candidate {
     final String id;
-    /** Its invoke went out then. */
+    /** Time of its invocation. */
     final long launchedNanos;
-    /** When it was sure to run: it is paid for from then on; negative = not yet. */
+    /** Time from which the worker is billed; negative = not started yet. */
     long startedNanos = -1;
 
     long deadlineNanos;

@@ -2,16 +2,19 @@ package io.lambdadispatcher.core.internal.capacity.simulate;
 
 import java.util.SplittableRandom;
 
-/** The same traffic on both paths, each in a world of its own. */
+/** Runs the same traffic on both paths, each in its own virtual time. */
 final class Simulation {
     private static final long STEP_NANOS = 100_000_000;
-    /** For what is in flight when the traffic ends. */
+    /** Time for requests that are in flight when the traffic ends. */
     private static final long MOST_LEFT_NANOS = 60_000_000_000L;
 
     final SimulationSettings settings;
     final DispatchPath dispatch;
     final DirectPath direct;
-    /** What each path's cost is for: the traffic, what it left, and the tail. */
+    /**
+     * Duration of the part of a run whose cost counts, in seconds: the traffic, the time for
+     * remaining requests, and the tail.
+     */
     final double dispatchSeconds;
 
     private Simulation(SimulationSettings settings, DispatchPath dispatch, DirectPath direct, double dispatchSeconds) {
@@ -57,7 +60,7 @@ final class Simulation {
         }
     }
 
-    // What it costs, in dollars.
+    // Cost in dollars.
 
     double dispatchDollars() {
         return lambdaDollars(dispatch.tally)

@@ -8,7 +8,7 @@ import java.util.Collections;
 import java.util.EnumMap;
 import java.util.Map;
 
-/** All that a run depends on, its code aside. Immutable. */
+/** All inputs of a run. Immutable. */
 final class SimulationSettings {
     private final Map<SimulationSetting, Double> values;
 
@@ -45,7 +45,7 @@ final class SimulationSettings {
         return (int) get(setting);
     }
 
-    /** Of a setting in seconds. */
+    /** Converts a setting in seconds to nanoseconds. */
     long nanos(SimulationSetting seconds) {
         return (long) (get(seconds) * 1e9);
     }
@@ -54,7 +54,10 @@ final class SimulationSettings {
         return Duration.ofNanos(nanos(seconds));
     }
 
-    /** @param trafficNanos how long there has been traffic; @return concurrent executions */
+    /**
+     * @param trafficNanos time since the traffic began
+     * @return maximum of concurrent executions
+     */
     double accountLimit(long trafficNanos) {
         double limit = get(SimulationSetting.ACCOUNT_LIMIT);
         return limit == 0 || trafficNanos >= get(SimulationSetting.ACCOUNT_LIMIT_SECONDS) * 1e9

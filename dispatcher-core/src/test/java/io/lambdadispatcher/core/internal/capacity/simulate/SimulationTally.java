@@ -2,22 +2,22 @@ package io.lambdadispatcher.core.internal.capacity.simulate;
 
 import org.HdrHistogram.Histogram;
 
-/** What became of the requests of one path, and what it cost. */
+/** The results and the cost of the requests of one path. */
 final class SimulationTally {
     private static final long HIGHEST_NANOS = 3_600_000_000_000L;
 
-    /** From arrival to the last byte, of those answered. */
+    /** Time from arrival to the last byte of answered requests. */
     final Histogram latency = new Histogram(HIGHEST_NANOS, 3);
-    /** From arrival until somebody served it, of those served. */
+    /** Time from arrival until the request was served, of served requests. */
     final Histogram wait = new Histogram(HIGHEST_NANOS, 3);
 
     long arrived;
     long answered;
-    /** Nowhere to wait. */
+    /** Requests that were refused because the queue was full. */
     long refused;
-    /** Waited for too long. */
+    /** Requests that timed out in the queue. */
     long expired;
-    /** In flight when their worker ended. */
+    /** Requests that were in flight when their worker ended. */
     long cut;
 
     long firstNanos = -1;
@@ -27,7 +27,7 @@ final class SimulationTally {
     long launchFailures;
     long launchThrottles;
     double gbSeconds;
-    /** For which a request price is paid. */
+    /** Invocations that cost the price of a request. */
     long invokes;
 
     void onArrival(long nowNanos) {
@@ -47,7 +47,7 @@ final class SimulationTally {
         latency.recordValue(Math.min(HIGHEST_NANOS, tookNanos));
     }
 
-    /** Requests that have not come to an end. */
+    /** Returns the number of requests that have not ended. */
     long left() {
         return arrived - answered - refused - expired - cut;
     }

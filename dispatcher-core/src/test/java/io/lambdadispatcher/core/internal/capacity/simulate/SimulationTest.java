@@ -7,7 +7,7 @@ import io.lambdadispatcher.core.internal.capacity.simulate.Timeline.Look;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** How the capacity controller does over virtual time. */
+/** Tests the capacity controller in virtual time. */
 class SimulationTest {
 
     @Test
@@ -19,7 +19,7 @@ class SimulationTest {
             assertThat(look.alive()).isEqualTo(20);
         });
         assertThat(run.dispatch.tally.answered).isEqualTo(1000);
-        // What is published of others: 81 requests per second, 1,167 ms.
+        // Published measurements of others: 81 requests per second, 1,167 ms.
         assertThat(run.dispatch.tally.answersPerSecond()).isGreaterThan(81);
         assertThat(run.dispatch.tally.latency.getMean() / 1e6).isLessThan(1167);
     }
@@ -59,7 +59,7 @@ class SimulationTest {
                 .allSatisfy(look -> assertThat(look.pending()).isEqualTo(1000));
         assertThat(Report.mostLaunchesInMinute(run.dispatch.launchNanos)).isEqualTo(40);
         assertThat(run.dispatch.tally.answered).isZero();
-        // The circuit is open for most of the quarter of an hour, yet it is tried again and again.
+        // The circuit is open for most of the 15 minutes, but probes continue.
         assertThat(run.dispatch.tally.launches).isBetween(50L, 15 * 40L / 2);
     }
 
@@ -112,7 +112,7 @@ class SimulationTest {
                 .isEqualTo(run.dispatch.tally.arrived)
                 .isGreaterThan(100_000);
         assertThat(run.dispatch.tally.launches).isGreaterThan(10 * run.dispatch.timeline.fewestReady());
-        // Nobody waits because of a replacement: workers stand in before they are missed.
+        // No request waits because of a replacement: new workers are ready before the old ones end.
         assertThat(looks(run, 60, 1200))
                 .allSatisfy(look -> assertThat(look.pending()).isLessThan(20));
     }
@@ -140,7 +140,7 @@ class SimulationTest {
             assertThat(look.ready()).isGreaterThanOrEqualTo(19);
             assertThat(look.pending()).isZero();
         });
-        // Not one launch for each request that waits: a few a minute.
+        // A few launches per minute, not one launch for each queued request.
         assertThat(run.dispatch.tally.launchThrottles).isBetween(10L, 400L);
     }
 
@@ -168,7 +168,7 @@ class SimulationTest {
 
         SimulationTally tally = Simulation.run(Scenario.SCALE_UP, settings).direct.tally;
 
-        // 2,099.5 ms, then nine times 99.5 ms, each rounded up, twice a gigabyte.
+        // 2,099.5 ms, then nine times 99.5 ms, each rounded up, with 2 GB.
         assertThat(tally.gbSeconds).isCloseTo(2 * (2.1 + 9 * 0.1), within(1e-9));
         assertThat(tally.launches).isEqualTo(1);
         assertThat(tally.invokes).isEqualTo(10);

@@ -3,10 +3,10 @@ package io.lambdadispatcher.core.internal.capacity.simulate;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What the controller saw and wanted, at each of its looks. */
+/** What the controller saw and wanted, at each evaluation. */
 final class Timeline {
     /**
-     * @param seconds since the traffic began; before that it is negative
+     * @param seconds time since the traffic began, negative before that
      * @param arrived requests so far
      */
     record Look(
@@ -22,12 +22,12 @@ final class Timeline {
         looks.add(look);
     }
 
-    /** From the beginning of the traffic on. */
+    /** Returns the evaluations since the traffic began. */
     List<Look> counted() {
         return looks.stream().filter(look -> look.seconds >= 0).toList();
     }
 
-    /** Mean over time, each look lasting until the next. */
+    /** Returns the mean over time. Each evaluation counts until the next one. */
     double meanAlive() {
         double workerSeconds = 0;
         List<Look> counted = counted();

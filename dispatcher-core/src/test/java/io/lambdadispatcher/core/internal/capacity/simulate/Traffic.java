@@ -4,20 +4,20 @@ import io.lambdadispatcher.core.internal.capacity.simulate.Path.Caller;
 import java.util.function.DoubleUnaryOperator;
 import java.util.random.RandomGenerator;
 
-/** Where requests come from. */
+/** A source of requests. */
 interface Traffic {
-    /** Begins now. */
+    /** Starts to send requests now. */
     void start(EventQueue time, Path path, RandomGenerator random);
 
-    /** Nothing more comes, and nobody waits. Always false of an open loop. */
+    /** Returns whether all requests were sent and answered. Always false for an open loop. */
     default boolean isOver() {
         return false;
     }
 
     /**
-     * A load tool with so many requests in flight: each of its clients sends the next request when
-     * it has the answer to the last one, until it has sent its share. After a failure it pauses, so
-     * that a queue that is full does not stop the clock.
+     * A closed loop: a load tool with a fixed number of clients. Each client sends its next request
+     * when it has received the previous response, until it has sent its share. After a failure it
+     * pauses, so that virtual time advances even if the queue is full.
      */
     final class Closed implements Traffic {
         private static final long PAUSE_NANOS = 100_000_000;
@@ -27,7 +27,7 @@ interface Traffic {
         private final long untilNanos;
         private int atWork;
 
-        /** @param requests in all; 0 = as many as there is time for */
+        /** @param requests total number of requests; 0 = as many as fit in the time */
         Closed(int clients, long requests, long untilNanos) {
             this.clients = clients;
             this.requests = requests == 0 ? Long.MAX_VALUE : requests;
@@ -79,8 +79,8 @@ interface Traffic {
     }
 
     /**
-     * Many who know nothing of each other: a Poisson process whose rate changes with time. Drawn at
-     * the highest rate and thinned out (P. A. W. Lewis, G. S. Shedler, 1979).
+     * An open loop of independent clients: a Poisson process whose rate changes with time. Arrivals
+     * are drawn at the highest rate and thinned out (P. A. W. Lewis, G. S. Shedler, 1979).
      */
     final class Open implements Traffic {
         private final double highestPerSecond;
@@ -88,7 +88,7 @@ interface Traffic {
         private final long untilNanos;
 
         /**
-         * @param perSecond requests per second so many seconds after the start, never above {@code
+         * @param perSecond requests per second by seconds since the start, never above {@code
          *     highestPerSecond}
          */
         Open(double highestPerSecond, DoubleUnaryOperator perSecond, long untilNanos) {

@@ -22,7 +22,7 @@ class TrafficTest {
         traffic.start(time, caller -> arrivals.add(time.nowNanos()), random);
         time.runUntil(300 * SECOND);
 
-        // Poisson: six standard deviations.
+        // Six standard deviations of a Poisson distribution.
         assertThat(count(arrivals, 0, 100)).isCloseTo(100_000, within(1_900.0));
         assertThat(count(arrivals, 100, 200)).isCloseTo(1_000, within(190.0));
         assertThat(count(arrivals, 200, 300)).isZero();
