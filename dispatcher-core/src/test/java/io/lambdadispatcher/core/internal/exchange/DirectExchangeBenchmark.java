@@ -18,9 +18,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Sends a body to a function and back with one JSON event for each request, like a load balancer or
- * API Gateway. The dispatcher's code is at one end, and {@link EchoFunction} at the other. The
- * limits of AWS do not apply: base64 makes 7.7 MB of the largest body, and Lambda accepts 6 MiB.
+ * Measures sending a body to a function and back on the direct path, with one JSON event for each
+ * request. The dispatcher's side is the real code, and {@link EchoFunction} is the function. AWS's
+ * limits are switched off: base64 makes 7.7 MB of the largest body, and Lambda accepts 6 MiB.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

@@ -50,7 +50,7 @@ class EarlyBodyTest {
         large.release();
     }
 
-    /** The buffer into which the part was read may be a hundred times as large as the part. */
+    /** The buffer that a part was read into may be a hundred times as large. */
     @Test
     void should_copy_what_is_small_even_if_it_waits_alone() {
         ByteBuf read = Unpooled.buffer(64 * 1024).writeZero(64 * 1024);

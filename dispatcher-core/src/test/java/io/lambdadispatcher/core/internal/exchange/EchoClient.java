@@ -12,12 +12,13 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The client's side of both exchange benchmarks. It sends a body of random bytes in parts, like
- * those of a socket, and checks the length of the response. One thread, which is also the event
- * loop.
+ * The client's side of an exchange, for both benchmarks. It sends a body of random bytes in parts,
+ * as a socket delivers them. It takes the response and checks that the response is complete.
+ *
+ * <p><i>Threading:</i> one thread, which is also the event loop.
  */
 final class EchoClient implements ResponseSink {
-    /** Default maximum size of an HTTP/2 DATA frame. */
+    /** Size of a DATA frame of an HTTP/2 client that may not send larger frames. */
     private static final int PART_BYTES = 16 * 1024;
 
     private static final int SMALL_BODY_BYTES = 1024;
@@ -30,7 +31,9 @@ final class EchoClient implements ResponseSink {
     private int receivedBytes;
     private boolean ended;
 
-    /** Returns headers of a typical API client, with those that the dispatcher adds. */
+    /**
+     * Returns request headers of a typical API client, with the headers that the dispatcher adds.
+     */
     private static Http2Headers requestHead() {
         String[] namesAndValues = {
             ":method", "POST",
@@ -55,8 +58,8 @@ final class EchoClient implements ResponseSink {
     }
 
     /**
-     * Sets the size of the body, after a warm-up with small bodies. HotSpot uses vector
-     * instructions for base64 only in callers that it has compiled. With large bodies, these are
+     * Prepares bodies of {@code bodyBytes}, after sending many small ones. HotSpot uses vector
+     * instructions for base64 only in callers that it has compiled. The callers of large bodies are
      * called too rarely to be compiled during a benchmark.
      */
     void prepare(ExchangeOpener opener, int bodyBytes) {
@@ -75,12 +78,12 @@ final class EchoClient implements ResponseSink {
         head.setInt(HttpHeaderNames.CONTENT_LENGTH, bytes);
     }
 
-    /** Returns the client's event loop. */
+    /** Returns the event loop of this client. */
     EventLoop eventLoop() {
         return loop.eventLoop();
     }
 
-    /** @return number of bytes of the response body, which is the number of sent bytes */
+    /** @return the size of the response's body, which equals the size of the request's body */
     int exchange(ExchangeOpener opener) {
         receivedBytes = 0;
         ended = false;

@@ -16,10 +16,11 @@ import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.json.JsonFactory;
 
 /**
- * A Lambda function in Java that returns the request body. It reads the event, decodes and encodes
- * the body, and writes the response. It is faster than typical functions: it uses Jackson's
- * streaming parser, while Lambda's own library binds objects, and the base64 of the JDK. One thread
- * at a time.
+ * A Lambda function in Java that returns the body of the request. It reads the event, decodes and
+ * encodes the body, and writes the response. It is as fast as possible: it uses Jackson's streaming
+ * parser, although Lambda's own library binds objects, and the JDK's base64, which is the fastest.
+ *
+ * <p><i>Threading:</i> one thread at a time.
  */
 final class EchoFunction implements FunctionInvoker {
     private static final JsonFactory JSON = new JsonFactory();

@@ -19,15 +19,17 @@ import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Both ends of a worker stream without a network: one end writes each frame and the other reads it.
- * The worker echoes the request. Replaces the dispatcher's worker stream, which sends the same
- * frames in HTTP/2. Payloads are passed by reference. One thread.
+ * Both ends of a worker stream without a network: one end writes each frame and the other end reads
+ * it. The worker echoes the body. This class replaces the dispatcher's worker stream, which does
+ * the same over HTTP/2. Payloads are passed by reference.
+ *
+ * <p><i>Threading:</i> one thread.
  */
 final class FramedStream implements Carrier, RequestSink {
     private static final int HEAD_FRAME_BYTES = 512;
     private static final AsciiString OK = AsciiString.cached("200");
 
-    /** One end of the stream, which writes the frames that the other end reads. */
+    /** One end of the stream. It writes frames that the other end reads. */
     private abstract static class End implements FrameReader.Listener {
         final HeadEncoder encoder = new HeadEncoder();
         final HeadDecoder decoder = new HeadDecoder();
@@ -43,7 +45,7 @@ final class FramedStream implements Carrier, RequestSink {
 
         abstract void onHead(Http2Headers head, boolean end) throws WireException;
 
-        /** Takes ownership of {@code part}. */
+        /** Sends a part of a body, and takes ownership of it. */
         final void sendData(ByteBuf part, boolean end) throws WireException {
             ByteBuf header = ByteBufAllocator.DEFAULT.directBuffer(FrameLayout.HEADER_BYTES);
             FrameWriter.writeDataHeader(header, part.readableBytes(), end);

@@ -18,8 +18,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Sends a body to a worker and back, on a worker stream that has carried many requests. The pool
- * and the exchange are the dispatcher's, as in {@link DirectExchangeBenchmark}. {@link
+ * Measures sending a body to a worker and back on a worker stream that has carried many requests.
+ * As in {@link DirectExchangeBenchmark}, the dispatcher's side is the real code. {@link
  * FramedStream} replaces the worker stream.
  */
 @State(Scope.Thread)
