@@ -9,12 +9,15 @@ import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.III_Result;
 
-/** Permits are given once each, and none is lost: at rest they are the free worker streams. */
+/**
+ * Each permit is given out once, and none is lost: at rest, the permits equal the free worker
+ * streams.
+ */
 public class PermitStress {
 
     /**
-     * Another event loop takes permits while the shard's own loop gives one and takes one: three
-     * attempts for two permits.
+     * Another event loop takes permits while the shard's own loop returns one and takes one. There
+     * are three attempts for two permits.
      */
     @JCStressTest
     @State
@@ -44,7 +47,7 @@ public class PermitStress {
         }
     }
 
-    /** A request crosses over to a worker that stops taking requests. */
+    /** A request crosses over to a worker that stops taking requests at the same time. */
     @JCStressTest
     @State
     @Outcome(id = "1, 0, 0", expect = ACCEPTABLE, desc = "The request was carried before.")

@@ -20,7 +20,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A pool of two event loops, each of which is played by one actor of a stress test. A worker is
+ * A pool of two event loops for stress tests. Each loop is played by one actor. A worker is
  * connected to the loop {@code away}. Calls between the loops wait until {@link #settle}.
  */
 final class StressedPool {
@@ -35,8 +35,8 @@ final class StressedPool {
             .path("/");
 
     /**
-     * Whoever asks it for the time learns that another second has passed, so that every head has
-     * waited long enough to be yielded to.
+     * A clock that advances by one second with each reading, so that every queue head has waited
+     * long enough to take precedence.
      */
     private static final class HastyTicker implements Ticker {
         private long seconds;
@@ -57,9 +57,9 @@ final class StressedPool {
         }
     }
 
-    /** Runs its tasks when it is told to, on the thread that tells it. */
+    /** An event loop that runs its tasks when the test calls it, on the calling thread. */
     private static final class Loop extends DefaultEventLoop {
-        /** {@code null} while the superclass is being made, which asks for the time. */
+        /** {@code null} while the superclass is being constructed, which reads the time. */
         private final @Nullable Ticker ticker = new HastyTicker();
 
         Loop() {
@@ -81,7 +81,9 @@ final class StressedPool {
             return ticker == null ? Ticker.systemTicker() : ticker;
         }
 
-        /** Slow readers are looked for as long as requests wait, which would go on forever here. */
+        /**
+         * Slow readers are checked for as long as requests are queued, which would never end here.
+         */
         @Override
         public ScheduledFuture<?> schedule(Runnable command, long delay, TimeUnit unit) {
             boolean never = unit.toMillis(delay) >= SlowReaders.LOOK_MILLIS;
@@ -123,7 +125,7 @@ final class StressedPool {
     final PoolShard away = pool.shard(1);
     private int carried;
 
-    /** Begins with one busy worker stream and {@code free} ones that are free. */
+    /** Makes a pool with one busy worker stream and {@code free} free ones. */
     StressedPool(int free) {
         away.onMember(worker);
         away.setOpen(worker, true);
@@ -135,19 +137,19 @@ final class StressedPool {
         }
     }
 
-    /** On the loop of {@code shard}. */
+    /** Opens a request. Called on the loop of {@code shard}. */
     static Exchange request(PoolShard shard) {
         return shard.open(HEAD, true, new SilentClient());
     }
 
-    /** On the loop {@code away}: the busy worker stream becomes free. */
+    /** Frees the busy worker stream. Called on the loop {@code away}. */
     void freeStream() {
         away.onStreamFree(worker, busy);
     }
 
     /**
-     * On the loop {@code away}, after the calls that it has been given so far: the worker takes no
-     * more requests.
+     * Runs the calls that the loop {@code away} has received so far. Then the worker stops taking
+     * requests. Called on that loop.
      */
     void closeWorker() {
         awayLoop.runTasks();
@@ -155,8 +157,8 @@ final class StressedPool {
     }
 
     /**
-     * When both actors have ended: runs all calls between the loops, and those that follow from
-     * them.
+     * Runs all calls between the loops, and the calls that follow from them. Called after both
+     * actors have ended.
      */
     void settle() {
         while (homeLoop.runTasks() | awayLoop.runTasks()) {}

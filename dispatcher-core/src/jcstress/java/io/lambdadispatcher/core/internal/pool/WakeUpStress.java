@@ -13,12 +13,12 @@ import org.openjdk.jcstress.infra.results.III_Result;
 import org.openjdk.jcstress.infra.results.ZII_Result;
 
 /**
- * No wake-up is lost: no request waits while a worker stream is free, whichever of them comes
- * first.
+ * No wake-up is lost: no request waits while a worker stream is free, in whatever order they
+ * arrive.
  */
 public class WakeUpStress {
 
-    /** A request comes to one event loop while a worker stream becomes free on another. */
+    /** A request arrives on one event loop while a worker stream becomes free on another. */
     @JCStressTest
     @State
     @Outcome(id = "false, 1, 0", expect = ACCEPTABLE, desc = "The request saw the permit.")
@@ -46,8 +46,8 @@ public class WakeUpStress {
     }
 
     /**
-     * Two requests on two event loops compete for a worker stream. The one that gets none is served
-     * when the stream is free again.
+     * Two requests on two event loops compete for a worker stream. The request that gets none is
+     * served when the stream is free again.
      */
     @JCStressTest
     @State
@@ -78,9 +78,9 @@ public class WakeUpStress {
     }
 
     /**
-     * A worker stream becomes free on a loop whose own request waits, while an older one waits on
-     * the other loop and its client leaves. Whichever loop yields to the other, and whether or not
-     * the request is still there, the stream serves whoever is left.
+     * A worker stream becomes free on a loop with a queued request. An older request is queued on
+     * the other loop, and its client disconnects. Whichever loop gives precedence to the other, and
+     * whether or not the older request is still there, the stream serves a remaining request.
      */
     @JCStressTest
     @State

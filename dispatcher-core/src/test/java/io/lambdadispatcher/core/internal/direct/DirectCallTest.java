@@ -31,8 +31,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Direct requests on an event loop that the test steps by hand; the function answers when the test
- * says so.
+ * Direct requests on an event loop that the test runs step by step. The test decides when the
+ * function answers.
  */
 class DirectCallTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
@@ -140,7 +140,10 @@ class DirectCallTest {
         assertThat(function.calls()).isZero();
     }
 
-    /** The next part comes from within the call that says that one has been taken. */
+    /**
+     * The next part of the body arrives from within the call that reports the previous part as
+     * taken.
+     */
     @Test
     void should_invoke_with_no_body_that_lacks_the_part_that_was_too_large() {
         RequestSink request = open("POST", false);
@@ -436,7 +439,9 @@ class DirectCallTest {
         }
     }
 
-    /** Else clients that read slowly would hold any number of whole responses in memory. */
+    /**
+     * Otherwise, clients that read slowly would keep any number of complete responses in memory.
+     */
     @Test
     void should_count_a_call_until_the_client_has_taken_the_response() {
         client.slow = true;

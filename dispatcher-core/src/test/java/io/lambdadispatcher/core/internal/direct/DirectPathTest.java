@@ -49,7 +49,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Real clients of HTTP/1.1 and HTTP/2, a dispatcher, and a function in this process instead of AWS.
+ * Tests direct requests with real HTTP/1.1 and HTTP/2 clients, a dispatcher, and a function in this
+ * process instead of AWS.
  */
 class DirectPathTest {
     private static final int MIB = 1024 * 1024;
@@ -167,9 +168,9 @@ class DirectPathTest {
     }
 
     /**
-     * So small that all of it has been sent while the dispatcher, which answers at the head, still
-     * listens. Not with Java's HTTP/2 client, which waits forever when a response comes before it
-     * has sent its body (RFC 9113 section 8.1).
+     * The body is so small that the client has sent all of it before the dispatcher, which answers
+     * after the headers, closes the connection. Java's HTTP/2 client is not tested: it hangs if a
+     * response arrives before it has sent its body (RFC 9113 section 8.1).
      */
     @Test
     void should_refuse_a_body_that_is_announced_as_too_large() throws Exception {
@@ -291,8 +292,8 @@ class DirectPathTest {
     }
 
     /**
-     * With one event loop: between two, a request could come before the response ahead of it is
-     * known to be taken.
+     * Uses one event loop. With two, a request could arrive before the previous response is known
+     * to be read.
      */
     @ParameterizedTest
     @MethodSource("shapesAndVersions")
@@ -324,7 +325,7 @@ class DirectPathTest {
         }
     }
 
-    /** A client that has the head of a response and goes without reading the rest. */
+    /** Receives the headers of a response and disconnects without reading the rest. */
     private void stopReading(HttpClient client, URI base) throws Exception {
         function.handler = event -> "{\"statusCode\":200,\"body\":\"" + "x".repeat(1_000_000) + "\"}";
         HttpResponse<InputStream> response = client.send(request(base, "/").build(), BodyHandlers.ofInputStream());
@@ -392,7 +393,7 @@ class DirectPathTest {
         assertThat(function.invoked).containsExactly("f");
     }
 
-    /** Workers that start, and never dial in. */
+    /** Launches workers that never dial in. */
     private static final class NoWorkers implements WorkerLauncher {
         @Override
         public LaunchedWorker launch(LaunchRequest request) {
@@ -426,8 +427,7 @@ class DirectPathTest {
     }
 
     /**
-     * An event has no place for a tunnel: whoever asks for one is told so, and the function is not
-     * invoked.
+     * An event cannot carry a tunnel. The client gets an error, and the function is not invoked.
      */
     @Test
     void should_answer_501_to_a_websocket() throws Exception {

@@ -14,16 +14,16 @@ import tools.jackson.databind.ObjectMapper;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * A function in this process: what a Lambda handler would do with the event, on another thread than
+ * A function in this process. It handles an event as a Lambda handler does, on another thread than
  * the caller's.
  */
 final class FakeFunction implements FunctionInvoker {
     static final ObjectMapper JSON = new ObjectMapper();
 
-    /** Names that were invoked. */
+    /** Names of the functions that were invoked. */
     final List<String> invoked = new CopyOnWriteArrayList<>();
 
-    /** Results that were asked for and are not there yet, where {@link #handler} is null. */
+    /** Pending results, if {@link #handler} is null. */
     final List<CompletableFuture<InvokeResult>> open = new CopyOnWriteArrayList<>();
 
     volatile @Nullable Function<JsonNode, String> handler;
@@ -48,7 +48,7 @@ final class FakeFunction implements FunctionInvoker {
         return new InvokeResult(200, null, json.getBytes(StandardCharsets.UTF_8));
     }
 
-    /** The request's body comes back, with its type, in base64. */
+    /** Returns the request's body and its type, in base64. */
     static String echo(JsonNode event) {
         byte[] body = body(event);
         String type = first(event, "content-type");

@@ -23,8 +23,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * The supervisor on an event loop that the test steps by hand, with a launcher that notes what it
- * is asked for.
+ * The supervisor on an event loop that the test runs step by step, with a launcher that records its
+ * calls.
  */
 class LaunchSupervisorTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
@@ -109,8 +109,8 @@ class LaunchSupervisorTest {
     }
 
     /**
-     * A worker of the dispatcher before may dial in as soon as the worker port is open: nobody
-     * could tell others where to dial.
+     * A worker of the previous dispatcher may dial in as soon as the worker port is open. New
+     * workers cannot be launched yet, because they would have no address to dial in to.
      */
     @Test
     void should_launch_nothing_before_it_is_started() {
@@ -130,7 +130,7 @@ class LaunchSupervisorTest {
         LaunchSupervisor supervisor = started(CapacityPolicy.fixed(1));
         pass(Duration.ofMinutes(3));
 
-        // Each second without a back-off; with it a dozen, by chance a few more or less.
+        // Without a back-off, there is one launch per second. With it, there are about a dozen.
         assertThat(launcher.asked).isBetween(3, 60);
         assertThat(supervisor.snapshot().blockedReason()).contains("broken");
     }

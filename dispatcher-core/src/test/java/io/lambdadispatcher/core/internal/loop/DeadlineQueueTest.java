@@ -131,7 +131,7 @@ class DeadlineQueueTest {
         for (int i = 0; i < 1000; i++) {
             pass(10);
         }
-        // Each of the ten expires a hundred times.
+        // Each of the ten entries expires a hundred times.
         assertThat(timers.get()).isLessThan(2500);
     }
 }

@@ -115,7 +115,7 @@ class FairQueueTest {
         for (int i = 0; i < 5000; i++) {
             int what = random.nextInt(10);
             if (what < 5) {
-                // After those of its tag, which is where a stable sort leaves it.
+                // After the tickets with the same tag, which is where a stable sort leaves it.
                 model.add(added("entry " + i, random.nextInt(50)));
                 model.sort(Comparator.comparingLong(ticket -> ticket.tag));
             } else if (what < 7 && !model.isEmpty()) {

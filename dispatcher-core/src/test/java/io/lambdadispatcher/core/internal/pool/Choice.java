@@ -3,14 +3,14 @@ package io.lambdadispatcher.core.internal.pool;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The pool's choice among workers, for the capacity simulator, which lives in another package.
+ * The pool's choice among workers, for the capacity simulator, which is in another package.
  * Single-threaded.
  *
- * @param <C> what is chosen among
+ * @param <C> the type of the candidates
  */
 public final class Choice<C extends Choice.Candidate> {
 
-    /** Something that can be chosen. */
+    /** A candidate for the choice. */
     public abstract static class Candidate extends LeastOutstanding.Entry {}
 
     private final LeastOutstanding<C> candidates = new LeastOutstanding<>();

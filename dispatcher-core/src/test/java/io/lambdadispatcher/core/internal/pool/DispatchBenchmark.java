@@ -29,8 +29,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * One request ends and the next one is dispatched: exchange, permit, choice among the workers,
- * deadline. Ten streams to a worker; half of them are busy, and they end in an order of their own.
+ * Measures ending one request and dispatching the next one: exchange, permit, choice among the
+ * workers, deadline. Each worker has ten streams. Half of the streams are busy, and their requests
+ * end in random order.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
@@ -100,7 +101,7 @@ public class DispatchBenchmark {
         return carrier;
     }
 
-    /** Takes a request, and answers it when it is told to. */
+    /** A worker stream that takes a request, and answers it when the benchmark calls it. */
     private final class Stream extends DiscardingSink implements Carrier {
         private final PooledConnection worker;
         private @Nullable Attempt attempt;

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Who is served next when requests of several clients wait on two event loops. */
+/** The order of requests of several clients that are queued on two event loops. */
 class FairnessTest {
     private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
     private final FunctionPool pool = new FunctionPool(
@@ -32,7 +32,7 @@ class FairnessTest {
     private final PoolShard here = pool.shard(0);
     private final PoolShard there = pool.shard(1);
 
-    /** The paths of the requests, in the order in which worker streams were given them. */
+    /** Paths of the requests, in the order in which they received worker streams. */
     private final List<String> served = new ArrayList<>();
 
     @BeforeEach
@@ -77,7 +77,7 @@ class FairnessTest {
             return this;
         }
 
-        /** Serves so many requests, one in each turn. */
+        /** Serves this number of requests, one in each turn. */
         void serve(int requests) {
             for (int i = 0; i < requests; i++) {
                 Attempt current = attempt;
@@ -158,7 +158,10 @@ class FairnessTest {
         assertThat(served.indexOf("/polite")).isBetween(11, 13);
     }
 
-    /** Its request has precedence, but the loop does not run to take the worker stream. */
+    /**
+     * The request of the stalled loop has precedence, but the loop does not run to take the worker
+     * stream.
+     */
     @Test
     void should_not_wait_for_an_event_loop_that_is_stalled() {
         Stream stream = new Stream(here);

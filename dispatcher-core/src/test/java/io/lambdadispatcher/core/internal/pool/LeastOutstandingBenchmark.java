@@ -12,10 +12,10 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
 /**
- * The choice among workers: one request ends and the next one starts. The time should not depend on
- * the number of workers. Each stream has a worker of its own, which is the worst case. As many
- * requests are in flight as there are workers, and they end in random order. A slope that remains
- * comes from the processor's cache.
+ * Measures the choice among workers when one request ends and the next one starts. The time should
+ * not depend on the number of workers. Each stream has a worker of its own, which is the worst
+ * case. As many requests are in flight as there are workers, and they end in random order. Any
+ * remaining slope comes from the processor's cache.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

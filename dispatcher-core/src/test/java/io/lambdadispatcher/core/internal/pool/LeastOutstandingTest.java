@@ -26,7 +26,7 @@ class LeastOutstandingTest {
         assertThat(structure.least()).isSameAs(b);
     }
 
-    /** Against a map that is searched: numbers beyond one word of the bitmap included. */
+    /** Compares with a linear search, with ranks beyond one word of the bitmap. */
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5})
     void should_always_pick_one_with_the_fewest(long seed) {

@@ -25,9 +25,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/**
- * A pool without a worker whose requests may go another way after 100 ms, and give up after 350 ms.
- */
+/** A pool without workers. Its requests may overflow after 100 ms, and time out after 350 ms. */
 class OverflowTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final FunctionPool pool = new FunctionPool(
@@ -42,7 +40,7 @@ class OverflowTest {
     @Nullable
     private Attempt attempt;
 
-    /** The other way. */
+    /** The direct call that a request overflows to. */
     private final class Way extends DiscardingSink implements Carrier {
         @Override
         public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {

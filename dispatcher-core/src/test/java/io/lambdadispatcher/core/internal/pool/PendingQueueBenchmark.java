@@ -16,9 +16,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Requests that wait for a worker stream: one goes, in each of the ways there are, and one comes.
- * Sixteen clients take turns. Should hardly depend on how many wait. Time stands still except for
- * what each step takes, so that the oldest is due just when the next one comes.
+ * Measures removing one queued request, in each possible way, and adding another. Sixteen clients
+ * take turns. The time should hardly depend on the number of queued requests. Virtual time advances
+ * so that the oldest request is due exactly when the next one is added.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
@@ -80,7 +80,7 @@ public class PendingQueueBenchmark {
         add(head == null ? null : head.entry);
     }
 
-    /** A client has gone, wherever in the queue its request is. */
+    /** Removes a request from any position, as when its client disconnects. */
     @Benchmark
     public void cancelAndEnqueue() {
         Request request = requests[order[step++ & order.length - 1]];
@@ -89,7 +89,10 @@ public class PendingQueueBenchmark {
         add(removed ? request : null);
     }
 
-    /** By the event loop's timer, which is the one of Netty's embedded loop. */
+    /**
+     * Removes the oldest request by the event loop's timer, which is the timer of Netty's embedded
+     * loop.
+     */
     @Benchmark
     public void expireAndEnqueue() {
         letTimePass();

@@ -26,10 +26,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Random operations on a pool of three event loops: workers come, go, are limited, ejected and
- * gain and lose streams while requests come, cross, are answered, refused, cancelled, with and
- * without bodies that end later, for several clients. Whenever all loops rest, the permits of each
- * shard must be what its workers can take, and nobody may wait while there is one.
+ * Random operations on a pool of three event loops. Workers connect, disconnect, are limited and
+ * ejected, and gain and lose streams. Requests of several clients arrive, cross over, are answered,
+ * refused or cancelled, with and without bodies that end later. Whenever all loops are idle, the
+ * permits of each shard must equal what its workers can take, and no request may wait while there
+ * is a permit.
  */
 class PermitsTest {
     private static final int LOOPS = 3;
@@ -119,7 +120,7 @@ class PermitsTest {
             }
         }
 
-        /** It stays busy until its answer has come. */
+        /** Keeps the stream busy until the worker has answered. */
         @Override
         public void cancel(ErrorCode code) {
             attempt = null;
@@ -158,7 +159,7 @@ class PermitsTest {
             exchanges.add(
                     pool.shard(random.nextInt(LOOPS)).open(head(), whole, clients[random.nextInt(clients.length)]));
         } else if (what < 72 && !exchanges.isEmpty()) {
-            // Those that came whole or have ended ignore it.
+            // Complete and ended requests ignore this call.
             exchanges.get(random.nextInt(exchanges.size())).data(Unpooled.EMPTY_BUFFER, true);
         } else if (what < 90) {
             Link link = any();

@@ -30,8 +30,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * A pool over two event loops that the test steps by hand, with worker streams and clients that
- * note what they are told.
+ * A pool over two event loops that the test runs step by step. Worker streams and clients record
+ * their calls.
  */
 class PoolTest {
     private static final Failure GONE = new Failure(Failure.Kind.WORKER_LOST, "gone");
@@ -115,7 +115,10 @@ class PoolTest {
             shard.onStreamFree(member, this);
         }
 
-        /** The exchange has been cancelled, and the worker has answered that. */
+        /**
+         * Frees the stream, as after a cancelled exchange whose cancellation the worker has
+         * acknowledged.
+         */
         void free() {
             attempt = null;
             shard.onStreamFree(member, this);
@@ -499,7 +502,7 @@ class PoolTest {
         assertThat(worker.sample().failed()).isEqualTo(3);
     }
 
-    /** DRAIN, or readiness that has been taken back, was on the way. */
+    /** The request and the worker's DRAIN or NOT READY message crossed on the way. */
     @Test
     void should_not_blame_a_worker_for_refusing_when_it_takes_no_requests() {
         PooledConnection worker = new PooledConnection("w");
@@ -538,7 +541,10 @@ class PoolTest {
         assertThat(client.log).containsExactly("TIMEOUT");
     }
 
-    /** It is what the worker is told, and what the client can count on. */
+    /**
+     * The request timeout covers all attempts: clients rely on it, and the worker is told the time
+     * that is left.
+     */
     @Test
     void should_count_the_time_of_the_first_attempt_on_the_second() {
         Stream first = new Stream(here);
@@ -694,8 +700,8 @@ class PoolTest {
     }
 
     /**
-     * Else a client that ends no body would make the mean service time long, and workers would be
-     * launched for it.
+     * Otherwise, a client that never ends a body would increase the mean service time, and workers
+     * would be launched for it.
      */
     @Test
     void should_not_count_the_time_of_a_client_that_leaves_before_its_body_or_the_response_is_whole() {
@@ -803,8 +809,8 @@ class PoolTest {
     }
 
     /**
-     * What comes for a request that has ended must not reach the stream, which may carry the next
-     * one by then.
+     * Calls for a request that has ended must not reach the stream, because it may already carry
+     * the next request.
      */
     @Test
     void should_end_a_crossed_tunnel_with_its_second_half() {
@@ -822,7 +828,7 @@ class PoolTest {
         assertThat(client.log).containsExactly("200 end");
     }
 
-    /** An embedding program may end its event loops before it closes the dispatcher. */
+    /** An embedding program may shut down its event loops before it closes the dispatcher. */
     @Test
     void should_fail_what_crosses_to_an_event_loop_that_has_ended() {
         DefaultEventLoop ending = new DefaultEventLoop();

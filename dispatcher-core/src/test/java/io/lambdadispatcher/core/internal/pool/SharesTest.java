@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What one client can take of a function's worker streams, and of its queue. */
+/** Limits of one client's share of a function's worker streams and of its queue. */
 class SharesTest {
     private static final int QUEUE_TIMEOUT_MILLIS = 5000;
 
@@ -88,7 +88,7 @@ class SharesTest {
             return this;
         }
 
-        /** The application has taken the stream, and may go on reading. */
+        /** Starts the response, as a server does that may continue to read the request. */
         void begin() {
             answered = true;
             Attempt current = attempt;
@@ -142,7 +142,7 @@ class SharesTest {
         return open(shard, client, end, "PUT");
     }
 
-    /** A POST is a gRPC call here. */
+    /** Opens an exchange. A POST is a gRPC call in this test. */
     private Exchange open(PoolShard shard, Object client, boolean end, String method) {
         Http2Headers head = new DefaultHttp2Headers()
                 .method(method)
@@ -174,8 +174,8 @@ class SharesTest {
     }
 
     /**
-     * Whole requests, of which those that have a worker stream get the beginning of a response that
-     * nobody takes.
+     * Opens complete requests. Those that have a worker stream get the beginning of a response,
+     * which nobody reads.
      */
     private List<Exchange> untaken(List<Stream> streams, int count) {
         List<Exchange> all = new ArrayList<>();
@@ -205,7 +205,7 @@ class SharesTest {
         halfOpen(here, "attacker", 100);
         pass(0);
 
-        // Four fifths, and the few bodies that need no share.
+        // The client gets four fifths, and the few bodies that need no share.
         assertThat(pool.free()).isBetween(10, 20);
         assertThat(pool.pending()).isZero();
         assertThat(shortages).hasValue(0);
@@ -325,7 +325,7 @@ class SharesTest {
     @ParameterizedTest
     @CsvSource({"23999, 10", "24000, 0"})
     void should_take_streams_back_only_from_a_client_that_takes_too_little(int bytes, int failed) {
-        // 480 bytes of each of 50 responses within 2 s.
+        // The threshold is 480 bytes of each of 50 responses within 2 s.
         Exchange fast = untaken(worker(here, 50), 50).get(0);
         open(here, "other", true);
         pass(SlowReaders.LOOK_MILLIS);
@@ -364,7 +364,7 @@ class SharesTest {
         halfOpen(here, "attacker", 30);
         halfOpen(there, "attacker", 30);
 
-        // Eight of its share, and four on each loop that need none.
+        // Eight bodies of its share, and four on each loop that need no share.
         assertThat(pool.pending()).isEqualTo(16);
         assertThat(here.sample(false).pending() + there.sample(false).pending()).isEqualTo(16);
     }

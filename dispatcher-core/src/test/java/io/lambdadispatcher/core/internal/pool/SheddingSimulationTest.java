@@ -11,10 +11,10 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /**
- * What to do with a queue that does not empty, in virtual time: 100 worker streams serve 1,000
- * requests a second; 800 a second come, except that for 30 s three times as many come as can be
- * served. The queue is the real one, with its timeout of 10 s. {@link #main} prints the table that
- * {@code docs/explanation/back-pressure.md} has.
+ * Compares rules for a queue that does not empty, in virtual time. 100 worker streams serve 1,000
+ * requests per second. 800 requests per second arrive, except for 30 s in which three times as many
+ * arrive as can be served. The queue is the real one, with its timeout of 10 s. {@link #main}
+ * prints the table that {@code docs/explanation/back-pressure.md} shows.
  */
 class SheddingSimulationTest {
     private static final int STREAMS = 100;
@@ -29,11 +29,11 @@ class SheddingSimulationTest {
     private static final int GOOD = 1_000;
 
     /**
-     * Which request is next, and which is dropped when its turn has come. Times are in
+     * A rule that chooses the next request, and says whether it is dropped. Times are in
      * milliseconds.
      */
     private abstract static class Discipline {
-        /** Since when the queue has not been empty. */
+        /** Time since which the queue has not been empty. */
         int busySince;
 
         long tag(long order, int now) {
@@ -59,7 +59,7 @@ class SheddingSimulationTest {
         }
     }
 
-    /** The youngest first as soon as the queue stands. */
+    /** Serves the youngest request first once the queue has not been empty for the timeout. */
     private static final class AdaptiveLifo extends Discipline {
         @Override
         long tag(long order, int now) {
@@ -67,7 +67,7 @@ class SheddingSimulationTest {
         }
     }
 
-    /** RFC 8289, with its control law. */
+    /** CoDel (RFC 8289) with its control law. */
     private static final class CoDel extends Discipline {
         private final int target;
         private final int interval;
@@ -183,17 +183,20 @@ class SheddingSimulationTest {
             }
         }
 
-        /** Of what could be served. */
+        /** Returns the share of the capacity that served requests in time during the spike. */
         double goodputInSpike() {
             return goodInSpike / ((SPIKE_UNTIL - SPIKE_FROM) * (STREAMS / SERVICE_MILLIS));
         }
 
-        /** Of what came. */
+        /** Returns the share of the requests after the spike that were served in time. */
         double goodputAfter() {
             return (double) goodAfter / cameAfter;
         }
 
-        /** And so early that its response within the limit is still counted. */
+        /**
+         * Returns whether the request arrived after the spike, and early enough for a response in
+         * time to be counted.
+         */
         private static boolean isAfter(int arrived) {
             return arrived >= SPIKE_UNTIL && arrived < END - GOOD;
         }

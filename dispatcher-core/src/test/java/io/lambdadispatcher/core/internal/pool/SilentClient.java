@@ -5,7 +5,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 
-/** A client that takes whatever comes. */
+/** A client that accepts and drops everything. */
 public class SilentClient implements ResponseSink {
     @Override
     public void onInterim(Http2Headers head) {}

@@ -23,7 +23,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What one function's waiting requests can take of the memory for clients. */
+/** Limits of the memory that one function's queued requests use. */
 class WaitingMemoryTest {
     private static final int FREE_BYTES = 1_000_000;
     private static final int QUEUE_TIMEOUT_MILLIS = 1000;
@@ -84,7 +84,7 @@ class WaitingMemoryTest {
         exchange.data(Unpooled.buffer(bytes).writeZero(bytes), false);
     }
 
-    /** Until one is refused. @return how many were not */
+    /** Opens requests until one is refused. @return how many were accepted */
     private int fill(PoolShard shard) {
         int begun = failures.size();
         for (int count = 0; count < 1000; count++) {
@@ -123,7 +123,10 @@ class WaitingMemoryTest {
         assertNothingIsHeld();
     }
 
-    /** Otherwise a client that holds much would keep out all others of the function. */
+    /**
+     * Otherwise, one client that holds much memory would keep out all other clients of the
+     * function.
+     */
     @Test
     void should_let_small_requests_wait_when_a_large_one_has_used_up_the_memory() {
         Exchange large = open(busy, 1_900_000);
@@ -173,7 +176,7 @@ class WaitingMemoryTest {
         assertNothingIsHeld();
     }
 
-    /** It cannot be in the queue twice, nor be counted off twice. */
+    /** A request must not be in the queue twice, and its memory must not be subtracted twice. */
     @Test
     void should_count_a_request_again_that_is_tried_again() {
         Exchange exchange = open(busy, new Object());
