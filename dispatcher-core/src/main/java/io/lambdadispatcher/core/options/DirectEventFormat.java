@@ -2,7 +2,7 @@ package io.lambdadispatcher.core.options;
 
 /**
  * The JSON event that a function receives for a direct request. {@code
- * docs/reference/direct-requests.md} describes each shape.
+ * docs/reference/direct-requests.md} describes each format.
  */
 public enum DirectEventFormat {
     /**

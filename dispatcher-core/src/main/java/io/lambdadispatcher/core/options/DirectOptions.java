@@ -29,7 +29,7 @@ public final class DirectOptions {
      */
     private static final Duration MIN_WAIT = Duration.ofMillis(10);
 
-    private final DirectEventFormat shape;
+    private final DirectEventFormat format;
     private final int maxBodyBytes;
     private final int maxEventBytes;
     private final int maxResponseBytes;
@@ -37,7 +37,7 @@ public final class DirectOptions {
     private final @Nullable Duration overflowAfter;
 
     private DirectOptions(Builder from) {
-        shape = from.shape;
+        format = from.format;
         maxBodyBytes = from.maxBodyBytes;
         maxEventBytes = from.maxEventBytes;
         maxResponseBytes = from.maxResponseBytes;
@@ -57,24 +57,24 @@ public final class DirectOptions {
     /**
      * Starts options in which every request is direct.
      *
-     * @param shape the event that the function receives
+     * @param format the event that the function receives
      */
-    public static Builder builder(DirectEventFormat shape) {
-        return new Builder(shape);
+    public static Builder builder(DirectEventFormat format) {
+        return new Builder(format);
     }
 
     /**
-     * Returns the default options for this shape. Every request is direct.
+     * Returns the default options for this format. Every request is direct.
      *
-     * @param shape the event that the function receives
+     * @param format the event that the function receives
      */
-    public static DirectOptions of(DirectEventFormat shape) {
-        return builder(shape).build();
+    public static DirectOptions of(DirectEventFormat format) {
+        return builder(format).build();
     }
 
-    /** Returns the shape of the event that the function receives. */
-    public DirectEventFormat shape() {
-        return shape;
+    /** Returns the format of the event that the function receives. */
+    public DirectEventFormat format() {
+        return format;
     }
 
     /** Returns the maximum size of a request's body, in bytes. See {@link Builder#maxBodyBytes}. */
@@ -115,16 +115,16 @@ public final class DirectOptions {
      * Not thread-safe.
      */
     public static final class Builder {
-        private final DirectEventFormat shape;
+        private final DirectEventFormat format;
         private int maxBodyBytes;
         private int maxEventBytes = LAMBDA_BYTES;
         private int maxResponseBytes;
         private int maxConcurrent = 1000;
         private @Nullable Duration overflowAfter;
 
-        private Builder(DirectEventFormat shape) {
-            this.shape = shape;
-            maxBodyBytes = switch (shape) {
+        private Builder(DirectEventFormat format) {
+            this.format = format;
+            maxBodyBytes = switch (format) {
                 case ALB, ALB_MULTI_VALUE -> MIB;
                 case HTTP_API_V2, REST_API, FUNCTION_URL -> LAMBDA_BYTES;
             };
@@ -133,7 +133,7 @@ public final class DirectOptions {
 
         /**
          * Sets the maximum size of a request's body before it is encoded in base64. A request with
-         * a larger body gets 413. Default: AWS's limit for the shape, which is 1 MiB for a load
+         * a larger body gets 413. Default: AWS's limit for the format, which is 1 MiB for a load
          * balancer and 6 MiB otherwise.
          *
          * @param bytes 0 or more
@@ -156,7 +156,7 @@ public final class DirectOptions {
 
         /**
          * Sets the maximum size of the JSON that the function returns. If it is larger, the client
-         * gets 502. Default: AWS's limit for the shape, which is 1 MiB for a load balancer and 6
+         * gets 502. Default: AWS's limit for the format, which is 1 MiB for a load balancer and 6
          * MiB otherwise.
          *
          * @param bytes 1,024 or more

@@ -236,10 +236,10 @@ public final class HttpLimits {
          * Sets the maximum number of a request's headers. The pseudo-headers of HTTP/2 count. A
          * request with more gets 431. Default: 200.
          *
-         * @param fields 8 to 10,000
+         * @param count 8 to 10,000
          */
-        public Builder maxHeaders(int fields) {
-            maxHeaders = fields;
+        public Builder maxHeaders(int count) {
+            maxHeaders = count;
             return this;
         }
 

@@ -122,7 +122,7 @@ class OptionsTest {
                         9,
                         8);
         assertThat(List.of(
-                        direct.shape(),
+                        direct.format(),
                         direct.maxBodyBytes(),
                         direct.maxEventBytes(),
                         direct.maxResponseBytes(),

@@ -32,7 +32,7 @@ public final class Launching {
     String show() {
         List<CapacitySnapshot> all = capacity.get();
         return all.isEmpty()
-                ? "This dispatcher launches no workers.\n"
+                ? "This dispatcher launches no workers. Start them yourself, or set function.launcher.\n"
                 : all.stream().map(Launching::line).collect(Collectors.joining());
     }
 

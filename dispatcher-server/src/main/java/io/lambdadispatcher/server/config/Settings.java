@@ -123,9 +123,9 @@ public final class Settings {
                     + "fills at most half of the queue.");
     public static final Setting<Duration> FUNCTION_QUEUE_TIMEOUT = FUNCTION.setting(
                     "function.queue-timeout", duration(), "10s")
-            .doc("Maximum time that a queued request waits for a worker before it gets 503. If a queue has not been "
-                    + "empty for this time, requests that have waited for a twentieth of it, and for at least 500 ms, also "
-                    + "get 503.");
+            .doc("Maximum time that a queued request waits for a worker before it gets 503. Under lasting overload, "
+                    + "when the queue has not been empty for this time, a request gets 503 after a twentieth of it, but not "
+                    + "before 500 ms.");
     public static final Setting<Duration> FUNCTION_REQUEST_TIMEOUT = FUNCTION.setting(
                     "function.request-timeout", duration(), "15m")
             .doc(
@@ -148,13 +148,13 @@ public final class Settings {
             .doc("Time after which function.direct-overflow sends a queued request directly: at least 10ms and less"
                     + " than function.queue-timeout.");
     public static final Setting<String> FUNCTION_DIRECT_LAMBDA = DIRECT.setting("function.direct-lambda", LAMBDA)
-            .doc("Lambda function that direct requests invoke. If it is not set, function.lambda is invoked, which"
-                    + " must then accept both events and the launches of workers.");
+            .doc("Lambda function that direct requests invoke. If it is not set, function.lambda is invoked. That "
+                    + "function must then handle both events and launches of workers.");
     public static final Setting<Integer> FUNCTION_DIRECT_LIMIT = DIRECT.setting(
                     "function.direct-limit", number(1, 100_000), "1000")
             .doc(
-                    "Maximum number of direct requests in flight. It is also the maximum number of direct requests whose body"
-                            + " is still arriving; one client can have at most half of these. Further requests get 503.");
+                    "Maximum number of direct requests in flight. Further requests get 503. The same maximum applies "
+                            + "separately to direct requests whose body is still arriving, of which one client has at most half.");
 
     private static final Topic LAUNCHING = new Topic("Launching workers");
     public static final Setting<Launcher> FUNCTION_LAUNCHER = LAUNCHING
@@ -205,8 +205,8 @@ public final class Settings {
             SCALING.setting("function.min-workers", number(0, 100_000), "0").doc("Minimum number of launched workers.");
     public static final Setting<Integer> FUNCTION_MAX_WORKERS = SCALING.setting(
                     "function.max-workers", number(0, 100_000), "0")
-            .doc("Maximum number of launched workers. While workers are being replaced, there can be up to twice as"
-                    + " many. It must be 0 with launcher self.");
+            .doc("Maximum number of launched workers. While workers are being replaced, there can be up to twice as "
+                    + "many. It applies to the launchers local and lambda, and must be 0 with launcher self.");
     public static final Setting<Integer> FUNCTION_WARM_WORKERS = SCALING.setting(
                     "function.warm-workers", number(0, 100_000), "0")
             .doc("Number of spare workers beyond those that the traffic needs, as long as there is traffic.");
@@ -275,8 +275,8 @@ public final class Settings {
             .doc("Maximum time for a TLS handshake, for all headers of a request, and for a worker's HELLO to arrive.");
     public static final Setting<Duration> HTTP_IDLE_TIMEOUT = HTTP.setting(
                     "http.idle-timeout", positiveDuration(), "5m")
-            .doc("Closes a client connection after this time without a request. Also ends a request whose client keeps"
-                    + " sending after the headers of the response, if no byte moves for this time.");
+            .doc("Closes a client connection after this time without a request. Also ends a request whose body is "
+                    + "unfinished after the headers of the response, if no byte moves for this time.");
     public static final Setting<Duration> HTTP_BODY_TIMEOUT = HTTP.setting(
                     "http.body-timeout", positiveDuration(), "20s")
             .doc("Maximum time without a byte of a request's body, until the headers of the response have been sent. A"
@@ -287,12 +287,10 @@ public final class Settings {
                     "Maximum time in which a client reads no byte of a response that is ready to be sent. After it, the response is cut off.");
     public static final Setting<Integer> HTTP_MIN_RATE = HTTP.setting("http.min-rate", number(0, 1 << 20), "240")
             .doc("Minimum rate in bytes per second at which a client must send a request body and read a response. "
-                    + "Only the time in which the dispatcher waits for the client counts, and its first 10 s are free. 0 "
-                    + "means no minimum.");
+                    + "Only time spent waiting for the client counts, after the first 10 s of it. 0 means no minimum.");
     public static final Setting<Integer> HTTP_MAX_RESETS = HTTP.setting("http.max-resets", number(1, 1_000_000), "400")
-            .doc(
-                    "Maximum number of HTTP/2 streams of a connection that are reset within 30 s, by the client or because of its"
-                            + " errors. After more, the dispatcher closes the connection.");
+            .doc("Maximum number of HTTP/2 streams of a connection that the client, or its errors, reset within 30 s. "
+                    + "After more, the dispatcher closes the connection.");
     public static final Setting<Integer> HTTP_MAX_CONNECTIONS = HTTP.setting(
                     "http.max-connections", number(1, 1_000_000), "10000")
             .doc("Maximum number of client connections. Further connections are closed when they are accepted.");
@@ -302,9 +300,9 @@ public final class Settings {
                     + " closed when they are accepted.");
     public static final Setting<Integer> HTTP_CLIENT_MEMORY = HTTP.setting(
                     "http.client-memory", sizeOrAuto(16 << 20, 1 << 30), "auto")
-            .doc("Maximum memory that the dispatcher uses for clients. Above 85 % of it, requests get 503. Above 95 %, "
-                    + "the connections that hold the most are closed. auto means half of the heap or half of the direct "
-                    + "memory, whichever is smaller.");
+            .doc("Maximum memory that the dispatcher uses for clients. Above 85 % of it, requests on connections that "
+                    + "hold much get 503. Above 95 %, no connection is accepted, and those that use the most memory are "
+                    + "closed. auto means half of the heap or half of the direct memory, whichever is smaller.");
 
     public static final Setting<ErrorFormat> HTTP_ERROR_FORMAT = HTTP.setting(
                     "http.error-format", choice(ErrorFormat.class), "text")
@@ -325,10 +323,9 @@ public final class Settings {
             FORWARDING.setting("forwarding.via", bool(), "true").doc("Adds the via header to requests and responses.");
     public static final Setting<String> FORWARDING_CLIENT_HEADER = FORWARDING
             .setting("forwarding.client-header", headerName())
-            .doc(
-                    "Header whose value names the client, for fairness between clients. It needs forwarding.trust: append, and a"
-                            + " proxy that sets the header. Without such a proxy, a client could pass for a new client with each request."
-                            + " If it is not set, the client is identified by its address.");
+            .doc("Header whose value names the client, for fairness between clients. It needs forwarding.trust: "
+                    + "append, and a proxy that sets the header. Without such a proxy, a client can evade the limits with a "
+                    + "new value in each request. If it is not set, the client is identified by its address.");
     public static final Setting<String> FORWARDING_REQUEST_ID_HEADER = FORWARDING
             .setting("forwarding.request-id-header", headerName())
             .doc("Header that identifies a request, for example x-request-id. Requests without it get a random id of 32"

@@ -25,10 +25,10 @@ public final class ResponseReader {
                     .build())
             .build();
 
-    private final EventFormat shape;
+    private final EventFormat format;
 
-    public ResponseReader(EventFormat shape) {
-        this.shape = shape;
+    public ResponseReader(EventFormat format) {
+        this.format = format;
     }
 
     /** @param method method of the request */
@@ -86,14 +86,14 @@ public final class ResponseReader {
             case "body" -> into.body = text(json, name);
             case "isBase64Encoded" -> into.base64 = bool(json, name);
             case "headers" -> {
-                if (shape == EventFormat.ALB_MULTI_VALUE) {
+                if (format == EventFormat.ALB_MULTI_VALUE) {
                     json.skipChildren();
                 } else {
-                    readFields(json, shape == EventFormat.REST_API ? into.singles() : into.head, false);
+                    readFields(json, format == EventFormat.REST_API ? into.singles() : into.head, false);
                 }
             }
             case "multiValueHeaders" -> {
-                if (shape == EventFormat.ALB_MULTI_VALUE || shape == EventFormat.REST_API) {
+                if (format == EventFormat.ALB_MULTI_VALUE || format == EventFormat.REST_API) {
                     readFields(json, into.head, true);
                 } else {
                     json.skipChildren();
@@ -193,7 +193,7 @@ public final class ResponseReader {
     }
 
     private boolean isFormat2() {
-        return shape == EventFormat.HTTP_API_V2 || shape == EventFormat.FUNCTION_URL;
+        return format == EventFormat.HTTP_API_V2 || format == EventFormat.FUNCTION_URL;
     }
 
     /**
@@ -207,7 +207,7 @@ public final class ResponseReader {
         }
         FunctionResponseHead head = new FunctionResponseHead();
         head.add("content-type", "application/json");
-        byte[] body = text != null && shape == EventFormat.HTTP_API_V2 ? text.getBytes(CharsetUtil.UTF_8) : payload;
+        byte[] body = text != null && format == EventFormat.HTTP_API_V2 ? text.getBytes(CharsetUtil.UTF_8) : payload;
         return head.response(200, body, method);
     }
 

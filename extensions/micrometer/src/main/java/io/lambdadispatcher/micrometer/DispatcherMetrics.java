@@ -51,7 +51,7 @@ public final class DispatcherMetrics implements DispatcherObserver {
     private final LongAdder clientsConnected = new LongAdder();
     private final LongAdder clientsDisconnected = new LongAdder();
     private final Consumer<ExchangeEnd> listener = this::count;
-    private final Counter workerRejects;
+    private final Counter workerRejections;
     private final Counter[] protections = new Counter[Protection.values().length];
 
     /**
@@ -62,7 +62,7 @@ public final class DispatcherMetrics implements DispatcherObserver {
      */
     public DispatcherMetrics(MeterRegistry registry) {
         this.registry = registry;
-        workerRejects = Counter.builder(Meters.WORKER_REJECTIONS.title())
+        workerRejections = Counter.builder(Meters.WORKER_REJECTIONS.title())
                 .description(Meters.WORKER_REJECTIONS.description())
                 .register(registry);
         for (Protection protection : Protection.values()) {
@@ -104,7 +104,7 @@ public final class DispatcherMetrics implements DispatcherObserver {
             gauge(Meters.WORKERS_READY, function, workers, PoolSnapshot::readyWorkers);
             gauge(Meters.WORKER_STREAMS, function, workers, PoolSnapshot::streams);
             gauge(Meters.WORKER_STREAMS_FREE, function, workers, PoolSnapshot::free);
-            gauge(Meters.PENDING, function, workers, PoolSnapshot::queued);
+            gauge(Meters.QUEUED, function, workers, PoolSnapshot::queued);
             gauge(Meters.WORKERS_DESIRED, function, launching, CapacitySnapshot::desired);
             gauge(Meters.WORKERS_STARTING, function, launching, CapacitySnapshot::starting);
             gauge(Meters.WORKERS_DRAINING, function, launching, CapacitySnapshot::draining);
@@ -184,7 +184,7 @@ public final class DispatcherMetrics implements DispatcherObserver {
 
     @Override
     public void onWorkerRejected(SocketAddress remote, String reason) {
-        workerRejects.increment();
+        workerRejections.increment();
     }
 
     @Override

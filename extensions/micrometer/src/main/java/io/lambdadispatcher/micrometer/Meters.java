@@ -38,7 +38,7 @@ enum Meters {
     WORKERS_READY("workers.ready", null, "Workers that accept requests"),
     WORKER_STREAMS("worker.streams", null, "Open worker streams"),
     WORKER_STREAMS_FREE("worker.streams.free", null, "Free worker streams"),
-    PENDING("requests.queued", null, "Queued requests, which wait for a worker stream"),
+    QUEUED("requests.queued", null, "Queued requests, which wait for a worker stream"),
     WORKER_CONNECTIONS_OPENED("worker.connections.opened", null, "Accepted worker connections"),
     WORKER_CONNECTIONS_CLOSED("worker.connections.closed", null, "Closed worker connections"),
     WORKER_REJECTIONS(
@@ -56,7 +56,8 @@ enum Meters {
             "workers.ejected",
             null,
             "Workers ejected by outlier detection, because they failed more often or were slower than others"),
-    LAUNCHES_BLOCKED("launches.blocked", null, "1 if the launch guard or the kill switch blocks launches, otherwise 0"),
+    LAUNCHES_BLOCKED(
+            "launches.blocked", null, "1 if a launch limit or the kill switch delays or blocks launches, otherwise 0"),
     SPENDING("worker.gb.seconds", null, "GB-seconds that launched workers have used"),
     LAUNCHES("launches", null, "Launches of workers"),
     LAUNCHES_ENDED("launches.ended", null, "Launched workers that have exited, and failed launches");

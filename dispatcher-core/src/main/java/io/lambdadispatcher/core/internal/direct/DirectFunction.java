@@ -43,12 +43,12 @@ public final class DirectFunction {
         this.name = name;
         this.options = options;
         this.invoker = invoker;
-        this.events = EventWriter.of(format(options.shape()), name);
-        this.responses = new ResponseReader(format(options.shape()));
+        this.events = EventWriter.of(format(options.format()), name);
+        this.responses = new ResponseReader(format(options.format()));
     }
 
-    private static EventFormat format(DirectEventFormat shape) {
-        return switch (shape) {
+    private static EventFormat format(DirectEventFormat format) {
+        return switch (format) {
             case ALB -> EventFormat.ALB;
             case ALB_MULTI_VALUE -> EventFormat.ALB_MULTI_VALUE;
             case HTTP_API_V2 -> EventFormat.HTTP_API_V2;

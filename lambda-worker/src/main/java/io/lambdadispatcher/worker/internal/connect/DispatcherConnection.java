@@ -361,12 +361,20 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
 
     private void onRefused(@Nullable CharSequence status) {
         refusal = Math.max(0, StatusCode.parse(status));
-        boolean fromWorkerPort = refusal == 401 || refusal == 403 || refusal == 429;
         close(
-                fromWorkerPort
-                        ? "the dispatcher rejected the worker with status " + status
-                        : settings.authority() + " answered with status " + status
-                                + ", which a worker port never does. Check that the address is a worker port of a dispatcher");
+                switch (refusal) {
+                    case 401 -> rejected("the token is not valid. Check the worker's secret, and the clock");
+                    case 403 ->
+                        rejected("it may not connect. Check the function's name. The dispatcher's log has the reason");
+                    case 429 -> rejected("it has too many connections");
+                    default ->
+                        settings.authority() + " answered with status " + status
+                                + ", which a worker port never does. Check that the address is a worker port of a dispatcher";
+                });
+    }
+
+    private String rejected(String reason) {
+        return "the dispatcher rejected the worker with status " + refusal + ": " + reason;
     }
 
     @Override

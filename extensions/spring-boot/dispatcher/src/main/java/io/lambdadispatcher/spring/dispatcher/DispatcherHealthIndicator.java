@@ -27,8 +27,8 @@ final class DispatcherHealthIndicator implements HealthIndicator {
         dispatcher.pools().forEach(pool -> health.withDetail(pool.function() + ".readyWorkers", pool.readyWorkers()));
         dispatcher.capacity().stream()
                 .filter(each -> each.blockedReason() != null)
-                .forEach(
-                        each -> health.withDetail(each.function() + ".obstacle", String.valueOf(each.blockedReason())));
+                .forEach(each ->
+                        health.withDetail(each.function() + ".blockedReason", String.valueOf(each.blockedReason())));
         return health.build();
     }
 }
