@@ -202,7 +202,7 @@ class EmbeddingExampleIT {
 
     /** Ignores differences of white space, because the page has shorter lines. */
     private static List<String> blocks(String page) {
-        return Pattern.compile("(?s)```\\w+\n(.*?)```")
+        return Pattern.compile("(?s)```\\w[^\n]*\n(.*?)```")
                 .matcher(page)
                 .results()
                 .map(block -> unindented(block.group(1)))

@@ -31,7 +31,7 @@ class JavaExamplesTest {
     private static final Pattern EXPORTS = Pattern.compile("(?m)^ *exports ([\\w.]+);");
     private static final Pattern EXAMPLE = Pattern.compile("(?s)<pre>\\{@code\\n(.*?)\\n[ *]*}</pre>");
 
-    private static final Pattern BLOCK = Pattern.compile("(?ms)^```java\\n(.*?)\\n```$");
+    private static final Pattern BLOCK = Pattern.compile("(?ms)^ *```java[^\\n]*\\n(.*?)\\n *```$");
     private static final Pattern IMPORT = Pattern.compile("(?m)^(import .*;\\n)");
     private static final Pattern COMPLETE_FILE = Pattern.compile("(?m)^(package|module) .*");
     private static final Pattern METHOD = Pattern.compile("public [\\w<>]+ \\w+\\(");
