@@ -97,7 +97,7 @@ class JavaExamplesTest {
                 return body;
             }
             String statements = body.contains(";") ? body : "Object value = " + body + ";";
-            return "void example() throws Exception {\n" + statements.replace("public final class", "final class")
+            return "void example() throws Exception {\n" + statements.replaceAll("public (final )?class", "class")
                     + "\n}";
         }
 
