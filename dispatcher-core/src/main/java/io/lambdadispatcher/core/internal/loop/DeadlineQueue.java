@@ -155,8 +155,7 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
 
     // Usually there is one timer. It is not cancelled when its entry is removed, but then serves
     // the oldest entry. If an earlier timer was set meanwhile, the later one does nothing:
-    // otherwise,
-    // timers would multiply.
+    // otherwise, timers would multiply.
     private void setTimer(long dueNanos) {
         if (!timerSet || dueNanos - timerNanos < 0) {
             timerSet = true;

@@ -353,8 +353,7 @@ public final class PoolShard implements ExchangeOwner {
             return true;
         }
         // Avoid the worker only once: otherwise, two exchanges that avoid the same worker could
-        // take
-        // permits from each other and look for another worker forever.
+        // take permits from each other and look for another worker forever.
         exchange.avoidNoWorker();
         return dispatchToAny(exchange);
     }
@@ -519,8 +518,7 @@ public final class PoolShard implements ExchangeOwner {
     private boolean wake() {
         if (!loop.isShutdown()) {
             // The value is never 0, which means no wake-up. The clock would return the time at
-            // which the
-            // turn began, perhaps long ago.
+            // which the turn began, perhaps long ago.
             if (!wokenNanos.compareAndSet(0, loop.ticker().nanoTime() | 1)) {
                 return true;
             }
