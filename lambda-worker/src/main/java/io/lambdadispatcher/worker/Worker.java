@@ -12,8 +12,10 @@ import io.lambdadispatcher.worker.internal.connect.Dialler;
 import io.lambdadispatcher.worker.internal.connect.Tally;
 import io.lambdadispatcher.worker.internal.exchange.Concurrency;
 import io.lambdadispatcher.worker.internal.exchange.Lifecycles;
+import io.lambdadispatcher.worker.internal.transport.ClientTransport;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoEventLoopGroup;
 import io.netty.util.concurrent.EventExecutor;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -53,6 +55,7 @@ public final class Worker implements AutoCloseable {
     private final CompletableFuture<Worker> ready = new CompletableFuture<>();
     private final CompletableFuture<WorkerSummary> done = new CompletableFuture<>();
     private final EventLoopGroup loops;
+    private final boolean ownsLoops;
     private final EventLoop home;
     private final List<ConnectionKeeper> keepers = new ArrayList<>();
     private final long startedNanos;
@@ -77,6 +80,22 @@ public final class Worker implements AutoCloseable {
      * @throws IllegalStateException without Netty 4.2.16 or a newer 4.2
      */
     public Worker(WorkerConfig config, Handler handler) {
+        this(config, handler, null);
+    }
+
+    /**
+     * Prepares a worker on event loops of the caller, which several workers can share. The caller
+     * shuts them down after all of these workers have ended.
+     *
+     * @throws IllegalArgumentException if TLS cannot be set up as configured, or if the event loops
+     *     are not for epoll or NIO
+     * @throws IllegalStateException without Netty 4.2.16 or a newer 4.2
+     */
+    public static Worker onLoops(WorkerConfig config, Handler handler, IoEventLoopGroup loops) {
+        return new Worker(config, handler, Objects.requireNonNull(loops, "loops"));
+    }
+
+    private Worker(WorkerConfig config, Handler handler, @Nullable IoEventLoopGroup shared) {
         NettyRequirement.verify();
         this.config = Objects.requireNonNull(config, "config");
         this.handler = Objects.requireNonNull(handler, "handler");
@@ -86,15 +105,21 @@ public final class Worker implements AutoCloseable {
                 ? 0
                 : startedNanos + config.deadline().toNanos();
         WorkerTls tls = config.tls();
-        Dialler dialler = new Dialler(tls == null ? null : ClientTls.of(tls));
-        this.loops = dialler.newLoops(Math.min(
-                config.connections(), Math.min(MOST_LOOPS, Runtime.getRuntime().availableProcessors())));
+        ClientTransport transport = shared == null ? ClientTransport.best() : ClientTransport.of(shared);
+        Dialler dialler = new Dialler(transport, tls == null ? null : ClientTls.of(tls));
+        this.ownsLoops = shared == null;
+        this.loops = shared == null ? dialler.newLoops(loopsFor(config)) : shared;
         this.home = loops.next();
         for (int i = 0; i < config.connections(); i++) {
             EventLoop loop = i == 0 ? home : loops.next();
             keepers.add(new ConnectionKeeper(config, handler, dialler, loop, i, deadlineNanos, new Keepers()));
         }
         log.debug("worker {} of {} on {}", config.workerId(), config.function(), dialler.transportName());
+    }
+
+    private static int loopsFor(WorkerConfig config) {
+        return Math.min(
+                config.connections(), Math.min(MOST_LOOPS, Runtime.getRuntime().availableProcessors()));
     }
 
     /**
@@ -272,7 +297,9 @@ public final class Worker implements AutoCloseable {
         if (readyNanos == 0) {
             ready.completeExceptionally(new IllegalStateException("the worker exited before it was ready: " + reason));
         }
-        loops.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        if (ownsLoops) {
+            loops.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        }
         told.whenComplete((nothing, failure) -> done.complete(summary));
     }
 

@@ -87,8 +87,10 @@ public sealed interface ControlMessage {
      *     1,000 with several cores)
      * @param memoryPermille heap in use, in thousandths, 16 bits
      * @param loopLagMicros maximum delay of an event loop since the last report, 32 bits
+     * @param requestCpuMicros CPU time per request, rounded up, 32 bits; 0 = not known
      */
-    record Load(int cpuPermille, int memoryPermille, int loopLagMicros) implements ControlMessage {
+    record Load(int cpuPermille, int memoryPermille, int loopLagMicros, int requestCpuMicros)
+            implements ControlMessage {
         @Override
         public FrameType type() {
             return FrameType.LOAD;
@@ -96,7 +98,10 @@ public sealed interface ControlMessage {
 
         @Override
         public void writeFields(ByteBuf out) {
-            out.writeShort(cpuPermille).writeShort(memoryPermille).writeInt(loopLagMicros);
+            out.writeShort(cpuPermille)
+                    .writeShort(memoryPermille)
+                    .writeInt(loopLagMicros)
+                    .writeInt(requestCpuMicros);
         }
     }
 
@@ -178,7 +183,12 @@ public sealed interface ControlMessage {
                 case HELLO -> hello(fields, offset);
                 case WELCOME -> new Welcome(fields.readUnsignedByte(), fields.readInt(), fields.readInt());
                 case READINESS -> new Readiness(fields.readUnsignedByte() == 1);
-                case LOAD -> new Load(fields.readUnsignedShort(), fields.readUnsignedShort(), fields.readInt());
+                case LOAD ->
+                    new Load(
+                            fields.readUnsignedShort(),
+                            fields.readUnsignedShort(),
+                            fields.readInt(),
+                            fields.isReadable() ? fields.readInt() : 0);
                 case DRAIN -> new Drain(DrainCode.ofCode(fields.readUnsignedByte()), fields.readInt());
                 case GOODBYE -> new Goodbye(readText(fields));
                 default ->

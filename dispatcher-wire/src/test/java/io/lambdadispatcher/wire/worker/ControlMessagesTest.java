@@ -36,16 +36,16 @@ class ControlMessagesTest {
     @Test
     void should_number_each_direction_by_itself() throws Exception {
         worker.write(bytes, new Readiness(true));
-        worker.write(bytes, new Load(0xFFFF, 1000, Integer.MAX_VALUE));
+        worker.write(bytes, new Load(0xFFFF, 1000, Integer.MAX_VALUE, 17));
         assertThat(read(dispatcher)).isEqualTo(new Readiness(true));
         dispatcher.write(bytes, new Welcome(1, 2000, 3000));
-        assertThat(read(dispatcher)).isEqualTo(new Load(0xFFFF, 1000, Integer.MAX_VALUE));
+        assertThat(read(dispatcher)).isEqualTo(new Load(0xFFFF, 1000, Integer.MAX_VALUE, 17));
         assertThat(read(worker)).isEqualTo(new Welcome(1, 2000, 3000));
     }
 
     @Test
     void should_refuse_every_changed_bit() {
-        worker.write(bytes, new Load(1, 2, 3));
+        worker.write(bytes, new Load(1, 2, 3, 4));
         for (int bit = 0; bit < bytes.readableBytes() * Byte.SIZE; bit++) {
             if (bit < FrameLayout.HEADER_BYTES * Byte.SIZE) {
                 continue;

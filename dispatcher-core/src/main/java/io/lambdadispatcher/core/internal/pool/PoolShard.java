@@ -112,6 +112,10 @@ public final class PoolShard implements ExchangeOwner {
     private boolean serving;
     private boolean lookScheduled;
 
+    // The worker connection that got the last exchange, and when.
+    private @Nullable PooledConnection lastTaken;
+    private long lastTakenNanos;
+
     // For the capacity controller.
     private long arrived;
     private long completed;
@@ -726,7 +730,8 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Takes a free stream of the least busy worker connection. The caller must hold a permit.
+     * Takes a free stream of the least busy worker connection, or of the one that got the previous
+     * exchange of this turn of the event loop. The caller must hold a permit.
      *
      * @param avoidedWorker the worker whose streams must not be taken; {@code null} = any worker
      * @return {@code null} if no such stream is free
@@ -734,7 +739,7 @@ public final class PoolShard implements ExchangeOwner {
     @Nullable
     Carrier takeStream(@Nullable String avoidedWorker) {
         assert loop.inEventLoop();
-        PooledConnection member = avoidedWorker == null ? members.least() : leastExcept(avoidedWorker);
+        PooledConnection member = avoidedWorker == null ? leastOrLast() : leastExcept(avoidedWorker);
         if (member == null) {
             return null;
         }
@@ -745,6 +750,26 @@ public final class PoolShard implements ExchangeOwner {
         member.offered--;
         settle(member);
         return stream;
+    }
+
+    /**
+     * Returns the worker connection for the next exchange. All exchanges that one connection gets
+     * within a turn share one write, one packet and one wake-up of the worker. So the connection
+     * that got the previous exchange gets the next one, too, until it is {@code batch} exchanges
+     * ahead of the least busy connection.
+     */
+    private @Nullable PooledConnection leastOrLast() {
+        PooledConnection least = members.least();
+        PooledConnection last = lastTaken;
+        // The clock shows one time throughout a turn.
+        long now = nanoTime();
+        boolean sameTurn = now == lastTakenNanos;
+        lastTakenNanos = now;
+        if (sameTurn && least != null && last != null && last.offered > 0 && last.rank() < least.rank() + last.batch) {
+            return last;
+        }
+        lastTaken = least;
+        return least;
     }
 
     private @Nullable PooledConnection leastExcept(String workerId) {
@@ -819,6 +844,7 @@ public final class PoolShard implements ExchangeOwner {
     /** Removes a worker connection. This is the last call for it. */
     public void onMemberGone(PooledConnection member) {
         setOpen(member, false);
+        lastTaken = lastTaken == member ? null : lastTaken;
         all.computeIfPresent(member.workerId(), (id, its) -> its.remove(member) && its.isEmpty() ? null : its);
     }
 

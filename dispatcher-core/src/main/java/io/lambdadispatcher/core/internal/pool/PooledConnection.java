@@ -15,6 +15,15 @@ public final class PooledConnection extends LeastOutstanding.Entry {
      */
     private static final int MAX_PENALTY_BITS = 10;
 
+    /**
+     * The CPU time by which requests may be delayed so that several are sent to this worker in one
+     * turn. A packet for each request costs the dispatcher and the worker far more than this delay
+     * costs the client.
+     */
+    private static final int BATCH_CPU_MICROS = 250;
+
+    private static final int MAX_BATCH = 50;
+
     private final String workerId;
     final ArrayDeque<Carrier> free = new ArrayDeque<>();
     /**
@@ -30,6 +39,9 @@ public final class PooledConnection extends LeastOutstanding.Entry {
 
     /** The number of permits that this connection contributes to the shard. */
     int offered;
+
+    /** The number of exchanges by which this connection may exceed the least busy one. */
+    int batch;
 
     /** Consecutive refusals since an exchange ended in another way. */
     private int refusals;
@@ -64,6 +76,15 @@ public final class PooledConnection extends LeastOutstanding.Entry {
         completed++;
         failed += failure ? 1 : 0;
         refusals = 0;
+    }
+
+    /**
+     * Records how much CPU time the worker uses for a request.
+     *
+     * @param micros 0 = not known
+     */
+    public void onRequestCpu(int micros) {
+        batch = micros <= 0 ? 0 : Math.min(MAX_BATCH, BATCH_CPU_MICROS / micros);
     }
 
     /** Records the duration of an exchange that was measured. */

@@ -21,6 +21,7 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -595,6 +596,80 @@ class PoolTest {
         here.setOpen(a.member, false);
         assertThat(here.permits()).isZero();
         assertThat(pool.streams()).isEqualTo(1);
+    }
+
+    @Test
+    void should_send_requests_of_one_turn_to_one_worker_while_it_is_less_than_its_batch_ahead() {
+        Stream[][] streams = new Stream[2][4];
+        for (int worker = 0; worker < 2; worker++) {
+            PooledConnection member = new PooledConnection("worker-" + worker);
+            for (int i = 0; i < 4; i++) {
+                streams[worker][i] = new Stream(here, member);
+            }
+            member.onRequestCpu(100);
+        }
+        List<Integer> counts = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            get(new Client(), "/" + i);
+            counts.add(busy(streams[0]) - busy(streams[1]));
+        }
+        assertThat(counts).containsExactly(1, 2, 1, 0, -1, -2, -1, 0);
+    }
+
+    @Test
+    void should_send_requests_of_different_turns_to_the_least_busy_worker() {
+        Stream first = new Stream(here, new PooledConnection("first"));
+        Stream more = new Stream(here, first.member);
+        Stream second = new Stream(here, new PooledConnection("second"));
+        first.member.onRequestCpu(1);
+        second.member.onRequestCpu(1);
+        get(new Client(), "/a");
+        pass(1);
+        get(new Client(), "/b");
+        assertThat(busy(first, more)).isEqualTo(1);
+        assertThat(busy(second)).isEqualTo(1);
+    }
+
+    @Test
+    void should_spread_the_requests_of_one_turn_over_workers_that_compute_or_do_not_report() {
+        for (int micros : new int[] {251, 5_000, 0}) {
+            Stream first = new Stream(here, new PooledConnection("first"));
+            Stream more = new Stream(here, first.member);
+            Stream second = new Stream(here, new PooledConnection("second"));
+            first.member.onRequestCpu(micros);
+            second.member.onRequestCpu(micros);
+            get(new Client(), "/a");
+            get(new Client(), "/b");
+            assertThat(busy(first, more)).as("%d µs", micros).isEqualTo(1);
+            assertThat(busy(second)).as("%d µs", micros).isEqualTo(1);
+            here.onMemberGone(first.member);
+            here.onMemberGone(second.member);
+        }
+    }
+
+    @Test
+    void should_not_send_more_requests_of_a_turn_to_a_worker_that_has_closed_or_refuses() {
+        for (boolean refuse : new boolean[] {true, false}) {
+            Stream first = new Stream(here, new PooledConnection("first"));
+            Stream more = new Stream(here, first.member);
+            Stream second = new Stream(here, new PooledConnection("second"));
+            first.member.onRequestCpu(1);
+            get(new Client(), "/a");
+            Stream taken = busy(first) == 1 ? first : more;
+            if (refuse) {
+                taken.refuse();
+            } else {
+                here.setOpen(first.member, false);
+            }
+            get(new Client(), "/b");
+            assertThat(second.attempt).isNotNull();
+            here.onMemberGone(first.member);
+            here.onMemberGone(second.member);
+        }
+    }
+
+    private static int busy(Stream... streams) {
+        return (int) Arrays.stream(streams).filter(one -> one.attempt != null).count();
     }
 
     @Test

@@ -9,6 +9,7 @@ import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.exchange.HandlerThreads;
+import io.lambdadispatcher.worker.internal.exchange.ServedRequests;
 import io.netty.handler.codec.http.HttpMethod;
 import java.io.IOException;
 import java.io.InputStream;
@@ -100,6 +101,7 @@ public final class RuntimeHandler implements Handler, Lifecycle, RequestStreamHa
         if (HttpMethod.CONNECT.asciiName().contentEquals(request.method())) {
             throw new UnsupportedOperationException("an event cannot carry CONNECT");
         }
+        ServedRequests.onForwarded();
         new RequestExchange(shared(), request, response).start();
     }
 

@@ -8,6 +8,7 @@ import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.internal.exchange.ServedRequests;
 import io.lambdadispatcher.worker.internal.transport.FreezeClocks;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpResponseStatus;
@@ -143,6 +144,7 @@ public final class WebHandler implements Handler, Lifecycle, RequestStreamHandle
 
     @Override
     public void handle(Request request, Response response) {
+        ServedRequests.onForwarded();
         relayUnclaimed(request, response, Origin.STREAM);
     }
 

@@ -34,8 +34,8 @@ public final class Dialler {
     private final @Nullable ClientTls tls;
 
     /** @param tls {@code null} for plain text */
-    public Dialler(@Nullable ClientTls tls) {
-        this.transport = ClientTransport.best();
+    public Dialler(ClientTransport transport, @Nullable ClientTls tls) {
+        this.transport = transport;
         this.tls = tls;
     }
 

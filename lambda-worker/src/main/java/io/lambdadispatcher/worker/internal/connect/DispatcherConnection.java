@@ -18,6 +18,7 @@ import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.internal.connect.ConnectionListener.Closing;
+import io.lambdadispatcher.worker.internal.exchange.ServedRequests;
 import io.lambdadispatcher.worker.internal.relay.ServedStream;
 import io.lambdadispatcher.worker.internal.relay.StreamHost;
 import io.lambdadispatcher.worker.internal.relay.WireCodes;
@@ -511,6 +512,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     @Override
     public void onExchangeEnded(boolean failed, long requestBytes, long responseBytes) {
         busy--;
+        ServedRequests.onServed();
         listener.onExchangeEnded(failed, requestBytes, responseBytes);
         checkDrained();
     }

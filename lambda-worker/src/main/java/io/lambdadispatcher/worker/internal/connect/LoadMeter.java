@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.internal.connect;
 
 import io.lambdadispatcher.wire.worker.ControlMessage.Load;
+import io.lambdadispatcher.worker.internal.exchange.ServedRequests;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
 import java.time.Duration;
@@ -22,10 +23,17 @@ final class LoadMeter {
     private static final long WARN_EVERY_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final int MOST_PERMILLE = 0xFFFF;
 
+    /** The CPU time that a process has used without a trace in its CPU clock, which Linux counts in these units. */
+    private static final long CPU_CLOCK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
     private final EventExecutor loop;
     private final Consumer<Load> reports;
     private long reportedAtNanos;
     private long reportedCpuNanos;
+    private long reportedRequests;
+    // Sums in which each report counts half as much as the next one.
+    private long recentCpuNanos;
+    private long recentRequests;
     private long tickDueNanos;
     private long worstLagNanos;
     private long warnedAtNanos;
@@ -41,6 +49,7 @@ final class LoadMeter {
         reportedAtNanos = now();
         warnedAtNanos = reportedAtNanos - WARN_EVERY_NANOS;
         reportedCpuNanos = cpuNanos();
+        reportedRequests = ServedRequests.total();
         schedule();
         reporter = loop.scheduleAtFixedRate(
                 () -> reports.accept(report()), REPORT_NANOS, REPORT_NANOS, TimeUnit.NANOSECONDS);
@@ -57,13 +66,33 @@ final class LoadMeter {
     private Load report() {
         long atNanos = now();
         long usedNanos = cpuNanos();
-        long cpuPermille = (usedNanos - reportedCpuNanos) * 1000 / Math.max(1, atNanos - reportedAtNanos);
+        long cpuNanos = usedNanos - reportedCpuNanos;
+        long cpuPermille = cpuNanos * 1000 / Math.max(1, atNanos - reportedAtNanos);
         long lagMicros = TimeUnit.NANOSECONDS.toMicros(worstLagNanos);
+        int requestCpuMicros = requestCpuMicros(cpuNanos, ServedRequests.total());
         reportedAtNanos = atNanos;
         reportedCpuNanos = usedNanos;
         worstLagNanos = 0;
-        return new Load((int) Math.min(MOST_PERMILLE, Math.max(0, cpuPermille)), heapPermille(), (int)
-                Math.min(Integer.MAX_VALUE, lagMicros));
+        return new Load(
+                (int) Math.min(MOST_PERMILLE, Math.max(0, cpuPermille)),
+                heapPermille(),
+                (int) Math.min(Integer.MAX_VALUE, lagMicros),
+                requestCpuMicros);
+    }
+
+    /**
+     * Returns the recent CPU time per request, which is too high rather than too low, or 0 if it is
+     * not known.
+     */
+    private int requestCpuMicros(long cpuNanos, long requests) {
+        recentCpuNanos = recentCpuNanos / 2 + cpuNanos;
+        recentRequests = recentRequests / 2 + requests - reportedRequests;
+        reportedRequests = requests;
+        if (recentRequests <= 0) {
+            return 0;
+        }
+        long nanos = (recentCpuNanos + CPU_CLOCK_NANOS) / recentRequests;
+        return (int) Math.min(Integer.MAX_VALUE, 1 + TimeUnit.NANOSECONDS.toMicros(nanos));
     }
 
     private void schedule() {

@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.internal.transport;
 
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoEventLoopGroup;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.ServerChannel;
@@ -33,6 +34,22 @@ public record ClientTransport(
         }
     }
 
+    /**
+     * Returns the transport of these event loops.
+     *
+     * @throws IllegalArgumentException if they are not for epoll or NIO
+     */
+    public static ClientTransport of(IoEventLoopGroup loops) {
+        if (loops.isIoType(NioIoHandler.class)) {
+            return nio();
+        }
+        ClientTransport best = best();
+        if (best.channelType() == NioSocketChannel.class || !EpollOnly.isFor(loops)) {
+            throw new IllegalArgumentException("event loops " + loops + ", expected event loops for epoll or NIO");
+        }
+        return best;
+    }
+
     /** Returns event loops that the caller must shut down. */
     public EventLoopGroup newLoops(int threads, boolean daemon) {
         return new MultiThreadIoEventLoopGroup(threads, new DefaultThreadFactory("lambda-worker", daemon), ioHandlers);
@@ -47,6 +64,10 @@ public record ClientTransport(
     private static final class EpollOnly {
         static boolean isAvailable() {
             return Epoll.isAvailable();
+        }
+
+        static boolean isFor(IoEventLoopGroup loops) {
+            return loops.isIoType(EpollIoHandler.class);
         }
 
         static ClientTransport transport() {
