@@ -3,6 +3,7 @@
 import pathlib
 import re
 import subprocess
+import time
 import uuid
 
 import machine
@@ -11,6 +12,11 @@ from machine import version
 from processes import Failure, Process, free_port, tool
 
 SECRET = "a-secret-for-loopback-benchmarks-only"
+
+
+def backend_ports(run, protocol):
+    """The ports of the backends for `h1` or `h2`. Most runs have one backend, which speaks both."""
+    return run.backend_ports[protocol] if hasattr(run, "backend_ports") else [run.backend_port]
 
 
 class Contender:
@@ -27,6 +33,9 @@ class Contender:
 
     def start(self, run):
         raise NotImplementedError
+
+    def stop(self):
+        self.process.stop()
 
     def cpu(self):
         return self.process.cpu()
@@ -55,12 +64,15 @@ class Direct(Contender):
 class HaProxy(Contender):
     tools = ("haproxy",)
 
-    def __init__(self, name, protocol):
-        super().__init__(name, f"HAProxy {version('haproxy', '-v')}, h2→{'h2c' if protocol == 'h2' else 'h1'}")
+    def __init__(self, name, protocol, front="h2"):
+        super().__init__(name, f"HAProxy {version('haproxy', '-v')}, {front}→{'h2c' if protocol == 'h2' else 'h1'}")
         self.protocol = protocol
+        self.front = front
 
     def start(self, run):
         configuration = run.directory / f"{self.name}.cfg"
+        option = " proto h2" if self.protocol == "h2" else ""
+        servers = "\n".join(f"    server backend{port} 127.0.0.1:{port}{option}" for port in backend_ports(run, self.protocol))
         configuration.write_text(
             f"""global
     nbthread 1
@@ -71,10 +83,11 @@ defaults
     timeout client 60s
     timeout server 60s
 frontend public
-    bind 127.0.0.1:{self.port} proto h2
+    bind 127.0.0.1:{self.port} proto {self.front}
     default_backend workers
 backend workers
-    server backend 127.0.0.1:{run.backend_port}{" proto h2" if self.protocol == "h2" else ""}
+    balance leastconn
+{servers}
 """
         )
         self.process = Process(
@@ -93,8 +106,8 @@ class Nghttpx(Contender):
         configuration = run.directory / "nghttpx.conf"
         configuration.write_text(
             f"frontend=127.0.0.1,{self.port};no-tls\n"
-            f"backend=127.0.0.1,{run.backend_port};/;proto=h2\n"
-            "workers=1\n"
+            + "".join(f"backend=127.0.0.1,{port};/;proto=h2\n" for port in backend_ports(run, "h2"))
+            + "workers=1\n"
             "log-level=ERROR\n"
         )
         self.process = Process("nghttpx", [tool("nghttpx"), f"--conf={configuration}"], PROXY_CORE, run.directory)
@@ -286,6 +299,23 @@ class LambdaDispatcher(Contender):
 
     def allocated_bytes(self):
         return allocated_bytes(self.java, self.process.pid)
+
+
+class Crowd(LambdaDispatcher):
+    """A dispatcher with many workers in one process, on one event loop."""
+
+    count = 1
+
+    def start_worker(self, run):
+        command = [self.java, *self.worker_flags, "-cp", machine.BENCHMARKS_JAR, "io.lambdadispatcher.bench.endtoend.WorkersMain", self.count]
+        workers = Process(f"{self.name}-workers-{self.count}", command, LOAD_CORE, run.directory, self.worker_environment())
+        deadline = time.monotonic() + 120
+        while "ready" not in workers.log.read_text():
+            workers.check()
+            if time.monotonic() > deadline:
+                raise Failure(f"{self.count} workers were not accepted within 120 s:\n{workers.log_end()}\n{self.process.log_end()}")
+            time.sleep(0.1)
+        return workers
 
 
 def jcmd(java, pid, *command):

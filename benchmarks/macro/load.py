@@ -41,15 +41,19 @@ def body_file(scenario, directory):
 
 
 class Load:
-    """One run of h2load, with as much load as the streams carry."""
+    """
+    One run of h2load, with as much load as the streams carry. With a rate (requests per second), each connection sends the requests of
+    10 ms at once, because h2load's timer is no finer.
+    """
 
-    def __init__(self, port, scenario, requests, directory, connections=CONNECTIONS, streams=STREAMS, tls=False, seconds=300):
+    def __init__(self, port, scenario, requests, directory, connections=CONNECTIONS, streams=STREAMS, tls=False, seconds=300, rate=0):
         self.log = pathlib.Path(directory) / "h2load.tsv"
         self.log.unlink(missing_ok=True)
         body = body_file(scenario, directory)
         command = [
             *processes.pinned(LOAD_CORE),
             *(tool("h2load"), "-c", str(connections), "-m", str(streams), "-n", str(requests)),
+            *([f"--rps={rate / connections:g}"] if rate else []),
             *(["-d", str(body)] if body else []),
             f"--log-file={self.log}",
             f"{'https' if tls else 'http'}://127.0.0.1:{port}{scenario.path}",

@@ -14,18 +14,19 @@ JAVA_THREADS = {
 
 
 class Shape:
-    """The form of a load: connections, streams on each, and whether TLS is used."""
+    """The form of a load: connections, streams on each, whether TLS is used, and requests per second (0 = as many as possible)."""
 
-    def __init__(self, connections=CONNECTIONS, streams=STREAMS, tls=False):
+    def __init__(self, connections=CONNECTIONS, streams=STREAMS, tls=False, rate=0):
         self.connections = connections
         self.streams = streams
         self.tls = tls
+        self.rate = rate
 
     def at_once(self):
         return self.connections * self.streams
 
     def load(self, port, scenario, requests, directory):
-        return Load(port, scenario, requests, directory, self.connections, self.streams, self.tls)
+        return Load(port, scenario, requests, directory, self.connections, self.streams, self.tls, rate=self.rate)
 
 
 def await_answers(contender, scenario, directory, shape=Shape(), seconds=120):

@@ -21,7 +21,7 @@ import time
 sys.dont_write_bytecode = True
 import machine  # noqa: E402
 import processes  # noqa: E402
-from contenders import LambdaDispatcher  # noqa: E402
+from contenders import Crowd, LambdaDispatcher  # noqa: E402
 from load import IMAGE, IMAGE_BYTES, LARGE_BYTES, LOAD_CORE, PING, PROXY_CORE, echo_of  # noqa: E402
 from machine import progress  # noqa: E402
 from measure import Shape, await_answers, measure, summary, warm  # noqa: E402
@@ -213,23 +213,6 @@ class Sweeps:
                 worker_flags=self.options.worker_flags.split()),
             "results": self.results,
         }
-
-
-class Crowd(LambdaDispatcher):
-    """A dispatcher with many workers in one process."""
-
-    count = 1
-
-    def start_worker(self, run):
-        command = [self.java, *self.worker_flags, "-cp", machine.BENCHMARKS_JAR, "io.lambdadispatcher.bench.endtoend.WorkersMain", self.count]
-        workers = Process(f"{self.name}-workers-{self.count}", command, LOAD_CORE, run.directory, self.worker_environment())
-        deadline = time.monotonic() + 120
-        while "ready" not in workers.log.read_text():
-            workers.check()
-            if time.monotonic() > deadline:
-                raise Failure(f"{self.count} workers were not accepted within 120 s:\n{workers.log_end()}\n{self.process.log_end()}")
-            time.sleep(0.1)
-        return workers
 
 
 class Secured(LambdaDispatcher):

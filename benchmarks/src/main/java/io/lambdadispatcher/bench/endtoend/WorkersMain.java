@@ -2,6 +2,9 @@ package io.lambdadispatcher.bench.endtoend;
 
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.config.WorkerConfig;
+import io.netty.channel.IoEventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.epoll.EpollIoHandler;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -10,8 +13,7 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 
 /**
- * Runs many workers in one process, each with its own connections and event loop. They serve {@link
- * ResourceHandler}. The argument is the number of workers. All read the same environment variables
+ * Runs many workers in one process, on one event loop. They serve {@link ResourceHandler}. The argument is the number of workers. All read the same environment variables
  * as a single worker ({@link WorkerConfig#ofEnvironment}). Prints {@code ready} when the dispatcher
  * has accepted all workers, and ends when all workers have ended.
  *
@@ -27,8 +29,9 @@ public final class WorkersMain {
             System.err.println("expected one argument, a number of workers, got: " + String.join(" ", args));
             System.exit(2);
         }
+        IoEventLoopGroup loop = new MultiThreadIoEventLoopGroup(1, EpollIoHandler.newFactory());
         Worker[] workers = IntStream.range(0, Integer.parseInt(args[0]))
-                .mapToObj(WorkersMain::newWorker)
+                .mapToObj(index -> newWorker(index, loop))
                 .toArray(Worker[]::new);
         try {
             each(workers, worker -> worker.start().ready().toCompletableFuture());
@@ -38,12 +41,13 @@ public final class WorkersMain {
             System.err.println("a worker ended: " + e);
             System.exit(1);
         }
+        loop.shutdownGracefully();
     }
 
-    private static Worker newWorker(int index) {
+    private static Worker newWorker(int index, IoEventLoopGroup loop) {
         Map<String, String> variables = new HashMap<>(System.getenv());
         variables.merge(WORKER_ID, "-" + index, String::concat);
-        return new Worker(WorkerConfig.ofEnvironment(variables), new ResourceHandler());
+        return Worker.onLoops(WorkerConfig.ofEnvironment(variables), new ResourceHandler(), loop);
     }
 
     private static void each(Worker[] workers, Function<Worker, CompletableFuture<?>> step) {
