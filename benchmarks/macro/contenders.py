@@ -69,6 +69,9 @@ class HaProxy(Contender):
         self.protocol = protocol
         self.front = front
 
+    def bind(self, run):
+        return {"h2": "proto h2", "h1": "", "tls": f"ssl crt {run.pem} alpn h2"}[self.front]
+
     def start(self, run):
         configuration = run.directory / f"{self.name}.cfg"
         option = " proto h2" if self.protocol == "h2" else ""
@@ -83,7 +86,7 @@ defaults
     timeout client 60s
     timeout server 60s
 frontend public
-    bind 127.0.0.1:{self.port} proto {self.front}
+    bind 127.0.0.1:{self.port} {self.bind(run)}
     default_backend workers
 backend workers
     balance leastconn
@@ -99,13 +102,15 @@ backend workers
 class Nghttpx(Contender):
     tools = ("nghttpx",)
 
-    def __init__(self):
-        super().__init__("nghttpx", f"nghttpx {version('nghttpx', '--version')}, h2→h2c")
+    def __init__(self, front="h2"):
+        super().__init__("nghttpx", f"nghttpx {version('nghttpx', '--version')}, {front}→h2c")
+        self.front = front
 
     def start(self, run):
         configuration = run.directory / "nghttpx.conf"
         configuration.write_text(
-            f"frontend=127.0.0.1,{self.port};no-tls\n"
+            f"frontend=127.0.0.1,{self.port}{'' if self.front == 'tls' else ';no-tls'}\n"
+            + (f"private-key-file={run.key}\ncertificate-file={run.certificate}\n" if self.front == "tls" else "")
             + "".join(f"backend=127.0.0.1,{port};/;proto=h2\n" for port in backend_ports(run, "h2"))
             + "workers=1\n"
             "log-level=ERROR\n"

@@ -46,7 +46,7 @@ class Load:
     10 ms at once, because h2load's timer is no finer.
     """
 
-    def __init__(self, port, scenario, requests, directory, connections=CONNECTIONS, streams=STREAMS, tls=False, seconds=300, rate=0):
+    def __init__(self, port, scenario, requests, directory, connections=CONNECTIONS, streams=STREAMS, tls=False, seconds=300, rate=0, h1=False):
         self.log = pathlib.Path(directory) / "h2load.tsv"
         self.log.unlink(missing_ok=True)
         body = body_file(scenario, directory)
@@ -54,6 +54,7 @@ class Load:
             *processes.pinned(LOAD_CORE),
             *(tool("h2load"), "-c", str(connections), "-m", str(streams), "-n", str(requests)),
             *([f"--rps={rate / connections:g}"] if rate else []),
+            *(["--h1"] if h1 else []),
             *(["-d", str(body)] if body else []),
             f"--log-file={self.log}",
             f"{'https' if tls else 'http'}://127.0.0.1:{port}{scenario.path}",

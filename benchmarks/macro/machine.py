@@ -121,6 +121,18 @@ def meta(java, flags, **more):
     }
 
 
+def certificate(directory):
+    """Creates a certificate for this host. @return the files of the certificate and of its key"""
+    processes.need("openssl")
+    made, key = directory / "certificate.pem", directory / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+               "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", made]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failure(f"openssl made no certificate: {done.stderr}")
+    return made, key
+
+
 def command_line(arguments):
     """The command as a user would type it: without the place of results and of this copy of the repository."""
     text = re.sub(r" --json[= ]\S+", "", " ".join([pathlib.Path(arguments[0]).name, *arguments[1:]]))

@@ -14,19 +14,20 @@ JAVA_THREADS = {
 
 
 class Shape:
-    """The form of a load: connections, streams on each, whether TLS is used, and requests per second (0 = as many as possible)."""
+    """The form of a load: connections, streams on each, whether TLS is used, requests per second (0 = as many as possible), and whether it is HTTP/1.1."""
 
-    def __init__(self, connections=CONNECTIONS, streams=STREAMS, tls=False, rate=0):
+    def __init__(self, connections=CONNECTIONS, streams=STREAMS, tls=False, rate=0, h1=False):
         self.connections = connections
         self.streams = streams
         self.tls = tls
         self.rate = rate
+        self.h1 = h1
 
     def at_once(self):
         return self.connections * self.streams
 
     def load(self, port, scenario, requests, directory):
-        return Load(port, scenario, requests, directory, self.connections, self.streams, self.tls, rate=self.rate)
+        return Load(port, scenario, requests, directory, self.connections, self.streams, self.tls, rate=self.rate, h1=self.h1)
 
 
 def await_answers(contender, scenario, directory, shape=Shape(), seconds=120):

@@ -27,6 +27,7 @@ import plots  # noqa: E402
 import processes  # noqa: E402
 import proxies  # noqa: E402
 import sweeps  # noqa: E402
+import workers  # noqa: E402
 from load import SCENARIOS  # noqa: E402
 from machine import progress  # noqa: E402
 from processes import ROOT, Failure  # noqa: E402
@@ -34,9 +35,10 @@ from processes import ROOT, Failure  # noqa: E402
 HERE = pathlib.Path(__file__).resolve().parent
 RESULTS = ROOT / "docs/performance"
 IMAGES = ROOT / "docs/images"
-DRIVERS = ("proxies", "sweeps", "scenarios", "soak")
+DRIVERS = ("proxies", "workers", "sweeps", "scenarios", "soak")
 TOOLS = {
     "proxies": ("h2load", "taskset"),
+    "workers": ("h2load", "taskset", "openssl", "nginx", "haproxy", "nghttpx"),
     "sweeps": ("h2load", "taskset", "openssl"),
     "scenarios": ("hey", "h2load", "curl", "openssl"),
     "soak": ("taskset",),
@@ -44,7 +46,8 @@ TOOLS = {
 SMOKE = {
     "proxies": "--available --only direct,nghttpx,haproxy-h1,haproxy-h2,nginx,dispatcher --scenarios ping,echo "
     "--rounds 1 --seconds 0.1 --warm-up 0.1 --jvm-warm-up 0.5 --latency-rounds 1 --latency-seconds 0.3",
-    "sweeps": "--quick --only size,workers,tls",
+    "workers": "--quick --counts 1,10",
+    "sweeps": "--quick --only size,tls",
     "scenarios": "--smoke",
     "soak": "--minutes 0.1 --load 0.2 --warm-up 2 --peak-seconds 1 --growth 10",
 }
@@ -181,7 +184,7 @@ def with_unit(value, unit):
 
 def page(results, drawn):
     parts = ["# Performance results", INTRODUCTION, *summary_section(results), "## Targets", TARGETS_TEXT, targets_table(results)]
-    for section in (proxies_section, sweeps_section, scenarios_section, soak_section, jmh_section):
+    for section in (proxies_section, workers_section, sweeps_section, scenarios_section, soak_section, jmh_section):
         parts += section(results, drawn)
     return "\n\n".join([*parts, CAVEATS, *runs_section(results)]) + "\n"
 
@@ -242,9 +245,13 @@ def latency_summary(results):
 
 
 def sweeps_summary(results):
-    workers, tls = results.newest("sweeps", "sweep", "workers")[1], results.newest("sweeps", "sweep", "tls")[1]
-    lines = [f"**Workers:** {workers_lesson(workers)}"] if workers else []
-    return lines + ([f"**TLS:** {tls_lesson(tls)}"] if tls else [])
+    tls = results.newest("sweeps", "sweep", "tls")[1]
+    return [f"**TLS:** {tls_lesson(tls)}"] if tls else []
+
+
+def workers_summary(results):
+    _, rows = results.newest("workers", "front", "h2")
+    return [f"**Many workers:** {workers_lesson(rows)}"] if rows else []
 
 
 def scenarios_summary(results):
@@ -257,7 +264,7 @@ def soak_summary(results):
     return [f"**Soak:** {rows[0]['total']['answered']:,} requests in {rows[0]['minutes']:g} minutes. {soak_verdict(rows[0])}"] if rows else []
 
 
-SUMMARY = (targets_summary, proxies_summary, latency_summary, sweeps_summary, scenarios_summary, soak_summary)
+SUMMARY = (targets_summary, proxies_summary, workers_summary, latency_summary, sweeps_summary, scenarios_summary, soak_summary)
 
 
 def span(values):
@@ -322,6 +329,43 @@ def proxies_lesson(rows):
     return [text]
 
 
+def workers_section(results, drawn):
+    parts = []
+    for front, title in FRONTS.items():
+        report, rows = results.newest("workers", "front", front)
+        if report is None:
+            continue
+        parts += [f"### {title}", from_line(report)]
+        parts += plot(results, drawn, "workers", report, "CPU time per request against the number of workers") if front == "h2" else []
+        for load, heading in workers.LOADS.items():
+            found = [row for row in rows if load in row]
+            parts += [f"**{heading.format(rate=report['meta']['rate'])}**", workers.table(found, load)] if found else []
+        parts.append(workers_lesson(rows))
+    return ["## Number of workers", WORKERS_TEXT, *parts] if parts else []
+
+
+WORKERS_TEXT = """The question: what does a request cost if its function has many workers? The request is `/ping`. nghttpx and HAProxy have one backend for
+each worker. **Bursts** are ten requests at once on each of 10 connections. At **even intervals**, each request arrives alone, so no two requests can share a
+system call."""
+FRONTS = {"h2": "Clients with HTTP/2", "tls": "Clients with HTTP/2 over TLS", "h1": "Clients with HTTP/1.1"}
+
+
+def workers_lesson(rows):
+    """Compares the largest number of workers with nghttpx and HAProxy, and with one worker."""
+    ours = {row["workers"]: row for row in rows if row["contender"] == "dispatcher"}
+    most, least = ours[max(ours)], ours[min(ours)]
+    found = []
+    for load, title in (("maximum", "at maximum load"), ("burst", "in bursts"), ("even", "at even intervals")):
+        others = {row["contender"]: row[load]["cpu_micros"] for row in rows if row["workers"] == most["workers"] and load in row}
+        ratios = [f"{others['dispatcher'] / others[name]:.2f} times that of {title_of}" for name, title_of in (
+            ("nghttpx", "nghttpx"), ("haproxy-h1", "HAProxy h2→h1")) if {name, "dispatcher"} <= others.keys()]
+        found += [f"{title} {' and '.join(ratios)}"] if ratios else []
+    text = f"With {most['workers']:,} workers, the CPU time of a request is {'; '.join(found)}." if found else ""
+    if least is not most:
+        text += f" At maximum load it is {most['maximum']['cpu_micros'] / least['maximum']['cpu_micros']:.2f} times that with {least['workers']:,} worker(s)."
+    return text.strip()
+
+
 def sweeps_section(results, drawn):
     parts = []
     for name, (title, what, lesson) in SWEEPS.items():
@@ -360,10 +404,6 @@ def streams_lesson(rows):
     return f"{ends(rows, 'worker stream(s)')} If there are fewer streams than requests in flight, the other requests wait in the queue."
 
 
-def workers_lesson(rows):
-    return f"{ends(rows, 'worker(s)')} With more workers, fewer requests share a system call."
-
-
 def loops_lesson(rows):
     micros = {(row["scenario"], row["point"]): row["cpu_micros"] for row in rows}
     found = [f"{micros[scenario, '2 on all cores'] / micros[scenario, '1 on all cores']:.2f} times the CPU time for `{scenario}`"
@@ -393,7 +433,6 @@ SWEEPS = {
     "size": ("Body size", "The request is `echo`, with 10 in flight.", size_lesson),
     "concurrency": ("Requests in flight", "The request is `/ping`. One worker has 1,000 streams.", concurrency_lesson),
     "streams": ("Streams of one worker", "The request is `/ping`, with 100 in flight.", streams_lesson),
-    "workers": ("Number of workers", "The request is `/ping`, with 100 in flight. All workers are in one process, with 100 streams each.", workers_lesson),
     "loops": ("Event loops", "The event loops run on one core, or on all cores together with load generator and worker.", loops_lesson),
     "tls": ("TLS", "100 requests are in flight on 10 connections.", tls_lesson),
     "jvm": ("JDKs, garbage collectors and allocators", "100 requests are in flight on 10 connections. The allocators are Netty's.", jvm_lesson),
@@ -624,7 +663,7 @@ def smoke(only):
             run(driver, directory, SMOKE[driver].split())
             ran.append(driver)
     text = write(directory, directory / "results.md")
-    headings = {"proxies": "## Beside", "sweeps": "## Sweeps", "scenarios": "## Published", "soak": "## Soak"}
+    headings = {"proxies": "## Beside", "workers": "## Number of workers", "sweeps": "## Sweeps", "scenarios": "## Published", "soak": "## Soak"}
     lost = [driver for driver in ran if headings[driver] not in text]
     if lost:
         raise Failure(f"the page has no section for {', '.join(lost)}")

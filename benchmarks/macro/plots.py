@@ -172,7 +172,22 @@ def concurrency(rows):
 
 
 def workers(rows):
-    return curve(rows, "workers of a hundred streams", (("p50", "p50_millis", OURS), ("p99", "p99_millis", SECOND)), "ms", "linear")
+    """Draws the CPU time per request of each program over the number of workers or backends, for each load."""
+    loads = [(load, title) for load, title in (("maximum", "maximum load"), ("burst", "bursts"), ("even", "even intervals")) if load in rows[0]]
+    drawn, panels = figure(1, len(loads), 3, squeeze=False, sharey=True)
+    styles = {"dispatcher": (OURS, "-"), "nghttpx": (SECOND, "-"), "haproxy-h1": (OTHERS, "-"), "haproxy-h2": (OTHERS, "--")}
+    for axes, (load, title) in zip(panels[0], loads):
+        for contender, found in by(rows, "contender").items():
+            colour, line = styles[contender]
+            axes.plot([row["workers"] for row in found], [row[load]["cpu_micros"] for row in found], color=colour, ls=line, marker="o", ms=3, lw=1.2,
+                      label=contender)
+        axes.set_xscale("log")
+        axes.set_title(title, loc="left")
+        axes.set_xlabel("workers or backends")
+        axes.set_ylim(bottom=0)
+    panels[0][0].set_ylabel("CPU µs a request")
+    panels[0][0].legend(fontsize=7)
+    return drawn
 
 
 def jvm(rows):
@@ -192,7 +207,7 @@ SOURCES = {
     "latency": ("proxies", None, None),
     "size": ("sweeps", "sweep", "size"),
     "concurrency": ("sweeps", "sweep", "concurrency"),
-    "workers": ("sweeps", "sweep", "workers"),
+    "workers": ("workers", "front", "h2"),
     "jvm": ("sweeps", "sweep", "jvm"),
     "soak": ("soak", None, None),
 }

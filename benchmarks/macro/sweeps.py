@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the dispatcher while one condition changes: body size, concurrent requests, streams, workers, event loops, TLS, JVM.
+"""Measures the dispatcher while one condition changes: body size, concurrent requests, streams, event loops, TLS, JVM.
 
     benchmarks/macro/sweeps.py                       all sweeps, about a quarter of an hour
     benchmarks/macro/sweeps.py --only size,tls --quick
@@ -21,7 +21,7 @@ import time
 sys.dont_write_bytecode = True
 import machine  # noqa: E402
 import processes  # noqa: E402
-from contenders import Crowd, LambdaDispatcher  # noqa: E402
+from contenders import LambdaDispatcher  # noqa: E402
 from load import IMAGE, IMAGE_BYTES, LARGE_BYTES, LOAD_CORE, PING, PROXY_CORE, echo_of  # noqa: E402
 from machine import progress  # noqa: E402
 from measure import Shape, await_answers, measure, summary, warm  # noqa: E402
@@ -30,7 +30,6 @@ from processes import Failure, Process  # noqa: E402
 SIZES = (0, 4, 1 << 10, 16 << 10, IMAGE_BYTES, 1 << 20, LARGE_BYTES, 64 << 20)
 COUNTS = (1, 3, 10, 30, 100, 300, 1000)
 STREAMS_PER_WORKER = (1, 3, 10, 30, 100, 300, 1000)
-WORKERS = (1, 5, 20, 100, 500)
 COLLECTORS = {"Serial": "-XX:+UseSerialGC", "G1": "-XX:+UseG1GC", "Parallel": "-XX:+UseParallelGC", "ZGC": "-XX:+UseZGC"}
 ALLOCATORS = ("adaptive", "pooled")
 RELEASES = (17, 25)
@@ -132,17 +131,6 @@ class Sweeps:
             self.point("streams", count, dispatcher, PING, warm_seconds=self.options.worker_warm_up)
         dispatcher.stop()
 
-    def workers(self):
-        """This number of workers with a hundred streams each, in one process, and a hundred concurrent requests."""
-        dispatcher = self.start(self.dispatcher("workers", kind=Crowd))
-        warm(dispatcher, PING, self.directory, self.options.jvm_warm_up, self.options.seconds)
-        for count in self.some(WORKERS):
-            dispatcher.worker.stop()
-            dispatcher.count = count
-            dispatcher.worker = dispatcher.start_worker(self)
-            self.point("workers", count, dispatcher, PING, warm_seconds=self.options.worker_warm_up)
-        dispatcher.stop()
-
     def loops(self):
         """
         The worker always has two connections, so that each of two loops has one. Measured on core 0, and on all cores together with load
@@ -158,7 +146,7 @@ class Sweeps:
         self.alternating("loops", points, [PING, IMAGE])
 
     def tls(self):
-        certificate, key = self.certificate()
+        certificate, key = machine.certificate(self.directory)
         plain = self.start(self.dispatcher("plain"))
         secured = self.dispatcher("tls")
         secured.flags.update({
@@ -170,16 +158,6 @@ class Sweeps:
         over_tls = Shape(tls=True)
         points = {"plain": plain, "TLS to clients": self.start(secured, shape=over_tls), "TLS to workers, too": self.start(both, shape=over_tls)}
         self.alternating("tls", points, [PING, IMAGE], {name: over_tls for name in points if name != "plain"})
-
-    def certificate(self):
-        processes.need("openssl")
-        certificate, key = self.directory / "certificate.pem", self.directory / "key.pem"
-        command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-                   "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate]
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise Failure(f"openssl made no certificate: {done.stderr}")
-        return certificate, key
 
     def jvm(self):
         """Compares JDKs with several collectors, and with several allocators and the default collector."""
@@ -224,7 +202,7 @@ class Secured(LambdaDispatcher):
         return {**super().worker_environment(), "LAMBDA_DISPATCHER_TLS_TRUST_PEM": str(self.certificate)}
 
 
-NAMES = ("size", "concurrency", "streams", "workers", "loops", "tls", "jvm")
+NAMES = ("size", "concurrency", "streams", "loops", "tls", "jvm")
 
 
 def print_report(report):

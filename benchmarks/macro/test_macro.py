@@ -312,6 +312,20 @@ class ChartsTest(unittest.TestCase):
         self.assertAlmostEqual(charts.across(1000, (1, 1000), 50, 0), 0)
 
 
+def workers_row(contender, count, cpu=4, **more):
+    loads = {load: {"cpu_micros": cpu * count} for load in ("maximum", "burst", "even")}
+    return {"front": "h2", "contender": contender, "workers": count, **loads, **more}
+
+
+class WorkersTest(unittest.TestCase):
+    def test_lesson_compares_the_most_workers_with_others_and_with_one(self):
+        rows = [workers_row("dispatcher", 1), workers_row("dispatcher", 10), workers_row("nghttpx", 1, 1), workers_row("nghttpx", 10, 16)]
+        self.assertEqual(
+            performance.workers_lesson(rows),
+            "With 10 workers, the CPU time of a request is at maximum load 0.25 times that of nghttpx; in bursts 0.25 times that of nghttpx; "
+            "at even intervals 0.25 times that of nghttpx. At maximum load it is 10.00 times that with 1 worker(s).")
+
+
 class PlotsTest(unittest.TestCase):
     @unittest.skipIf(plots.interpreter() is None, "no matplotlib")
     def test_every_plot_can_be_drawn(self):
@@ -321,7 +335,7 @@ class PlotsTest(unittest.TestCase):
         memory = {"at": [10, 20], "dispatcher_mib": [1, 1], "worker_mib": [2, 2], "heap_mib": [1, None]}
         proxied = [proxy_row(name, 4, latency=latency) for name in ("direct", "nghttpx", "dispatcher")]
         rows = {
-            "proxies": proxied, "latency": proxied, "size": sweep, "concurrency": sweep, "workers": sweep,
+            "proxies": proxied, "latency": proxied, "size": sweep, "concurrency": sweep, "workers": [workers_row(name, count) for name in ("dispatcher", "nghttpx") for count in (1, 10)],
             "jvm": [{**row, "point": "JDK 17"} for row in sweep],
             "soak": [{"offered_rate": 10, "total": {"errors": 0, "answered": 9}, "windows": windows, "memory": memory}],
         }

@@ -2,12 +2,16 @@
 """Compares the dispatcher with C proxies while the number of workers (or backends) changes.
 
     benchmarks/macro/workers.py                       1, 10, 100 and 500 workers, about half an hour
+    benchmarks/macro/workers.py --fronts tls,h1 --counts 100
     benchmarks/macro/workers.py --counts 100 --only dispatcher,nghttpx --rounds 3
 
 Every program has one thread and core 0. The load generator and the workers share core 1. Each proxy has as many backends as the dispatcher
 has workers: one nginx listens on all ports. The request is `/ping`, on 10 connections. Each round measures three loads, for all programs in
 turn: maximum load, with 100 requests in flight; a constant rate that arrives in bursts, ten requests at once on each connection; and the
 same rate with requests at even intervals, with its latency. Compare only figures of one run.
+
+Clients use HTTP/2 without TLS by default. `--fronts tls` is HTTP/2 over TLS. `--fronts h1` is HTTP/1.1 on 100 connections, as load
+balancers use it. Both have no load at even intervals.
 """
 
 import argparse
@@ -30,10 +34,11 @@ from processes import Failure, Process, free_port, tool  # noqa: E402
 
 COUNTS = (1, 10, 100, 500)
 PROXIES = {
-    "haproxy-h1": lambda: HaProxy("haproxy-h1", "h1"),
-    "haproxy-h2": lambda: HaProxy("haproxy-h2", "h2"),
+    "haproxy-h1": lambda front: HaProxy("haproxy-h1", "h1", front),
+    "haproxy-h2": lambda front: HaProxy("haproxy-h2", "h2", front),
     "nghttpx": Nghttpx,
 }
+FRONTS = {"h2": {}, "tls": {"tls": True}, "h1": {"h1": True, "connections": 100, "streams": 1}}
 NAMES = ("dispatcher", *PROXIES)
 
 
@@ -44,13 +49,18 @@ class Run:
         self.java = machine.java_of(options.jdk)
         self.flags = machine.jvm_flags(self.java, options.jvm_flags.split())
         self.backend_ports = {}
+        self.certificate, self.key = machine.certificate(self.directory)
+        # HAProxy reads both from one file.
+        self.pem = self.directory / "both.pem"
+        self.pem.write_text(self.certificate.read_text() + self.key.read_text())
         self.results = []
 
     def execute(self):
         machine.build()
         generator = ConstantRate(self.java, self.directory)
-        for count in self.options.counts:
-            self.at(count, generator)
+        for front in self.options.fronts:
+            for count in self.options.counts:
+                self.at(front, count, generator)
         generator.process.stop()
         return {
             "meta": machine.meta(
@@ -59,40 +69,48 @@ class Run:
             "results": self.results,
         }
 
-    def contender(self, name, count):
+    def contender(self, name, front, count):
         if name in PROXIES:
-            return PROXIES[name]()
-        dispatcher = Crowd(self.java, self.flags, self.options.worker_flags.split(), (1, 100), f"of-{count}", "Lambda Dispatcher")
+            return PROXIES[name](front)
+        note = f"Lambda Dispatcher, {front}→workers"
+        dispatcher = Crowd(self.java, self.flags, self.options.worker_flags.split(), (1, 100), f"{front}-{count}", note)
         dispatcher.count = count
+        if front == "tls":
+            dispatcher.flags.update({
+                "public-plain-port": "off", "public-tls-host": "127.0.0.1", "public-tls-port": dispatcher.port,
+                "public-tls-certificate": self.certificate, "public-tls-key": self.key})
         return dispatcher
 
-    def at(self, count, generator):
+    def at(self, front, count, generator):
         """Measures all programs with this number of workers. The load generator's own variation is in all of them."""
         options = self.options
-        nginx = self.start_backends(count)
-        contenders = {name: self.contender(name, count) for name in options.only}
+        shape = FRONTS[front]
+        nginx = self.start_backends(front, count)
+        contenders = {name: self.contender(name, front, count) for name in options.only}
         requests = {}
         for name, contender in contenders.items():
-            progress(f"{count} workers: warming up {name}")
+            progress(f"{front}, {count} workers: warming up {name}")
             contender.start(self)
-            await_answers(contender, PING, self.directory)
+            await_answers(contender, PING, self.directory, Shape(**shape))
             seconds = options.jvm_warm_up if contender.is_java() else options.warm_up
-            requests[name] = warm(contender, PING, self.directory, seconds, options.seconds)
-        generator.warm_up(contenders[options.only[0]].port, PING, options.jvm_warm_up / 3)
-        bursts = Shape(rate=options.rate)
+            requests[name] = warm(contender, PING, self.directory, seconds, options.seconds, Shape(**shape))
+        bursts = Shape(**shape, rate=options.rate)
+        if front == "h2":
+            generator.warm_up(contenders[options.only[0]].port, PING, options.jvm_warm_up / 3)
         maximum, burst, even = (collections.defaultdict(list) for _ in range(3))
         for number in range(1, options.rounds + 1):
-            progress(f"{count} workers: round {number} of {options.rounds}")
+            progress(f"{front}, {count} workers: round {number} of {options.rounds}")
             for name, contender in contenders.items():
-                maximum[name].append(measure(contender, PING, requests[name], self.directory))
+                maximum[name].append(measure(contender, PING, requests[name], self.directory, Shape(**shape)))
             for name, contender in contenders.items():
                 burst[name].append(measure(contender, PING, int(options.rate * options.seconds), self.directory, bursts))
-            for name, contender in contenders.items():
+            for name, contender in contenders.items() if front == "h2" else ():
                 even[name].append(self.at_even_rate(contender, generator))
         for name, contender in contenders.items():
             self.results.append({
-                "workers": count, "contender": name, "note": contender.note, "rss_mib": contender.rss_mib(),
-                "maximum": summary(maximum[name]), "burst": summary(burst[name]), "even": even_summary(even[name])})
+                "front": front, "workers": count, "contender": name, "note": contender.note, "rss_mib": contender.rss_mib(),
+                "maximum": summary(maximum[name]), "burst": summary(burst[name]),
+                **({"even": even_summary(even[name])} if front == "h2" else {})})
         for contender in contenders.values():
             contender.stop()
         nginx.stop()
@@ -111,9 +129,9 @@ class Run:
             "latency_millis": found["latency_millis"],
         }
 
-    def start_backends(self, count):
+    def start_backends(self, front, count):
         self.backend_ports = {protocol: [free_port() for _ in range(count)] for protocol in ("h1", "h2")}
-        home = self.directory / f"nginx-{count}"
+        home = self.directory / f"nginx-{front}-{count}"
         home.mkdir()
         listens = "".join(
             f"        listen 127.0.0.1:{port}{' http2' if protocol == 'h2' else ''};\n"
@@ -134,7 +152,7 @@ http {{
 }}
 """
         )
-        nginx = Process(f"nginx-{count}", [tool("nginx"), "-e", "stderr", "-p", home, "-c", configuration], LOAD_CORE, self.directory)
+        nginx = Process(f"nginx-{front}-{count}", [tool("nginx"), "-e", "stderr", "-p", home, "-c", configuration], LOAD_CORE, self.directory)
         nginx.await_port(self.backend_ports["h2"][-1])
         return nginx
 
@@ -157,8 +175,11 @@ def even_summary(samples):
 def print_report(report):
     meta = report["meta"]
     print(f"commit {meta['commit'][:12]}{' (dirty)' if meta['dirty'] else ''}, {meta['jdk']}, {meta['cpu']}, median of {meta['rounds']} rounds")
-    for load, title in LOADS.items():
-        print(f"\n{title.format(rate=meta['rate'])}\n\n{table(report['results'], load)}")
+    for front in dict.fromkeys(row["front"] for row in report["results"]):
+        for load, title in LOADS.items():
+            rows = [row for row in report["results"] if row["front"] == front and load in row]
+            if rows:
+                print(f"\n{title.format(rate=meta['rate'])}\n\n{table(rows, load)}")
 
 
 LOADS = {"maximum": "Maximum load", "burst": "{rate:,.0f} requests/s in bursts", "even": "{rate:,.0f} requests/s at even intervals"}
@@ -186,6 +207,7 @@ def table(results, load):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--counts", default=",".join(map(str, COUNTS)), help="numbers of workers, by default %(default)s")
+    parser.add_argument("--fronts", default="h2", help=f"protocols of the clients, some of {','.join(FRONTS)}; by default %(default)s")
     parser.add_argument("--only", default=",".join(NAMES), help="measures some of %(default)s")
     parser.add_argument("--rate", type=float, default=10_000, help="requests per second of the constant rate, by default %(default)g")
     parser.add_argument("--rounds", type=int, default=5)
@@ -201,7 +223,7 @@ def arguments():
     parser.add_argument("--json", metavar="FILE", help="file for the results, by default benchmarks/target/workers-<time>.json")
     options = parser.parse_args()
     options.counts = [int(count) for count in options.counts.split(",")]
-    options.only = options.only.split(",")
+    options.only, options.fronts = options.only.split(","), options.fronts.split(",")
     if options.quick:
         options.rounds, options.seconds, options.warm_up, options.jvm_warm_up = 1, 0.5, 0.1, 0.5
     return options
@@ -213,10 +235,11 @@ def main():
     most_descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_descriptors, most_descriptors))
     try:
-        unknown = [name for name in options.only if name not in NAMES]
-        if unknown:
-            raise Failure(f"--only {','.join(unknown)}: expected some of {','.join(NAMES)}")
-        processes.need("h2load", "taskset", "nginx", *(tool for name in options.only if name != "dispatcher" for tool in (name.partition("-")[0],)))
+        for option, chosen, known in (("only", options.only, NAMES), ("fronts", options.fronts, FRONTS)):
+            unknown = [name for name in chosen if name not in known]
+            if unknown:
+                raise Failure(f"--{option} {','.join(unknown)}: expected some of {','.join(known)}")
+        processes.need("h2load", "taskset", "nginx", "openssl", *(tool for name in options.only if name != "dispatcher" for tool in (name.partition("-")[0],)))
         run = Run(options)
         report = run.execute()
     except Failure as failure:
