@@ -110,7 +110,7 @@ final class SettingValues {
         Value<?> value = value(setting);
         String got = value.text == null
                 ? ", but it is not set"
-                : ", got \"" + setting.type().show(value.text) + "\" (" + value.source + ")";
+                : ", got " + setting.type().quote(value.text) + " (" + value.source + ")";
         return name(setting) + ": expected " + expected + got;
     }
 

@@ -71,6 +71,11 @@ public record ValueType<T>(
         return label.equals(SECRET) ? "(secret)" : text;
     }
 
+    /** Returns the value in quotation marks, or the size of a secret. */
+    String quote(String text) {
+        return label.equals(SECRET) ? text.getBytes(StandardCharsets.UTF_8).length + " bytes" : '"' + text + '"';
+    }
+
     private static <T> ValueType<T> single(String label, String expected, Function<String, T> parser) {
         return new ValueType<>(label, expected, items -> parser.apply(items.get(0)), null);
     }

@@ -179,8 +179,8 @@ class ConfigurationLoaderTest {
     void should_never_show_a_secret() throws Exception {
         flags.put("--workers-secret", "tooshort");
         assertThat(problems())
-                .containsExactly("workers.secret: expected at least 16 random bytes, got \"(secret)\""
-                        + " (flag --workers-secret)");
+                .containsExactly(
+                        "workers.secret: expected at least 16 random bytes, got 8 bytes" + " (flag --workers-secret)");
 
         flags.put("--workers-secret", SECRET);
         assertThat(load().report()).contains("(secret)").doesNotContain(SECRET);
@@ -487,7 +487,7 @@ class ConfigurationLoaderTest {
         flags.put("--admin-token", "0123456789 abcdef");
 
         assertThat(problems())
-                .containsExactly("admin.token: expected visible ASCII characters without spaces, got \"(secret)\""
+                .containsExactly("admin.token: expected visible ASCII characters without spaces, got 17 bytes"
                         + " (flag --admin-token)");
     }
 

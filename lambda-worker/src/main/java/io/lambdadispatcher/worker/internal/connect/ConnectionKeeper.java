@@ -138,14 +138,14 @@ public final class ConnectionKeeper {
         state = State.DIALLING;
         InetSocketAddress address = config.addresses().get(nextAddress);
         nextAddress = (nextAddress + 1) % config.addresses().size();
-        DispatcherConnection dialled = new DispatcherConnection(settings(address), handler, new Events(address));
+        DispatcherConnection dialled = new DispatcherConnection(settings(address), handler, new Events(text(address)));
         connection = dialled;
-        dialler.dial(loop, address, dialled, cause -> onDialFailed(address, cause));
+        dialler.dial(loop, address, dialled, cause -> onDialFailed(text(address), cause));
     }
 
     private ConnectionSettings settings(InetSocketAddress address) {
         return new ConnectionSettings(
-                address.getHostString() + ":" + address.getPort(),
+                text(address),
                 config.tls() != null,
                 config.credential().token(config.function(), config.workerId(), Instant.now()),
                 config.streams(),
@@ -153,6 +153,10 @@ public final class ConnectionKeeper {
                 (int) Math.min(Integer.MAX_VALUE, config.drainGrace().toMillis()),
                 config.streamWindowBytes(),
                 AGENT);
+    }
+
+    private static String text(InetSocketAddress address) {
+        return address.getHostString() + ":" + address.getPort();
     }
 
     private int remainingMillis() {
@@ -163,7 +167,7 @@ public final class ConnectionKeeper {
         return (int) Math.max(0, Math.min(Integer.MAX_VALUE, millis));
     }
 
-    private void onDialFailed(InetSocketAddress address, Throwable cause) {
+    private void onDialFailed(String address, Throwable cause) {
         log.warn("cannot reach dispatcher {}: {}", address, cause.toString());
         connection = null;
         retryOrStop(false, "cannot reach " + address + ": " + cause);
@@ -195,10 +199,10 @@ public final class ConnectionKeeper {
 
     /** The events of one connection. */
     private final class Events implements ConnectionListener {
-        private final InetSocketAddress address;
+        private final String address;
         private boolean ready;
 
-        Events(InetSocketAddress address) {
+        Events(String address) {
             this.address = address;
         }
 
