@@ -51,11 +51,6 @@ public enum Protection {
      */
     QUEUE_SHED,
     /**
-     * A worker stream was closed because the client of its last response takes that response too
-     * slowly.
-     */
-    LAGGING_STREAM,
-    /**
      * A worker exceeded a limit. One of these happened:
      * <ul>
      *   <li>A connection or a worker stream was refused because the worker already has the maximum.

@@ -132,9 +132,14 @@ final class DirectCall implements Carrier, RequestSink {
         }
     }
 
-    /** Counts response bytes. Also called for bytes that a disconnected client never takes. */
     @Override
     public void responseTaken(int bytes) {
+        endedResponseTaken(bytes);
+    }
+
+    /** Counts response bytes. Also called for bytes that a disconnected client never takes. */
+    @Override
+    public void endedResponseTaken(int bytes) {
         untakenBytes -= bytes;
         if (state == State.ANSWERED && untakenBytes <= 0) {
             end();

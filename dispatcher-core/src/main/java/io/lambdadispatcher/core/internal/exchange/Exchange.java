@@ -68,8 +68,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private int attempts;
     private boolean bodyForwarded;
 
-    // Kept after the end, because bytes that the client has not read still count in the worker's
-    // window.
+    // Kept after the end, because bytes that the client has not read still count in the memory of a
+    // direct call.
     private @Nullable RequestSink carrier;
     private @Nullable Carrier lastCarrier;
     private @Nullable String failedWorker;
@@ -365,7 +365,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     @Override
     public void responseTaken(int bytes) {
         untakenBytes -= bytes;
-        if (carrier != null) {
+        if (carrier == null) {
+            return;
+        }
+        if (state == State.ENDED) {
+            carrier.endedResponseTaken(bytes);
+        } else {
             carrier.responseTaken(bytes);
         }
     }

@@ -35,6 +35,12 @@ public interface RequestSink {
     void responseTaken(int bytes);
 
     /**
+     * The client has read this many bytes of the response body after the exchange has ended. They
+     * say nothing to a worker stream, which may carry another exchange by now.
+     */
+    default void endedResponseTaken(int bytes) {}
+
+    /**
      * Returns the memory that is held for the request in bytes, without body bytes that still count
      * in the client's window: its headers, and a body that is gathered.
      */

@@ -154,7 +154,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     @Override
     public void responseTaken(int bytes) {
         pass(home.loop(), away.loop(), () -> {
-            if (stream != null) {
+            if (!over && stream != null) {
                 stream.responseTaken(bytes);
             }
         });
@@ -185,13 +185,9 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     @Override
     public void onData(ByteBuf data, boolean end) {
         onResponseEnd(end);
-        int bytes = data.readableBytes();
         boolean passed = toClient(() -> exchange.onData(data, end));
         if (!passed) {
             data.release();
-            if (stream != null) {
-                stream.responseTaken(bytes);
-            }
         }
     }
 

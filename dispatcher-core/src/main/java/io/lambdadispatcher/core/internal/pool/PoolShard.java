@@ -800,24 +800,6 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
-     * Records that a stream's exchange has ended in both directions, but the stream can take no
-     * other exchange yet. {@link #onStreamCaughtUp} or {@link #onStreamClosed} follows.
-     */
-    public void onStreamLags(PooledConnection member) {
-        assert loop.inEventLoop();
-        member.busy--;
-        settle(member);
-        // A worker at its limit can now take one more exchange on another stream.
-        offerIf(member.offered > 0);
-    }
-
-    /** Adds a worker stream that has become free after {@link #onStreamLags}. */
-    public void onStreamCaughtUp(PooledConnection member, Carrier stream) {
-        assert loop.inEventLoop();
-        addFree(member, stream);
-    }
-
-    /**
      * Removes a worker stream that has closed.
      *
      * @param wasFree whether it carried no exchange

@@ -1,25 +1,16 @@
 package io.lambdadispatcher.core.internal.worker;
 
 /**
- * Counts the bytes that occupy the windows of a worker stream. They can outlive their exchange:
- * request bytes can wait for the worker's window, and response bytes for the client. Event loop
- * only.
+ * Counts the bytes that occupy the windows of a worker stream. Request bytes can outlive their
+ * exchange, because they can wait for the worker's window. Event loop only.
  */
 final class WindowLedger {
-    /**
-     * Maximum number of unread response bytes with which the next exchange may start.
-     * HTTP/2's flow controller tells the worker of new room when half of the window has been read.
-     * With more unread bytes, the next exchange could use up the rest of the window and wait for
-     * the previous client.
-     */
-    private static final int MAX_LAG_BYTES = WorkerPort.STREAM_WINDOW_BYTES / 2;
-
     // Request bytes on their way to the worker. Those of the current exchange are behind those of
     // earlier ones.
     private int ownRequestBytes;
     private int staleRequestBytes;
 
-    /** Unread response bytes of all exchanges. */
+    /** Response bytes of the current exchange that the client has not read. */
     private int responseBytes;
 
     void onRequestQueued(int bytes) {
@@ -63,8 +54,14 @@ final class WindowLedger {
         responseBytes -= bytes;
     }
 
-    /** Returns whether the next response could have too little room. */
-    boolean isLagging() {
-        return responseBytes > MAX_LAG_BYTES;
+    /**
+     * The response has ended, or nobody wants the rest.
+     *
+     * @return the number of unread bytes, which no longer count
+     */
+    int forgetResponse() {
+        int unread = responseBytes;
+        responseBytes = 0;
+        return unread;
     }
 }

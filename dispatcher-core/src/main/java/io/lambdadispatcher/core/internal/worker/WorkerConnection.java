@@ -60,21 +60,12 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     private static final int MAX_OTHER_LOST_STREAMS = 100;
 
-    /**
-     * A client with a usable connection reads the rest of a complete response, which is at most a
-     * window, within this time.
-     */
-    private static final long LAG_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
-
-    private static final int MAX_LAG_LOOKS = 4;
-
     final PoolShard shard;
     final PooledConnection pooled;
     private final String workerId;
     private final ControlStream control;
     private final Http2Connection.PropertyKey streamKey;
     private final DeadlineQueue<WorkerStream> expected;
-    private final DeadlineQueue<WorkerStream> lagging;
 
     private final EventRate controlMessages = new EventRate();
     private final EventRate lostStreams = new EventRate();
@@ -96,7 +87,6 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         this.control = new ControlStream(handler, stream, new ControlCodec(ControlCodec.Role.DISPATCHER, token), this);
         this.streamKey = handler.connection().newKey();
         this.expected = new DeadlineQueue<>(loop(), PATIENCE_NANOS, this::onUnanswered);
-        this.lagging = new DeadlineQueue<>(loop(), LAG_LOOK_NANOS, this::onStillLagging);
     }
 
     /** Starts the connection of an admitted worker. */
@@ -366,20 +356,6 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         handler.reset(stream, Http2Error.PROTOCOL_ERROR);
     }
 
-    /**
-     * Closes the stream, which is not an error: the worker opens another one. If no request is
-     * queued, the client gets more time.
-     */
-    private void onStillLagging(WorkerStream stream) {
-        if (stream.lagsAgain() < MAX_LAG_LOOKS && shard.pool().pending() == 0) {
-            lagging.add(stream, nanoTime());
-            return;
-        }
-        port.observer.onProtection(Protection.LAGGING_STREAM);
-        handler.reset(stream.http2(), Http2Error.CANCEL);
-        stream.close("the client reads the last response too slowly");
-    }
-
     // For its worker streams.
 
     void onViolation(Http2Stream stream, WireException violation) {
@@ -395,7 +371,6 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     void onStreamClosed(WorkerStream stream, boolean wasFree) {
         openStreams--;
-        lagging.remove(stream);
         shard.onStreamClosed(pooled, stream, wasFree);
     }
 
@@ -406,17 +381,6 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     void onAnswered(WorkerStream stream) {
         expected.remove(stream);
-    }
-
-    /** The stream waits for the client of its previous response. */
-    void onLagging(WorkerStream stream) {
-        lagging.add(stream, nanoTime());
-        shard.onStreamLags(pooled);
-    }
-
-    void onCaughtUp(WorkerStream stream) {
-        lagging.remove(stream);
-        shard.onStreamCaughtUp(pooled, stream);
     }
 
     private void onUnanswered(WorkerStream stream) {

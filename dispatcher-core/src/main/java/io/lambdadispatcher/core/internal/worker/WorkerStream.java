@@ -23,14 +23,15 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   IDLE ──request──▶ SENDING ──its end──▶ AWAITING
- *   SENDING, AWAITING ──end of the response──▶ ENDING ──▶ IDLE, or LAGGING
- *   LAGGING ──clients catch up──▶ IDLE
- *   LAGGING ──50 ms if requests wait, or 200 ms──▶ CLOSED; the worker opens another stream
- *   SENDING, AWAITING ──CANCEL──▶ ABANDONED ──end of the response──▶ IDLE, or LAGGING
+ *   SENDING, AWAITING ──end of the response──▶ ENDING ──▶ IDLE
+ *   SENDING, AWAITING ──CANCEL──▶ ABANDONED ──end of the response──▶ IDLE
  *   SENDING ──the worker ends a tunnel──▶ TUNNEL_ENDING ──the client ends it──▶ LEAVING
- *   LEAVING ──all taken──▶ IDLE, or LAGGING
+ *   LEAVING ──all taken──▶ IDLE
  *   any ──the HTTP/2 stream ends──▶ CLOSED
  * </pre>
+ *
+ * <p>Bytes that the client has not read occupy the window only as long as the exchange lasts. So a
+ * client that reads the end of a response slowly delays neither this stream nor the worker.
  */
 final class WorkerStream extends DeadlineQueue.Entry implements Carrier, RequestSink {
 
@@ -58,11 +59,6 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
          * ended the response.
          */
         ABANDONED,
-        /**
-         * The exchange is over, but its client has so much of the response left to read that the
-         * next response would have too little room in the window.
-         */
-        LAGGING,
         CLOSED
     }
 
@@ -88,7 +84,6 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     private final ResponseReceiver response;
 
     private State state = State.IDLE;
-    private int lagLooks;
     /** Set in SENDING, AWAITING and TUNNEL_ENDING. */
     private @Nullable Attempt attempt;
 
@@ -197,14 +192,9 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
 
     @Override
     public void responseTaken(int bytes) {
-        if (state == State.CLOSED) {
-            return;
-        }
-        connection.handler.giveBack(http2, bytes);
-        window.onResponseTaken(bytes);
-        if (state == State.LAGGING && !window.isLagging()) {
-            state = State.IDLE;
-            connection.onCaughtUp(this);
+        if (attempt != null) {
+            connection.handler.giveBack(http2, bytes);
+            window.onResponseTaken(bytes);
         }
     }
 
@@ -336,6 +326,10 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         attempt = null;
         response.forget();
         request.onExchangeEnd();
+        int unread = window.forgetResponse();
+        if (unread > 0) {
+            connection.handler.giveBack(http2, unread);
+        }
     }
 
     private void forgetExchange(boolean failed) {
@@ -362,23 +356,9 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         }
     }
 
-    /** Nothing of the exchange is left, except perhaps bytes that its client has not read. */
     private void onOver() {
-        if (window.isLagging()) {
-            state = State.LAGGING;
-            lagLooks = 0;
-            connection.onLagging(this);
-        } else {
-            state = State.IDLE;
-            connection.shard.onStreamFree(connection.pooled, this);
-        }
-    }
-
-    /**
-     * Returns how many checks have found the stream in state LAGGING since it entered this state.
-     */
-    int lagsAgain() {
-        return ++lagLooks;
+        state = State.IDLE;
+        connection.shard.onStreamFree(connection.pooled, this);
     }
 
     /** Closes the stream, because either side has reset it, or its connection is closed. */
@@ -386,7 +366,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         if (state == State.CLOSED) {
             return;
         }
-        boolean wasFree = state == State.IDLE || state == State.LAGGING;
+        boolean wasFree = state == State.IDLE;
         state = State.CLOSED;
         Attempt lost = attempt;
         attempt = null;

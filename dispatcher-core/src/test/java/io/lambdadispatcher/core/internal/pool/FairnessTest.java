@@ -208,8 +208,7 @@ class FairnessTest {
         request(there, "a", "/first");
         request(here, "a", "/old");
         pass(100);
-        stream.shard.onStreamLags(stream.worker);
-        there.onStreamCaughtUp(stream.worker, stream);
+        there.onStreamFree(stream.worker, stream);
         request(there, "a", "/young");
         turn();
 
