@@ -408,6 +408,26 @@ class HostileIT {
     }
 
     @Test
+    void should_end_a_connection_of_answers_to_pings_that_nobody_sent() throws Exception {
+        assertThat(flood(client -> {
+                    for (int i = 0; i < 100_000; i++) {
+                        client.frame(6, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+                    }
+                }))
+                .isEqualTo(ENHANCE_YOUR_CALM);
+    }
+
+    @Test
+    void should_end_a_connection_of_priorities() throws Exception {
+        assertThat(flood(client -> {
+                    for (int i = 0; i < 100_000; i++) {
+                        client.frame(2, 0, 3, 0, 0, 0, 0, 16);
+                    }
+                }))
+                .isEqualTo(ENHANCE_YOUR_CALM);
+    }
+
+    @Test
     void should_end_a_connection_that_pings_and_does_not_read() throws Exception {
         try (Http2 client = new Http2()) {
             // The dispatcher answers each burst before the next one, until the answers fill the

@@ -49,10 +49,10 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     private static final long GOAWAY_PAUSE_MILLIS = 250;
 
     /**
-     * Maximum of {@link #lateFrames}, which is enough for a client that fills a window of 1 MiB
+     * Maximum of {@link #uselessFrames}, which is enough for a client that fills a window of 1 MiB
      * with frames of 100 bytes.
      */
-    private static final int MAX_LATE_FRAMES = 10_000;
+    private static final int MAX_USELESS_FRAMES = 10_000;
 
     private static final long RESET_WINDOW_NANOS = TimeUnit.SECONDS.toNanos(30);
 
@@ -95,10 +95,10 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     private int resets;
 
     /**
-     * Number of refused streams, and of frames for streams that the dispatcher has reset, since
-     * {@link #resetsSinceNanos}. Most frames were in transit, but each costs an exception.
+     * Number of frames without any effect since {@link #resetsSinceNanos}: for streams that were
+     * refused or that the dispatcher has reset, answers to pings, and priorities. A few are normal.
      */
-    private int lateFrames;
+    private int uselessFrames;
 
     private long resetsSinceNanos;
 
@@ -210,7 +210,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (error.error() == Http2Error.REFUSED_STREAM) {
             // No work was started for a refused stream. A client may not know the limit when it
             // sends its first requests.
-            countLateFrame();
+            countUselessFrame();
         } else {
             countReset();
         }
@@ -238,7 +238,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         RecentStreams.End end = recent.of(id, newest);
         return switch (end) {
             case RESET_BY_US, UNKNOWN -> {
-                countLateFrame();
+                countUselessFrame();
                 yield true;
             }
             case ENDED -> {
@@ -253,9 +253,9 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         };
     }
 
-    private void countLateFrame() {
-        if (++lateFrames == MAX_LATE_FRAMES) {
-            breakOff(Http2Error.ENHANCE_YOUR_CALM, MAX_LATE_FRAMES + " frames for streams that were refused or reset");
+    private void countUselessFrame() {
+        if (++uselessFrames == MAX_USELESS_FRAMES) {
+            breakOff(Http2Error.ENHANCE_YOUR_CALM, MAX_USELESS_FRAMES + " frames without effect");
         }
     }
 
@@ -328,7 +328,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (now - resetsSinceNanos > RESET_WINDOW_NANOS) {
             resetsSinceNanos = now;
             resets = 0;
-            lateFrames = 0;
+            uselessFrames = 0;
         }
         HttpLimits limits = context.limits();
         boolean active = connection().numActiveStreams() > 0;
@@ -521,6 +521,16 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
                 return data.readableBytes() + padding;
             }
             return client.onRequestData(data, end) + padding;
+        }
+
+        @Override
+        public void onPingAckRead(ChannelHandlerContext c, long data) {
+            countUselessFrame();
+        }
+
+        @Override
+        public void onPriorityRead(ChannelHandlerContext c, int id, int dependency, short weight, boolean exclusive) {
+            countUselessFrame();
         }
 
         @Override
