@@ -13,9 +13,10 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 
 /**
- * Runs many workers in one process, on one event loop. They serve {@link ResourceHandler}. The argument is the number of workers. All read the same environment variables
- * as a single worker ({@link WorkerConfig#ofEnvironment}). Prints {@code ready} when the dispatcher
- * has accepted all workers, and ends when all workers have ended.
+ * Runs many workers in one process, on one event loop. They serve {@link ResourceHandler}. The
+ * argument is the number of workers. All read the same environment variables as a single worker
+ * ({@link WorkerConfig#ofEnvironment}). Prints {@code ready} when the dispatcher has accepted all
+ * workers, and ends when all workers have ended.
  *
  * <p>Exit codes: 1 if a worker was rejected, 2 for a wrong argument.
  */

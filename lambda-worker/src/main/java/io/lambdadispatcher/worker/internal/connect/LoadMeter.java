@@ -23,7 +23,7 @@ final class LoadMeter {
     private static final long WARN_EVERY_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final int MOST_PERMILLE = 0xFFFF;
 
-    /** The CPU time that a process has used without a trace in its CPU clock, which Linux counts in these units. */
+    /** The unit of a process's CPU clock on Linux. The process may have used this much more. */
     private static final long CPU_CLOCK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     private final EventExecutor loop;

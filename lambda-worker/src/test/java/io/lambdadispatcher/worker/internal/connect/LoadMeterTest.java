@@ -12,7 +12,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A meter on an event loop whose time the test advances. The CPU time is that of the test's process. */
+/**
+ * A meter on an event loop whose time the test advances. The CPU time is that of the test's
+ * process.
+ */
 class LoadMeterTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final List<Load> reports = new ArrayList<>();
