@@ -1,6 +1,7 @@
-"""Draws the two charts of README.md and docs/performance/README.md, as SVG for light and dark mode. `performance.py` writes them.
+"""Draws the charts of README.md and docs/performance/README.md, as SVG for light and dark mode. `performance.py` writes them.
 
-`speed` shows the CPU time of each proxy per request, from the results of `proxies.py`. `cost` shows dollars per month against requests per second,
+`speed` shows the CPU time of each proxy per request, from the results of `proxies.py`. `workers` shows it against the number of workers,
+from the results of `workers.py`. `cost` shows dollars per month against requests per second,
 calculated by `costs.py`. Uses only the standard library.
 """
 
@@ -12,6 +13,8 @@ from html import escape
 import costs
 
 WIDTH, LINE_HEIGHT, LINE_CHARACTERS = 760, 17, 106
+# The area of a chart with lines.
+LEFT, RIGHT, TOP, BOTTOM = 70, 550, 56, 356
 STYLE = """<style>
   text { font: 13px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328; }
   .title { font-size: 16px; font-weight: 600; }
@@ -105,9 +108,45 @@ def micros_text(value):
     return f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
+# Workers
+
+COUNTS = (1, 500)
+WORKERS_BOTTOM = 276
+LINES = {"dispatcher": ("dispatch", "Lambda Dispatcher"), "haproxy-h1": ("fargate", "HAProxy, HTTP/1.1 backends"), "nghttpx": ("direct", "nghttpx")}
+WORKERS_CAPTION = (
+    "Median CPU time for /ping at maximum load. Each proxy has as many backends as the dispatcher has workers. Load generator, workers and "
+    "backends are not included. HTTP/2 without TLS, 100 requests in flight, one thread on a core of its own. All are one run. Lower is better.")
+
+
+def workers(rows):
+    """Draws a line for each program.
+
+    @param rows results of workers.py with the front `h2`
+    """
+    micros = {name: {row["workers"]: row["maximum"]["cpu_micros"] for row in rows if row["contender"] == name} for name in LINES}
+    most = 10 * math.ceil(max(value for found in micros.values() for value in found.values()) / 10)
+    height = lambda value: WORKERS_BOTTOM + (TOP - WORKERS_BOTTOM) * value / most
+    shapes = []
+    for count in sorted({row["workers"] for row in rows}):
+        x = across(count, COUNTS, LEFT, RIGHT)
+        shapes += [f'<path class="grid" d="M{x:.1f} {TOP} V{WORKERS_BOTTOM}"/>', text(x, WORKERS_BOTTOM + 18, f"{count:,}", "small", "middle")]
+    for value in range(0, most + 1, 10):
+        shapes += [f'<path class="grid" d="M{LEFT} {height(value):.1f} H{RIGHT}"/>', text(LEFT - 8, height(value) + 4, f"{value} µs", "small", "end")]
+    shapes.append(text((LEFT + RIGHT) / 2, WORKERS_BOTTOM + 38, "workers or backends, logarithmic axis", "small", "middle"))
+    for name, (kind, title) in LINES.items():
+        places = " ".join(f"{across(count, COUNTS, LEFT, RIGHT):.1f},{height(value):.1f}" for count, value in sorted(micros[name].items()))
+        last = micros[name][max(micros[name])]
+        shapes += [f'<polyline class="line {kind}" points="{places}"/>', text(RIGHT + 8, height(last) - 2, title, "strong"),
+                   text(RIGHT + 8, height(last) + 14, f"{micros_text(last)} µs with {max(micros[name]):,}", "small")]
+    y = WORKERS_BOTTOM + 62
+    shapes += paragraph(y, WORKERS_CAPTION)
+    return picture(
+        y + paragraph_height(WORKERS_CAPTION), "CPU time per request against the number of workers",
+        f"Lines: {', '.join(title for _, title in LINES.values())}", shapes)
+
+
 # Cost
 
-LEFT, RIGHT, TOP, BOTTOM = 70, 550, 56, 356
 RATES, DOLLARS = (1, 1000), (1, 10_000)
 POINTS = 160
 

@@ -624,7 +624,9 @@ def write_documents():
 
 
 def drawings(results):
-    return {"speed.svg": charts.speed(results.proxies()), "cost.svg": charts.cost()}
+    drawn = {"speed.svg": charts.speed(results.proxies()), "cost.svg": charts.cost()}
+    _, rows = results.newest("workers", "front", "h2")
+    return {**drawn, "workers.svg": charts.workers(rows)} if rows else drawn
 
 
 # Runs

@@ -301,6 +301,13 @@ class ChartsTest(unittest.TestCase):
         self.assertEqual(drawing.count(f'width="{charts.BARS_WIDTH:.1f}"'), 2)
         self.assertIn(f'width="{charts.BARS_WIDTH * 4.45 / 29.2:.1f}"', drawing)
 
+    def test_lines_end_where_the_most_workers_are(self):
+        rows = [workers_row(name, count, cpu) for name, cpu in (("dispatcher", 1), ("nghttpx", 3), ("haproxy-h1", 2)) for count in (1, 10)]
+        drawing = charts.workers(rows)
+        texts = self.texts(drawing)
+        self.assertEqual([text for text in texts if text.endswith("µs with 10")], ["10 µs with 10", "20 µs with 10", "30 µs with 10"])
+        self.assertEqual(drawing.count("<polyline"), 3)
+
     def test_costs_are_those_of_the_model(self):
         texts = self.texts(charts.cost())
         self.assertEqual([text for text in texts if text.endswith("at 1,000 requests/s")],
