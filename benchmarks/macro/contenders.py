@@ -70,7 +70,7 @@ class HaProxy(Contender):
         self.front = front
 
     def bind(self, run):
-        return {"h2": "proto h2", "h1": "", "tls": f"ssl crt {run.pem} alpn h2"}[self.front]
+        return f"ssl crt {run.pem} alpn h2" if self.front == "tls" else {"h2": "proto h2", "h1": ""}[self.front]
 
     def start(self, run):
         configuration = run.directory / f"{self.name}.cfg"
