@@ -12,10 +12,12 @@ RUN ${JDK_HOME}/bin/jlink --output java --no-header-files --no-man-pages --strip
 COPY lambda-worker/target/lib lib
 COPY examples/hello/target/hello.jar lib/
 COPY docker/worker.flags docker/Train.java ./
+COPY dispatcher-server/target/lib dispatcher/lib
+COPY dispatcher-server/target/dispatcher-server-*.jar dispatcher/lib/
 # The order is fixed, because the cache of loaded classes is valid only for this class path and for extensions of it.
 RUN mkdir -p lib/user \
  && { echo -cp; ls lib/*.jar | sed "s|^|/opt/lambda-dispatcher/|" | tr '\n' ':'; echo '/opt/lambda-dispatcher/lib/user/*'; } > class.path \
- && ${JDK_HOME}/bin/java Train.java work && rm Train.java
+ && ${JDK_HOME}/bin/java Train.java work "$PWD/dispatcher/lib/*" && rm -r Train.java dispatcher
 
 FROM ${BASE_IMAGE}
 COPY --from=build /opt/lambda-dispatcher /opt/lambda-dispatcher
@@ -24,4 +26,4 @@ ENV LAMBDA_DISPATCHER_HANDLER=com.example.hello.HelloHandler
 USER 10001:10001
 WORKDIR /tmp
 ENTRYPOINT ["/opt/lambda-dispatcher/java/bin/java", "@/opt/lambda-dispatcher/worker.flags", "-XX:AOTCache=/opt/lambda-dispatcher/classes.aot", "@/opt/lambda-dispatcher/class.path", "com.amazonaws.services.lambda.runtime.api.client.AWSLambda"]
-CMD ["io.lambdadispatcher.worker.LambdaHandler::handleRequest"]
+CMD ["io.lambdadispatcher.worker.LambdaHandler"]

@@ -3,4 +3,4 @@ FROM local/lambda-java:25
 COPY aws-lambda-rie /usr/local/bin/aws-lambda-rie
 EXPOSE 8080
 ENTRYPOINT ["/usr/local/bin/aws-lambda-rie", "/var/runtime/bootstrap"]
-CMD ["io.lambdadispatcher.worker.LambdaHandler::handleRequest"]
+CMD ["io.lambdadispatcher.worker.LambdaHandler"]

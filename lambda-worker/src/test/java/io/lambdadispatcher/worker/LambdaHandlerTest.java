@@ -15,6 +15,7 @@ import java.io.InputStream;
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -105,6 +106,21 @@ class LambdaHandlerTest {
             assertThat(answer(new Ponging(), "{\"warmUp\":true,\"holdMillis\":1," + address + "}"))
                     .isEqualTo("{\"warm\":true}");
             assertThat(dispatcher.links()).isEmpty();
+        }
+    }
+
+    /** A snapshot must not contain threads of a worker. */
+    @Test
+    void should_rehearse_a_launch_and_leave_no_thread() throws Exception {
+        Set<Thread> before = Thread.getAllStackTraces().keySet();
+
+        assertThat(Rehearsal.run()).isTrue();
+
+        for (Thread thread : Thread.getAllStackTraces().keySet()) {
+            if (!before.contains(thread) && thread.getName().startsWith("lambda-worker")) {
+                thread.join(TimeUnit.SECONDS.toMillis(5));
+                assertThat(thread.isAlive()).as(thread.getName()).isFalse();
+            }
         }
     }
 

@@ -1,9 +1,15 @@
 package io.lambdadispatcher.wire.http2;
 
-import io.netty.util.Version;
+import io.netty.util.AsciiString;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.URL;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -19,6 +25,11 @@ public final class NettyRequirement {
      */
     private static final int FIRST_PATCH = 16;
 
+    /** Each jar of Netty has a file of this name, with a property that names the artifact. */
+    private static final String VERSIONS = "META-INF/io.netty.versions.properties";
+
+    private static final String SUFFIX = ".version";
+
     private static final Pattern LINE = Pattern.compile("4\\.2\\.(\\d{1,6})\\..*");
 
     private NettyRequirement() {}
@@ -30,9 +41,33 @@ public final class NettyRequirement {
      *     its name and where it was found
      */
     public static void verify() {
+        verify(
+                versions(),
+                String.valueOf(AsciiString.class.getProtectionDomain().getCodeSource()));
+    }
+
+    /**
+     * Returns the version of each Netty artifact. Netty's {@code Version.identify()} does the same,
+     * but also parses dates, which is expensive in the cold start of a worker.
+     */
+    static Map<String, String> versions() {
         Map<String, String> versions = new TreeMap<>();
-        Version.identify().forEach((artifact, version) -> versions.put(artifact, version.artifactVersion()));
-        verify(versions, String.valueOf(Version.class.getProtectionDomain().getCodeSource()));
+        try {
+            for (URL file : Collections.list(AsciiString.class.getClassLoader().getResources(VERSIONS))) {
+                Properties properties = new Properties();
+                try (InputStream content = file.openStream()) {
+                    properties.load(content);
+                }
+                for (String name : properties.stringPropertyNames()) {
+                    if (name.endsWith(SUFFIX)) {
+                        versions.put(name.substring(0, name.length() - SUFFIX.length()), properties.getProperty(name));
+                    }
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot read " + VERSIONS, e);
+        }
+        return versions;
     }
 
     static void verify(Map<String, String> versions, String source) {

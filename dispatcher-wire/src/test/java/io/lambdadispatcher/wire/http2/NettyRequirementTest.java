@@ -1,7 +1,10 @@
 package io.lambdadispatcher.wire.http2;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.netty.util.Version;
+import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -10,6 +13,16 @@ class NettyRequirementTest {
     void should_accept_what_we_are_built_with() {
         NettyRequirement.verify();
         NettyRequirement.verify(Map.of("netty-common", "4.2.16.Final", "netty-tcnative-classes", "2.0.84.Final"), "x");
+    }
+
+    @Test
+    void should_find_the_version_of_each_artifact_as_netty_does() {
+        Map<String, String> versions = new HashMap<>();
+        Version.identify().forEach((artifact, version) -> versions.put(artifact, version.artifactVersion()));
+
+        assertThat(NettyRequirement.versions())
+                .containsKeys("netty-common", "netty-codec-http2")
+                .isEqualTo(versions);
     }
 
     @Test

@@ -5,6 +5,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -117,7 +118,7 @@ public final class WorkerConfig {
 
     /** Returns the worker's id. See {@link Builder#workerId}. */
     public String workerId() {
-        return values.workerId;
+        return Objects.requireNonNull(values.workerId);
     }
 
     /** Returns what authenticates the worker. */
@@ -207,7 +208,9 @@ public final class WorkerConfig {
         private final String function;
         private final Credential credential;
         private final List<InetSocketAddress> addresses;
-        private String workerId = "self-" + UUID.randomUUID();
+        /** If it is {@code null}, {@link #build} makes one, because that is expensive. */
+        private @Nullable String workerId;
+
         private int connections = 1;
         private int streams = 100;
         private @Nullable WorkerTls tls;
@@ -242,9 +245,12 @@ public final class WorkerConfig {
         /**
          * Sets the worker's id, 1 to 256 characters, not blank, which appears in logs. It must be
          * unique among the workers of all time, because a dispatcher rejects an id whose worker has
-         * ended. Default: {@code self-} and a random UUID.
+         * ended. Default: {@code self-} and a UUID that is random for each call of {@link #build}.
+         *
+         * @throws IllegalArgumentException if it is not allowed
          */
         public Builder workerId(String id) {
+            requireName("workerId", id);
             workerId = id;
             return this;
         }
@@ -346,7 +352,6 @@ public final class WorkerConfig {
          */
         public WorkerConfig build() {
             requireName("function", function);
-            requireName("workerId", workerId);
             require(!addresses.isEmpty(), "addresses", addresses, "at least one host:port");
             requireWithin("connections", connections, 1, WireLimits.MAX_CONNECTIONS_PER_WORKER);
             requireWithin("streams", streams, 1, WireLimits.MAX_STREAMS_PER_CONNECTION);
@@ -356,7 +361,11 @@ public final class WorkerConfig {
             requireDuration("drainGrace", drainGrace);
             requireDuration("loneTimeout", loneTimeout);
             requireWithin("streamWindowBytes", streamWindowBytes, MIN_WINDOW_BYTES, Integer.MAX_VALUE / 2);
-            return new WorkerConfig(new Builder(this));
+            Builder values = new Builder(this);
+            if (workerId == null) {
+                values.workerId = "self-" + UUID.randomUUID();
+            }
+            return new WorkerConfig(values);
         }
 
         private static void requireName(String what, String name) {

@@ -22,7 +22,7 @@ public final class ExtensionMain {
     private static final String API = "/2020-01-01/extension/";
     private static final String IDENTIFIER = "Lambda-Extension-Identifier";
     private static final String RUNTIME_CLIENT = "com.amazonaws.services.lambda.runtime.api.client.AWSLambda";
-    private static final String HANDLER = "io.lambdadispatcher.worker.LambdaHandler::handleRequest";
+    private static final String HANDLER = "io.lambdadispatcher.worker.LambdaHandler";
 
     private static final Logger log = LoggerFactory.getLogger(ExtensionMain.class);
 

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Measures how long a launched worker takes to become ready, in Lambda's runtime interface emulator, by phase.
+
+    benchmarks/macro/cold_start.py                  the zip and the container image of examples/hello, five launches of each kind
+    benchmarks/macro/cold_start.py --rounds 1 --only image
+
+Needs root, Docker, and the images of `it/docker/build-images`. Each launch uses a new container with 512 MB, and with the processor time
+that Lambda gives to that memory (0.29), or a whole processor. A launch is one invocation, and these are its phases:
+
+    init    the JVM starts, Lambda's runtime client loads the handler
+    load    from the invocation to the creation of the worker: parses the event, loads classes
+    worker  from the creation of the worker to its first ready connection
+
+In the rows "after a warm-up", the environment has answered an init-only invocation before, as with function.warm-environments.
+The emulator does not imitate the AOT cache that AWS's java25 runtime has for its own runtime client.
+"""
+import argparse
+import json
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+
+sys.dont_write_bytecode = True
+import machine  # noqa: E402
+import processes  # noqa: E402
+from processes import ROOT, Failure, Process, free_port  # noqa: E402
+
+SECRET = "a-secret-of-a-benchmark-on-one-machine"
+HANDLER = "io.lambdadispatcher.worker.LambdaHandler"
+ZIP = ROOT / "examples/hello/target/hello-function.zip"
+HOME = "/opt/lambda-dispatcher"
+IMAGES = {"zip": "local/lambda-rie:25", "image": "local/lambda-worker:test"}
+INVOKE = "/2015-03-31/functions/function/invocations"
+# Lambda gives one processor for 1,769 MB.
+SHARES = {"0.29": 512 / 1769, "1": 1.0}
+PERIOD_MICROS = 20_000
+PATIENCE_SECONDS = 60
+
+
+def docker(*arguments):
+    done = subprocess.run(["docker", *map(str, arguments)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failure(f"docker {arguments[0]} failed: {done.stderr.strip()}")
+    return done.stdout.strip() + ("\n" + done.stderr if arguments[0] == "logs" else "")
+
+
+class Environment:
+    """One execution environment, which is a container with the emulator in front of the function."""
+
+    def __init__(self, kind, share, files):
+        command = ["-e", "LAMBDA_DISPATCHER_HANDLER=com.example.hello.HelloHandler", "-e", "AWS_LAMBDA_FUNCTION_TIMEOUT=60",
+                   "--memory", "512m", "--memory-swap", "512m", "--cpu-period", PERIOD_MICROS, "--cpu-quota", round(share * PERIOD_MICROS),
+                   "--add-host", "dispatcher:host-gateway", "-p", "127.0.0.1::8080"]
+        if kind == "zip":
+            command += ["-e", "JAVA_HEAP=-XX:MaxRAMPercentage=60", "-v", f"{files / 'lib'}:/var/task/lib:ro", IMAGES[kind], HANDLER]
+        else:
+            # The emulator is not in the image. It starts the image's own command.
+            java = json.loads(docker("inspect", "-f", "{{json .Config.Entrypoint}}", IMAGES[kind]))
+            command += ["-v", f"{files / 'aws-lambda-rie'}:/aws-lambda-rie:ro", "--entrypoint", "/aws-lambda-rie", IMAGES[kind], *java, HANDLER]
+        self.id = docker("run", "-d", *command)
+        self.url = f"http://127.0.0.1:{docker('port', self.id, 8080).splitlines()[0].rpartition(':')[2]}{INVOKE}"
+        self.pid = int(docker("inspect", "-f", "{{.State.Pid}}", self.id))
+        time.sleep(0.5)
+
+    def invoke(self, event, wait):
+        """Invokes the function. @param wait whether to wait for its response; a worker's comes when it ends"""
+        command = ["curl", "-s", "-S", "-m", str(PATIENCE_SECONDS), "-d", json.dumps(event), self.url]
+        if wait:
+            return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def cpu_seconds(self):
+        for line in pathlib.Path(f"/proc/{self.pid}/cgroup").read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            if "cpuacct" in controllers:
+                return int(pathlib.Path(f"/sys/fs/cgroup/cpuacct{path}/cpuacct.usage").read_text()) / 1e9
+            if not controllers and (stat := pathlib.Path(f"/sys/fs/cgroup{path}/cpu.stat")).exists():
+                return int(re.search(r"usage_usec (\d+)", stat.read_text())[1]) / 1e6
+        raise Failure("the cgroup of the container has no CPU time")
+
+    def log(self):
+        return docker("logs", self.id)
+
+    def remove(self):
+        docker("rm", "-f", self.id)
+
+
+class Run:
+    def __init__(self, options):
+        self.options = options
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="cold-start-"))
+        self.java = machine.java_of(options.jdk)
+        self.launches = 0
+
+    def execute(self):
+        self.prepare()
+        self.start_dispatcher()
+        rows = []
+        for kind in self.options.only:
+            for share in SHARES:
+                for warm in (False, True):
+                    rows.append(self.row(kind, share, warm))
+        self.dispatcher.stop()
+        return {"meta": machine.meta(self.java, [], rounds=self.options.rounds), "results": rows}
+
+    def prepare(self):
+        processes.need("docker", "curl")
+        if not ZIP.exists():
+            raise Failure(f"{ZIP.relative_to(ROOT)} is missing; run: mvn -q -P examples -DskipTests package")
+        for image in IMAGES.values():
+            if subprocess.run(["docker", "image", "inspect", image], capture_output=True, check=False).returncode != 0:
+                raise Failure(f"no image {image}; run: it/docker/build-images base && it/docker/build-images product")
+        with zipfile.ZipFile(ZIP) as function:
+            function.extractall(self.directory)
+        made = docker("create", IMAGES["zip"])
+        docker("cp", f"{made}:/usr/local/bin/aws-lambda-rie", self.directory)
+        docker("rm", made)
+
+    def start_dispatcher(self):
+        self.worker_port, public, admin = free_port(), free_port(), free_port()
+        settings = {"WORKERS_HOST": "0.0.0.0", "WORKERS_PORT": self.worker_port, "PUBLIC_PLAIN_PORT": public, "ADMIN_PORT": admin,
+                    "WORKERS_SECRET": SECRET, "FUNCTION_NAME": "hello", "FUNCTION_LAUNCHER": "self"}
+        self.dispatcher = Process(
+            "dispatcher", [self.java, "-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.server.Main", "serve"], None, self.directory,
+            {f"LAMBDA_DISPATCHER_{name}": str(value) for name, value in settings.items()})
+        self.dispatcher.await_port(public)
+
+    def row(self, kind, share, warm):
+        machine.progress(f"{kind}, {share} of a processor{', after a warm-up' if warm else ''}")
+        samples = [self.launch(kind, SHARES[share], warm) for _ in range(self.options.rounds)]
+        medians = {name: statistics.median(sample[name] for sample in samples) for name in samples[0]}
+        return {"packaging": kind, "processors": share, "after_warm_up": warm, **medians, "samples": samples}
+
+    def launch(self, kind, share, warm):
+        self.launches += 1
+        worker = f"worker-{self.launches}"
+        environment = Environment(kind, share, self.directory)
+        try:
+            if warm:
+                environment.invoke({"warmUp": True, "holdMillis": 0}, wait=True)
+            cpu, begin = environment.cpu_seconds(), time.monotonic()
+            invocation = environment.invoke(
+                {"function": "hello", "workerId": worker, "secret": SECRET, "addresses": [f"dispatcher:{self.worker_port}"]}, wait=False)
+            ready = re.compile(rf"worker {worker} .* is ready")
+            while not ready.search(self.dispatcher.log.read_text()):
+                if invocation.poll() is not None or time.monotonic() - begin > PATIENCE_SECONDS:
+                    raise Failure(f"{worker} does not become ready:\n{environment.log()}")
+                time.sleep(0.005)
+            total, cpu = (time.monotonic() - begin) * 1000, environment.cpu_seconds() - cpu
+            log = environment.log()
+            own = float(re.search(rf"worker {worker} ready after (\d+) ms", log)[1])
+            init = 0.0 if warm else float(re.search(r"INIT REPORT\(durationMs: ([\d.]+)\)", log)[1])
+            return {"total_ms": total, "init_ms": init, "load_ms": total - init - own, "worker_ms": own, "cpu_ms": cpu * 1000}
+        finally:
+            environment.remove()
+
+
+def table(report):
+    lines = ["| packaging | processors | | init | load | worker | launch to ready | CPU time |", "| --- | --- | --- | --- | --- | --- | --- | --- |"]
+    for row in report["results"]:
+        phases = " | ".join(f"{row[name]:,.0f} ms" for name in ("init_ms", "load_ms", "worker_ms", "total_ms", "cpu_ms"))
+        lines.append(f"| {row['packaging']} | {row['processors']} | {'after a warm-up' if row['after_warm_up'] else 'cold'} | {phases} |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5, help="launches of each kind, whose medians count; by default %(default)s")
+    parser.add_argument("--only", default=",".join(IMAGES), help="some of %(default)s")
+    parser.add_argument("--jdk", help="home of the JDK of the dispatcher; by default JAVA_HOME, or java in the PATH")
+    parser.add_argument("--json", metavar="FILE", help="file for the results, by default benchmarks/target/cold-start-<time>.json")
+    options = parser.parse_args()
+    options.only = options.only.split(",")
+    try:
+        unknown = [kind for kind in options.only if kind not in IMAGES]
+        if unknown:
+            raise Failure(f"--only {','.join(unknown)}: expected some of {','.join(IMAGES)}")
+        report = Run(options).execute()
+    except Failure as failure:
+        sys.exit(f"cold_start: {failure}")
+    machine.write_json(report, options.json, "cold-start")
+    print(table(report))
+
+
+if __name__ == "__main__":
+    main()
