@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
+import io.lambdadispatcher.core.internal.launch.WorkerInspection;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
 import io.lambdadispatcher.core.internal.worker.WorkerPort;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
@@ -19,6 +20,8 @@ import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
+import io.lambdadispatcher.core.observe.RequestSnapshot;
+import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -56,6 +59,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
@@ -267,6 +271,38 @@ public final class Dispatcher implements AutoCloseable {
     /** Returns a snapshot of each function's pool, in the order of {@link Builder#function}. */
     public List<PoolSnapshot> pools() {
         return engine.pools().values().stream().map(registry::snapshot).toList();
+    }
+
+    /**
+     * Returns each worker that was launched or connected here and has not exited. With 500 workers,
+     * this takes a few milliseconds of the event loops, so do not call it often.
+     *
+     * @return completes on a thread of the dispatcher; exceptionally after {@link #close}
+     */
+    public CompletionStage<List<WorkerSnapshot>> workers() {
+        List<CompletableFuture<List<WorkerSnapshot>>> parts = new ArrayList<>();
+        try {
+            engine.pools()
+                    .forEach((name, pool) -> parts.add(WorkerInspection.of(pool, registry, supervisors.get(name))));
+        } catch (RejectedExecutionException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+        return CompletableFuture.allOf(parts.toArray(CompletableFuture<?>[]::new))
+                .thenApply(all ->
+                        parts.stream().flatMap(part -> part.join().stream()).toList());
+    }
+
+    /**
+     * Returns the requests that have not ended, the oldest first.
+     *
+     * @param limit maximum number of requests in the list, 1 or more
+     * @return completes on a thread of the dispatcher; exceptionally after {@link #close}
+     */
+    public CompletionStage<List<RequestSnapshot>> requests(int limit) {
+        if (limit < 1) {
+            throw new IllegalArgumentException("limit: " + limit + ", expected 1 or more");
+        }
+        return engine.requests(limit);
     }
 
     /** Returns what clients cost now. */

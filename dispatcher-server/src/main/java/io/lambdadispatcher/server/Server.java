@@ -12,6 +12,7 @@ import io.lambdadispatcher.server.admin.Readiness;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.Settings;
+import io.lambdadispatcher.server.live.Live;
 import io.lambdadispatcher.server.log.Logging;
 import io.lambdadispatcher.server.metrics.Metrics;
 import io.lambdadispatcher.server.transport.TlsProvider;
@@ -45,6 +46,7 @@ final class Server {
     private final Readiness readiness = new Readiness();
     private final Launching launching = new Launching();
     private final Metrics metrics = new Metrics();
+    private final Live live = new Live();
     private @Nullable AccessLog accessLog;
     private @Nullable AdminServer admin;
     private @Nullable StateFile state;
@@ -111,6 +113,7 @@ final class Server {
         List<FunctionConfiguration> functions = configuration.functions();
         metrics.watch(started);
         launching.of(started);
+        live.watch(started, configuration);
         readiness.serving(
                 started,
                 functions.stream().collect(Collectors.toMap(f -> f.options().name(), Server::neededWorkers)));
@@ -128,6 +131,9 @@ final class Server {
         try {
             Dispatcher.Builder builder = assembly.builder(transport.transport());
             builder.observer(metrics.observer()).observer(guest);
+            if (admin != null) {
+                builder.observer(live.observer());
+            }
             if (accessLog != null) {
                 builder.observer(accessLog);
             }
@@ -173,7 +179,7 @@ final class Server {
         try {
             admin = new AdminServer(
                     address,
-                    new AdminPages(readiness, launching, metrics::scrape),
+                    new AdminPages(readiness, launching, metrics::scrape, live::json),
                     new AdminAccess(
                             configuration.get(Settings.ADMIN_HOSTS),
                             configuration.find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE)),
@@ -280,6 +286,7 @@ final class Server {
         if (admin != null) {
             admin.close();
         }
+        live.close();
         metrics.close();
     }
 }

@@ -3,12 +3,15 @@ package io.lambdadispatcher.server.admin;
 import static io.netty.handler.codec.http.HttpResponseStatus.BAD_REQUEST;
 import static io.netty.handler.codec.http.HttpResponseStatus.METHOD_NOT_ALLOWED;
 import static io.netty.handler.codec.http.HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE;
+import static io.netty.handler.codec.http.HttpResponseStatus.SERVICE_UNAVAILABLE;
 
 import io.lambdadispatcher.core.observe.Protection;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -22,9 +25,11 @@ import java.net.SocketAddress;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Objects;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,6 +47,7 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
     /** Within this time a response must be written. */
     static final int ANSWER_SECONDS = 10;
 
+    private static final int EVENT_MILLIS = 1000;
     static final int IDLE_SECONDS = 30;
     /** No page needs a body. */
     static final int MAX_BODY_BYTES = 1024;
@@ -205,10 +211,55 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
             write(refusal, keepAlive);
             return;
         }
+        Supplier<byte[]> event = page.event();
+        if (event != null) {
+            beginEvents(page.executor(), event);
+            return;
+        }
         page.executor().execute(() -> {
             FullHttpResponse made = page.answer(request, remote);
             write(made, keepAlive);
         });
+    }
+
+    /** Answers with events until the client disconnects, one a second or fewer. */
+    private void beginEvents(Executor executor, Supplier<byte[]> event) {
+        if (!all.mayStream()) {
+            write(AdminAnswers.text(SERVICE_UNAVAILABLE, "too many viewers of the live page\n"), false);
+            return;
+        }
+        context().channel().closeFuture().addListener(closed -> all.onStreamEnd());
+        context().writeAndFlush(AdminAnswers.events());
+        nextEvent(executor, event);
+    }
+
+    private void nextEvent(Executor executor, Supplier<byte[]> event) {
+        executor.execute(() -> {
+            byte[] made = event.get();
+            context().executor().execute(() -> writeEvent(made, executor, event));
+        });
+    }
+
+    /** The next event follows a second after this one has been written. */
+    private void writeEvent(byte[] made, Executor executor, Supplier<byte[]> event) {
+        if (!context().channel().isActive() || !all.mayWrite(made.length)) {
+            close();
+            return;
+        }
+        closeAfter(ANSWER_SECONDS);
+        context()
+                .writeAndFlush(new DefaultHttpContent(Unpooled.wrappedBuffer(made)))
+                .addListener((ChannelFuture written) -> {
+                    all.wrote(made.length);
+                    cancelTimeout();
+                    if (written.isSuccess()) {
+                        timeout = context()
+                                .executor()
+                                .schedule(() -> nextEvent(executor, event), EVENT_MILLIS, TimeUnit.MILLISECONDS);
+                    } else {
+                        close();
+                    }
+                });
     }
 
     private @Nullable FullHttpResponse refusal(HttpRequest request, AdminPages.Page page, SocketAddress remote) {

@@ -16,6 +16,8 @@ import java.util.function.Consumer;
  */
 final class AdminConnections extends ChannelInitializer<Channel> {
     static final int MAX_CONNECTIONS = 64;
+    /** Viewers of the live page. */
+    static final int MAX_STREAMS = 16;
     /** The metrics of 500 functions take 4 MB. */
     static final int MAX_UNWRITTEN_BYTES = 16 << 20;
 
@@ -29,6 +31,7 @@ final class AdminConnections extends ChannelInitializer<Channel> {
     private final Set<AdminConnection> open = new LinkedHashSet<>();
 
     private long unwrittenBytes;
+    private int streams;
 
     AdminConnections(AdminPages pages, AdminAccess access, Consumer<Protection> protections) {
         this.pages = pages;
@@ -94,6 +97,20 @@ final class AdminConnections extends ChannelInitializer<Channel> {
         }
         unwrittenBytes += bytes;
         return true;
+    }
+
+    /** Returns whether one more endless response may begin. If so, {@link #onStreamEnd} follows. */
+    boolean mayStream() {
+        if (streams == MAX_STREAMS) {
+            protections.accept(Protection.ADMIN_CONNECTION_LIMIT);
+            return false;
+        }
+        streams++;
+        return true;
+    }
+
+    void onStreamEnd() {
+        streams--;
     }
 
     void wrote(int bytes) {

@@ -6,18 +6,27 @@ import static io.netty.handler.codec.http.HttpResponseStatus.NOT_FOUND;
 import static io.netty.handler.codec.http.HttpResponseStatus.OK;
 import static io.netty.handler.codec.http.HttpResponseStatus.SERVICE_UNAVAILABLE;
 
+import io.lambdadispatcher.server.live.Live;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.net.SocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -28,10 +37,17 @@ import org.slf4j.LoggerFactory;
  *
  * <p>{@code /health} is answered on the port's event loop. {@code /ready} and {@code /launching}
  * are answered on a thread of their own, because they take locks of the dispatcher. {@code
- * /metrics} has another thread, because rendering takes 0.3 s with 500 functions.
+ * /metrics} has another thread, because rendering takes 0.3 s with 500 functions. So have {@code
+ * /api} and the live page, which wait for event loops.
  */
 public final class AdminPages implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(AdminPages.class);
+    private static final String JSON = "application/json";
+    private static final String OWN_FILES_ONLY =
+            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none';"
+                    + " form-action 'none'; frame-ancestors 'none'";
+    private static final List<String> DOCUMENTS =
+            List.of("functions", "workers", "requests", "launches", "failures", "config", "version");
     private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 
     private static final Page NONE =
@@ -39,6 +55,7 @@ public final class AdminPages implements AutoCloseable {
 
     private final ExecutorService work = thread("admin-work");
     private final ExecutorService scrapes = thread("admin-metrics");
+    private final ExecutorService inspections = thread("admin-live");
     private final Map<String, Page> pages;
 
     /**
@@ -48,21 +65,31 @@ public final class AdminPages implements AutoCloseable {
      * @param forAnyHost whether any Host is accepted, because load balancers send various names
      * @param get answers GET and HEAD
      * @param post answers POST, which changes something; {@code null} = POST is not allowed
+     * @param event returns the next event of a response that consists of server-sent events;
+     *     {@code null} = {@code get} answers
      */
     record Page(
             Executor executor,
             boolean forAnyHost,
             Supplier<FullHttpResponse> get,
-            @Nullable Change post) {
+            @Nullable Change post,
+            @Nullable Supplier<byte[]> event) {
+
+        Page(Executor executor, boolean forAnyHost, Supplier<FullHttpResponse> get, @Nullable Change post) {
+            this(executor, forAnyHost, get, post, null);
+        }
 
         boolean allows(HttpMethod method) {
             return method.equals(HttpMethod.GET)
-                    || method.equals(HttpMethod.HEAD)
+                    || event == null && method.equals(HttpMethod.HEAD)
                     || post != null && method.equals(HttpMethod.POST);
         }
 
         /** Returns the value of the header {@code allow}. */
         String methods() {
+            if (event != null) {
+                return "GET";
+            }
             return post == null ? "GET, HEAD" : "GET, HEAD, POST";
         }
 
@@ -85,29 +112,77 @@ public final class AdminPages implements AutoCloseable {
         FullHttpResponse answer(HttpRequest request, SocketAddress remote);
     }
 
-    /** @param metrics text in Prometheus format; called on one thread at a time */
-    public AdminPages(Readiness readiness, Launching launching, Supplier<String> metrics) {
-        pages = Map.of(
-                "/",
-                        new Page(
-                                Runnable::run,
-                                false,
-                                () -> AdminAnswers.text(OK, "/health\n/ready\n/metrics\n/launching\n"),
-                                null),
-                "/health", new Page(Runnable::run, true, () -> AdminAnswers.text(OK, "live\n"), null),
-                "/ready", new Page(work, true, () -> ready(readiness), null),
+    /**
+     * @param metrics text in Prometheus format; called on one thread at a time
+     * @param documents JSON by name; called on one thread at a time
+     */
+    public AdminPages(
+            Readiness readiness, Launching launching, Supplier<String> metrics, Function<String, byte[]> documents) {
+        Map<String, Page> all = new HashMap<>();
+        all.put("/", file("live.html", "text/html; charset=utf-8"));
+        all.put("/live.css", file("live.css", "text/css; charset=utf-8"));
+        all.put("/live.js", file("live.js", "text/javascript; charset=utf-8"));
+        all.put("/events", new Page(inspections, false, AdminPages::notFound, null, () -> event(documents)));
+        for (String name : DOCUMENTS) {
+            all.put("/api/" + name, new Page(inspections, false, () -> document(documents, name), null));
+        }
+        all.put("/health", new Page(Runnable::run, true, () -> AdminAnswers.text(OK, "live\n"), null));
+        all.put("/ready", new Page(work, true, () -> ready(readiness), null));
+        all.put(
                 "/metrics",
-                        new Page(
-                                scrapes,
-                                false,
-                                () -> AdminAnswers.text(OK, metrics.get(), HttpHeaderNames.CONTENT_TYPE, PROMETHEUS),
-                                null),
+                new Page(
+                        scrapes,
+                        false,
+                        () -> AdminAnswers.text(OK, metrics.get(), HttpHeaderNames.CONTENT_TYPE, PROMETHEUS),
+                        null));
+        all.put(
                 "/launching",
-                        new Page(
-                                work,
-                                false,
-                                () -> AdminAnswers.text(OK, launching.show()),
-                                (request, remote) -> change(launching, request, remote)));
+                new Page(
+                        work,
+                        false,
+                        () -> AdminAnswers.text(OK, launching.show()),
+                        (request, remote) -> change(launching, request, remote)));
+        pages = Map.copyOf(all);
+    }
+
+    private static Page file(String name, String contentType) {
+        byte[] content;
+        try (InputStream resource = Live.class.getResourceAsStream(name)) {
+            content = Objects.requireNonNull(resource, name).readAllBytes();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return new Page(
+                Runnable::run,
+                false,
+                () -> {
+                    FullHttpResponse answer = AdminAnswers.of(OK, contentType, content);
+                    answer.headers().set(HttpHeaderNames.CONTENT_SECURITY_POLICY, OWN_FILES_ONLY);
+                    return answer;
+                },
+                null);
+    }
+
+    private static FullHttpResponse document(Function<String, byte[]> documents, String name) {
+        try {
+            return AdminAnswers.of(OK, JSON, documents.apply(name));
+        } catch (IllegalStateException e) {
+            return AdminAnswers.text(SERVICE_UNAVAILABLE, e.getMessage() + "\n");
+        }
+    }
+
+    /** Returns the state, or an event of the type {@code problem}. */
+    private static byte[] event(Function<String, byte[]> documents) {
+        ByteArrayOutputStream event = new ByteArrayOutputStream();
+        try {
+            byte[] json = documents.apply("live");
+            event.writeBytes("data: ".getBytes(StandardCharsets.US_ASCII));
+            event.writeBytes(json);
+        } catch (IllegalStateException e) {
+            event.writeBytes(("event: problem\ndata: " + e.getMessage()).getBytes(StandardCharsets.UTF_8));
+        }
+        event.writeBytes("\n\n".getBytes(StandardCharsets.US_ASCII));
+        return event.toByteArray();
     }
 
     /**
@@ -124,7 +199,10 @@ public final class AdminPages implements AutoCloseable {
     }
 
     private static FullHttpResponse notFound() {
-        return AdminAnswers.text(NOT_FOUND, "Not found. Expected /health, /ready, /metrics or /launching.\n");
+        return AdminAnswers.text(
+                NOT_FOUND,
+                "Not found. Expected /, /health, /ready, /metrics, /launching, or /api/ and one of " + DOCUMENTS
+                        + ".\n");
     }
 
     private static FullHttpResponse ready(Readiness readiness) {
@@ -148,7 +226,7 @@ public final class AdminPages implements AutoCloseable {
     /** Stops the threads. Waits up to one second for each. */
     @Override
     public void close() {
-        for (ExecutorService thread : List.of(work, scrapes)) {
+        for (ExecutorService thread : List.of(work, scrapes, inspections)) {
             thread.shutdownNow();
             try {
                 thread.awaitTermination(1, TimeUnit.SECONDS);

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.config;
 
 import java.util.List;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -46,16 +47,31 @@ public final class Configuration {
         return functions.stream().map(FunctionConfiguration::of).toList();
     }
 
-    /** Returns all settings in three columns: name, value and source. Secrets are not shown. */
-    public String report() {
-        List<String[]> rows = Stream.concat(
-                        values.rows(false), functions.stream().flatMap(f -> f.rows(true)))
+    /**
+     * One setting.
+     *
+     * @param value as it may be shown: secrets are masked, and "-" is no value
+     * @param source what has set it, for example a line of the file
+     */
+    public record Row(String name, String value, String source) {}
+
+    /** Returns all settings. */
+    public List<Row> rows() {
+        return Stream.concat(values.rows(false), functions.stream().flatMap(f -> f.rows(true)))
                 .toList();
-        String format = "%-" + width(rows, 0) + "s  %-" + Math.min(width(rows, 1), WIDEST_COLUMN) + "s  %s\n";
-        return rows.stream().map(row -> String.format(format, (Object[]) row)).collect(Collectors.joining());
     }
 
-    private static int width(List<String[]> rows, int column) {
-        return rows.stream().mapToInt(row -> row[column].length()).max().orElse(1);
+    /** Returns all settings in three columns: name, value and source. Secrets are not shown. */
+    public String report() {
+        List<Row> rows = rows();
+        String format =
+                "%-" + width(rows, Row::name) + "s  %-" + Math.min(width(rows, Row::value), WIDEST_COLUMN) + "s  %s\n";
+        return rows.stream()
+                .map(row -> String.format(format, row.name(), row.value(), row.source()))
+                .collect(Collectors.joining());
+    }
+
+    private static int width(List<Row> rows, Function<Row, String> column) {
+        return rows.stream().mapToInt(row -> column.apply(row).length()).max().orElse(1);
     }
 }

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.config;
 
+import io.lambdadispatcher.server.config.Configuration.Row;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -114,18 +115,17 @@ final class SettingValues {
         return name(setting) + ": expected " + expected + got;
     }
 
-    /** Returns rows of three columns: name, value as it may be shown, and source. */
-    Stream<String[]> rows(boolean ofFunction) {
+    Stream<Row> rows(boolean ofFunction) {
         return values.keySet().stream()
                 .filter(setting -> setting.isOfFunction() == ofFunction)
                 .map(this::row);
     }
 
-    private String[] row(Setting<?> setting) {
+    private Row row(Setting<?> setting) {
         Value<?> value = value(setting);
         String shown = value.text == null || value.text.isEmpty()
                 ? "-"
                 : setting.type().show(value.text);
-        return new String[] {name(setting), shown, value.source};
+        return new Row(name(setting), shown, value.source);
     }
 }

@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -40,6 +43,7 @@ class AdminServerTest {
     private final CountDownLatch rendering = new CountDownLatch(1);
     private final CountDownLatch mayRender = new CountDownLatch(1);
     private boolean slowMetrics;
+    private volatile boolean stuck;
     private AdminServer server;
 
     private String metrics() {
@@ -54,11 +58,18 @@ class AdminServerTest {
         return "a_metric 1\n";
     }
 
+    private byte[] document(String name) {
+        if (stuck) {
+            throw new IllegalStateException("an event loop has not answered within 2 s");
+        }
+        return ("{\"document\":\"" + name + "\"}").getBytes(StandardCharsets.US_ASCII);
+    }
+
     @BeforeEach
     void open() throws IOException {
         server = new AdminServer(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                new AdminPages(readiness, launching, this::metrics),
+                new AdminPages(readiness, launching, this::metrics, this::document),
                 new AdminAccess(Set.of(), null),
                 protections::add);
         launching.of(
@@ -175,6 +186,73 @@ class AdminServerTest {
 
         assertThat(response.body()).isEqualTo("a_metric 1\n");
         assertThat(response.headers().firstValue("content-type")).hasValue("text/plain; version=0.0.4; charset=utf-8");
+    }
+
+    @Test
+    void should_serve_the_live_page_which_loads_nothing_from_elsewhere() throws Exception {
+        HttpResponse<String> page = call("GET", "/");
+
+        assertThat(page.headers().firstValue("content-type")).contains("text/html; charset=utf-8");
+        assertThat(page.headers().firstValue("content-security-policy").orElseThrow())
+                .startsWith("default-src 'none'; script-src 'self'");
+        assertThat(page.body()).contains("<script src=\"live.js\"").doesNotContain("http:", "https:");
+        assertThat(call("GET", "/live.js").body()).contains("new EventSource(\"events\")");
+        assertThat(call("GET", "/live.css").headers().firstValue("content-type"))
+                .contains("text/css; charset=utf-8");
+    }
+
+    @Test
+    void should_serve_documents_as_json_or_say_why_not() throws Exception {
+        HttpResponse<String> workers = call("GET", "/api/workers");
+        assertThat(workers.headers().firstValue("content-type")).contains("application/json");
+        assertThat(workers.body()).isEqualTo("{\"document\":\"workers\"}");
+
+        stuck = true;
+        assertThat(call("GET", "/api/workers").statusCode()).isEqualTo(503);
+        assertThat(call("GET", "/api/workers").body()).isEqualTo("an event loop has not answered within 2 s\n");
+        assertThat(call("GET", "/api/nothing").statusCode()).isEqualTo(404);
+    }
+
+    @Test
+    void should_send_an_event_each_second_also_when_event_loops_are_stuck() throws Exception {
+        try (BufferedReader events = new BufferedReader(new InputStreamReader(
+                client.send(HttpRequest.newBuilder(uri("/events")).build(), BodyHandlers.ofInputStream())
+                        .body(),
+                StandardCharsets.UTF_8))) {
+            assertThat(events.readLine()).isEqualTo("data: {\"document\":\"live\"}");
+            stuck = true;
+            String line = events.readLine();
+            while (line.isEmpty() || line.startsWith("data: {")) {
+                line = events.readLine();
+            }
+            assertThat(line).isEqualTo("event: problem");
+            assertThat(events.readLine()).isEqualTo("data: an event loop has not answered within 2 s");
+        }
+    }
+
+    @Test
+    void should_refuse_more_viewers_than_it_has_room_for() throws Exception {
+        List<InputStream> viewers = new ArrayList<>();
+        for (int i = 0; i < AdminConnections.MAX_STREAMS; i++) {
+            HttpResponse<InputStream> viewer =
+                    client.send(HttpRequest.newBuilder(uri("/events")).build(), BodyHandlers.ofInputStream());
+            assertThat(viewer.statusCode()).isEqualTo(200);
+            viewers.add(viewer.body());
+        }
+        assertThat(call("GET", "/events").statusCode()).isEqualTo(503);
+
+        for (InputStream viewer : viewers) {
+            viewer.close();
+        }
+        int status = 503;
+        for (int i = 0; i < 100 && status == 503; i++) {
+            Thread.sleep(50);
+            HttpResponse<InputStream> next =
+                    client.send(HttpRequest.newBuilder(uri("/events")).build(), BodyHandlers.ofInputStream());
+            next.body().close();
+            status = next.statusCode();
+        }
+        assertThat(status).isEqualTo(200);
     }
 
     @Test

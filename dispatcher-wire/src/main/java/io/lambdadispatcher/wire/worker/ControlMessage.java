@@ -28,8 +28,19 @@ public sealed interface ControlMessage {
      * @param streams worker streams the worker will open on this connection, 16 bits
      * @param remainingMillis until the worker must be gone, 32 bits; {@link #NO_DEADLINE} = never
      * @param agent software and version, for logs; at most 255 bytes
+     * @param functionVersion version of the function's code, for operators; at most 255 bytes,
+     *     empty = not known
+     * @param logStream name of the log that has the worker's output, for operators; at most 255
+     *     bytes, empty = not known
      */
-    record Hello(int minVersion, int maxVersion, int streams, int remainingMillis, String agent)
+    record Hello(
+            int minVersion,
+            int maxVersion,
+            int streams,
+            int remainingMillis,
+            String agent,
+            String functionVersion,
+            String logStream)
             implements ControlMessage {
         public static final int NO_DEADLINE = -1;
 
@@ -42,6 +53,10 @@ public sealed interface ControlMessage {
         public void writeFields(ByteBuf out) {
             out.writeByte(minVersion).writeByte(maxVersion).writeShort(streams).writeInt(remainingMillis);
             writeText(out, agent);
+            if (!functionVersion.isEmpty() || !logStream.isEmpty()) {
+                writeText(out, functionVersion);
+                writeText(out, logStream);
+            }
         }
     }
 
@@ -209,7 +224,14 @@ public sealed interface ControlMessage {
                     offset,
                     "HELLO with " + streams + " streams, expected 1 to " + WireLimits.MAX_STREAMS_PER_CONNECTION);
         }
-        return new Hello(minVersion, maxVersion, streams, in.readInt(), readText(in));
+        return new Hello(
+                minVersion,
+                maxVersion,
+                streams,
+                in.readInt(),
+                readText(in),
+                in.isReadable() ? readText(in) : "",
+                in.isReadable() ? readText(in) : "");
     }
 
     private static void writeText(ByteBuf out, String text) {

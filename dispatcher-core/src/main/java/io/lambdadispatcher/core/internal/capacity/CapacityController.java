@@ -9,9 +9,12 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decides for one function which workers are launched, limited, ejected, drained and killed. {@link
@@ -276,7 +279,7 @@ public final class CapacityController {
                 actions.limit(worker.id, worker.allowed());
             }
         }
-        OutlierDetector.find(fleet.ready()).forEach(worker -> putAside(nowNanos, worker));
+        OutlierDetector.find(fleet.ready()).forEach(outlier -> eject(nowNanos, outlier));
     }
 
     private void tellLimit(WorkerLife worker, int before) {
@@ -285,8 +288,9 @@ public final class CapacityController {
         }
     }
 
-    private void putAside(long nowNanos, WorkerLife worker) {
-        worker.eject(nowNanos);
+    private void eject(long nowNanos, OutlierDetector.Outlier outlier) {
+        WorkerLife worker = outlier.worker();
+        worker.eject(nowNanos, outlier.reason());
         actions.limit(worker.id, 0);
         if (worker.ours && worker.ejections >= MOST_EJECTIONS) {
             drain(nowNanos, worker, DrainCode.REQUESTED);
@@ -339,6 +343,35 @@ public final class CapacityController {
      */
     public boolean permitsOverflow() {
         return !guard.isStopped() && target.spend().isWithinCeiling();
+    }
+
+    /**
+     * What the controller knows about a worker that its connections do not tell.
+     *
+     * @param starting whether it has no connection, but is expected to connect
+     * @param launched whether the dispatcher launched it
+     * @param ageNanos time since its launch or, if it is self-launched, since it connected
+     * @param ejection why it gets no requests for some time; {@code null} if it is not ejected
+     */
+    public record Life(
+            boolean starting,
+            boolean launched,
+            long ageNanos,
+            @Nullable String ejection) {}
+
+    /** Returns all workers by id, oldest first. */
+    public Map<String, Life> lives(long nowNanos) {
+        Map<String, Life> lives = new LinkedHashMap<>();
+        for (WorkerLife worker : fleet.all()) {
+            lives.put(
+                    worker.id,
+                    new Life(
+                            worker.is(State.LAUNCHED),
+                            worker.ours,
+                            nowNanos - worker.launchedNanos,
+                            worker.ejection()));
+        }
+        return lives;
     }
 
     /** Returns the state after the latest {@link #evaluate}. */

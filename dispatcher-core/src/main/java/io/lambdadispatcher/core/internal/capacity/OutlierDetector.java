@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.capacity;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -20,10 +21,17 @@ final class OutlierDetector {
     private OutlierDetector() {}
 
     /**
+     * A worker to eject.
+     *
+     * @param reason why, in one line
+     */
+    record Outlier(WorkerLife worker, String reason) {}
+
+    /**
      * @param ready workers that take requests, including ejected ones
      * @return the workers to eject now, worst first
      */
-    static List<WorkerLife> find(Collection<WorkerLife> ready) {
+    static List<Outlier> find(Collection<WorkerLife> ready) {
         long ejected = ready.stream().filter(WorkerLife::isEjected).count();
         long room = ready.size() / 3 - ejected;
         if (ready.size() < FEWEST_WORKERS || room <= 0) {
@@ -46,7 +54,23 @@ final class OutlierDetector {
             }
         }
         found.sort((a, b) -> Double.compare(badness(b, typicalNanos), badness(a, typicalNanos)));
-        return found.subList(0, (int) Math.min(room, found.size()));
+        return found.subList(0, (int) Math.min(room, found.size())).stream()
+                .map(worker -> new Outlier(worker, reason(worker, typicalNanos, typicalFailures)))
+                .toList();
+    }
+
+    private static String reason(WorkerLife worker, double typicalNanos, double typicalFailures) {
+        return fails(worker, typicalFailures)
+                ? String.format(
+                        Locale.ROOT,
+                        "%.0f %% of its requests failed, typically %.0f %%",
+                        worker.failureRate() * 100,
+                        typicalFailures * 100)
+                : String.format(
+                        Locale.ROOT,
+                        "its requests took %.0f ms, typically %.0f ms",
+                        worker.meanNanos() / 1e6,
+                        typicalNanos / 1e6);
     }
 
     private static boolean fails(WorkerLife worker, double typical) {

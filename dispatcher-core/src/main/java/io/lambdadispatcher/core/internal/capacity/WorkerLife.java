@@ -62,6 +62,7 @@ final class WorkerLife {
     // Ejections by the outlier detector.
     int ejections;
     private boolean ejected;
+    private String ejection = "";
     private long ejectedUntilNanos;
 
     private WorkerLife(String id, boolean ours, State state, long nowNanos, int streams) {
@@ -288,12 +289,20 @@ final class WorkerLife {
         return meanNanos;
     }
 
+    /** Returns why the worker is ejected; {@code null} if it is not. */
+    @Nullable
+    String ejection() {
+        return ejected ? ejection : null;
+    }
+
     boolean isEjected() {
         return ejected;
     }
 
-    void eject(long nowNanos) {
+    /** @param reason in one line */
+    void eject(long nowNanos, String reason) {
         ejections++;
+        ejection = reason;
         ejected = true;
         ejectedUntilNanos = nowNanos + ejections * TimeUnit.SECONDS.toNanos(10);
     }

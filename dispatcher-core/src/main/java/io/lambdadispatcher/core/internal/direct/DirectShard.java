@@ -11,9 +11,11 @@ import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -116,6 +118,12 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
         for (Exchange left = underWay.poll(); left != null; left = underWay.poll()) {
             left.fail(failure);
         }
+    }
+
+    @Override
+    public void inspect(int limit, Consumer<RequestSnapshot> snapshots) {
+        assert loop.inEventLoop();
+        underWay.forOldest(limit, exchange -> snapshots.accept(exchange.snapshot(RequestSnapshot.State.SENT)));
     }
 
     private void onRequestTimeout(Exchange exchange) {

@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.Transport;
@@ -34,6 +35,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
@@ -209,6 +211,19 @@ public final class Engine {
                     bound.cause()));
         }
         return bound.channel();
+    }
+
+    /** Returns the oldest requests of all event loops, the oldest first. */
+    public CompletionStage<List<RequestSnapshot>> requests(int limit) {
+        List<CompletableFuture<List<RequestSnapshot>>> parts =
+                dispatches.stream().map(dispatch -> dispatch.requests(limit)).toList();
+        return CompletableFuture.allOf(parts.toArray(CompletableFuture<?>[]::new))
+                .thenApply(all -> parts.stream()
+                        .flatMap(part -> part.join().stream())
+                        .sorted(Comparator.comparingLong(RequestSnapshot::ageNanos)
+                                .reversed())
+                        .limit(limit)
+                        .toList());
     }
 
     /**

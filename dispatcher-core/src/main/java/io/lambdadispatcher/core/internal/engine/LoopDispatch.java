@@ -8,11 +8,13 @@ import io.lambdadispatcher.core.internal.exchange.RefusedExchange;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.wire.worker.Endpoints;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -93,6 +95,24 @@ final class LoopDispatch implements ExchangeOpener {
                     loop);
         } catch (RejectedExecutionException e) {
             // The embedding program has ended the event loop.
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    /**
+     * Returns the oldest requests of this event loop, at most {@code limit} of each function and
+     * state. Any thread.
+     */
+    CompletableFuture<List<RequestSnapshot>> requests(int limit) {
+        try {
+            return CompletableFuture.supplyAsync(
+                    () -> {
+                        List<RequestSnapshot> found = new ArrayList<>();
+                        owners.forEach(owner -> owner.inspect(limit, found::add));
+                        return found;
+                    },
+                    loop);
+        } catch (RejectedExecutionException e) {
             return CompletableFuture.failedFuture(e);
         }
     }

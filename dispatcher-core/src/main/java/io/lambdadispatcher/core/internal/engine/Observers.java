@@ -21,11 +21,21 @@ public final class Observers implements DispatcherObserver {
     private static final Logger log = LoggerFactory.getLogger(Observers.class);
 
     private final List<DispatcherObserver> all;
+    /**
+     * The latest listener that joins those of an observer and of its predecessors, by the index of
+     * the observer. Event loops may overwrite each other's entries.
+     */
+    private final @Nullable Joined[] joined;
+
     private final SeldomLog failures = new SeldomLog(log, Ticker.systemTicker());
 
     private Observers(List<DispatcherObserver> all) {
         this.all = all;
+        joined = new Joined[all.size()];
     }
+
+    /** Two listeners as one. Immutable, so that threads may share it without synchronization. */
+    private record Joined(Consumer<ExchangeEnd> first, Consumer<ExchangeEnd> second, Consumer<ExchangeEnd> both) {}
 
     /**
      * Returns {@link DispatcherObserver#NONE} if there are no observers, because exchanges then
@@ -48,7 +58,7 @@ public final class Observers implements DispatcherObserver {
         for (int i = 0; i < all.size(); i++) {
             Consumer<ExchangeEnd> next = listenerOf(all.get(i), start);
             if (next != null) {
-                listeners = listeners == null ? next : both(listeners, next);
+                listeners = listeners == null ? next : both(i, listeners, next);
             }
         }
         return listeners;
@@ -63,8 +73,19 @@ public final class Observers implements DispatcherObserver {
         }
     }
 
+    /** Most observers return the same listener each time. Then nothing is allocated. */
+    private Consumer<ExchangeEnd> both(int index, Consumer<ExchangeEnd> first, Consumer<ExchangeEnd> second) {
+        Joined last = joined[index];
+        if (last != null && last.first() == first && last.second() == second) {
+            return last.both();
+        }
+        Consumer<ExchangeEnd> both = join(first, second);
+        joined[index] = new Joined(first, second, both);
+        return both;
+    }
+
     /** Calls two listeners. The caller logs an exception of the second one. */
-    private Consumer<ExchangeEnd> both(Consumer<ExchangeEnd> first, Consumer<ExchangeEnd> second) {
+    private Consumer<ExchangeEnd> join(Consumer<ExchangeEnd> first, Consumer<ExchangeEnd> second) {
         return end -> {
             try {
                 first.accept(end);

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Outcome;
+import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.wire.http.Grpc;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
@@ -632,6 +633,31 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (endListener != null) {
             describe(outcome, failure).reportTo(endListener);
         }
+    }
+
+    /** Returns the state of the exchange now. {@code queue} says why it waits, if it does. */
+    public RequestSnapshot snapshot(RequestSnapshot.State queue) {
+        RequestSnapshot.State now = switch (state) {
+            case WAITING -> queue;
+            case CROSSING, CARRIED -> RequestSnapshot.State.SENT;
+            case RESPONDING, ENDED -> RequestSnapshot.State.RESPONDING;
+            case TUNNEL, CLIENT_ENDED, WORKER_ENDED -> RequestSnapshot.State.TUNNEL;
+        };
+        String path = head.path().toString();
+        int query = path.indexOf('?');
+        return new RequestSnapshot(
+                owner.function(),
+                now,
+                state == State.WAITING || lastCarrier == null ? null : lastCarrier.workerId(),
+                head.method().toString(),
+                query < 0 ? path : path.substring(0, query),
+                response.remoteAddress(),
+                response.protocol(),
+                owner.nanoTime() - startNanos,
+                attempts,
+                requestBytes,
+                responseBytes,
+                untakenBytes);
     }
 
     private FinishedExchange describe(Outcome outcome, @Nullable Failure failure) {

@@ -1,6 +1,8 @@
 package io.lambdadispatcher.core.internal.exchange;
 
 import io.lambdadispatcher.core.observe.Outcome;
+import io.lambdadispatcher.core.observe.RequestSnapshot;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The part of a pool on the exchange's event loop, which the exchange notifies. */
@@ -39,6 +41,12 @@ public interface ExchangeOwner {
 
     /** Fails every exchange that has not ended. Event loop only. */
     void failAll(Failure failure);
+
+    /**
+     * Passes on the oldest exchanges that have not ended, at most {@code limit} of each state.
+     * Event loop only.
+     */
+    void inspect(int limit, Consumer<RequestSnapshot> snapshots);
 
     /** Returns the name of the function. */
     String function();

@@ -146,6 +146,11 @@ public final class LaunchSupervisor {
         return history;
     }
 
+    /** Returns what the controller knows about all workers, by id. */
+    public CompletableFuture<Map<String, CapacityController.Life>> lives() {
+        return CompletableFuture.supplyAsync(confined::lives, executor);
+    }
+
     // Events of workers, from the registry.
 
     /** Records that a worker has its first connection. */
@@ -225,6 +230,10 @@ public final class LaunchSupervisor {
                 timers.add(executor.scheduleAtFixedRate(
                         () -> warmUp(environments), 0, WARM_UP_EVERY_MILLIS, TimeUnit.MILLISECONDS));
             }
+        }
+
+        Map<String, CapacityController.Life> lives() {
+            return controller.lives(now());
         }
 
         void restore(LaunchHistory earlier, long agoMillis) {

@@ -6,12 +6,16 @@ import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
+import io.lambdadispatcher.core.internal.pool.WorkerUse;
 import io.lambdadispatcher.core.internal.worker.WorkerConnection;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
+import io.lambdadispatcher.core.observe.WorkerSnapshot;
+import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
+import java.net.SocketAddress;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -52,6 +56,15 @@ public final class WorkerRegistry implements WorkerEvents {
         boolean ready;
 
         boolean draining;
+
+        final Instant since = Instant.now();
+        String version = "";
+        String logStream = "";
+
+        @Nullable
+        Instant deadline;
+
+        WorkerSnapshot.@Nullable Load load;
 
         Worker(String function) {
             this.function = function;
@@ -194,6 +207,58 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @Override
+    public synchronized void onHello(WorkerConnection connection, ControlMessage.Hello hello) {
+        Worker worker = workers.get(connection.workerId());
+        if (worker != null) {
+            worker.version = hello.functionVersion();
+            worker.logStream = hello.logStream();
+            worker.deadline = connection.deadline();
+        }
+    }
+
+    /**
+     * Returns the connected workers of a function.
+     *
+     * @param uses what each worker does, by worker id
+     */
+    public synchronized List<WorkerSnapshot> workers(String function, Map<String, WorkerUse> uses) {
+        List<WorkerSnapshot> found = new ArrayList<>();
+        workers.forEach((id, worker) -> {
+            if (worker.function.equals(function)) {
+                found.add(snapshot(id, worker, uses.getOrDefault(id, WorkerUse.NONE)));
+            }
+        });
+        return found;
+    }
+
+    @GuardedBy("this")
+    private WorkerSnapshot snapshot(String id, Worker worker, WorkerUse use) {
+        State state = worker.draining ? State.DRAINING : worker.ready ? State.READY : State.UNREADY;
+        SocketAddress address = worker.connections.keySet().stream()
+                .findAny()
+                .map(WorkerConnection::remoteAddress)
+                .orElse(null);
+        return new WorkerSnapshot(
+                worker.function,
+                id,
+                state,
+                launched.containsKey(id),
+                address,
+                worker.since,
+                worker.deadline,
+                worker.connections.size(),
+                use.streams(),
+                use.busy(),
+                state == State.READY ? Math.min(use.limit(), use.streams()) : 0,
+                use.completed(),
+                use.failed(),
+                worker.load,
+                null,
+                worker.version,
+                worker.logStream);
+    }
+
+    @Override
     public void onReadiness(WorkerConnection connection, boolean ready) {
         synchronized (this) {
             Worker worker = workers.get(connection.workerId());
@@ -218,6 +283,12 @@ public final class WorkerRegistry implements WorkerEvents {
 
     @Override
     public void onLoad(WorkerConnection connection, ControlMessage.Load load) {
+        synchronized (this) {
+            Worker worker = workers.get(connection.workerId());
+            if (worker != null) {
+                worker.load = new WorkerSnapshot.Load(load.cpuPermille(), load.memoryPermille(), load.loopLagMicros());
+            }
+        }
         tellSupervisor(
                 connection.pool().options().name(), supervisor -> supervisor.onWorkerLoad(connection.workerId(), load));
     }

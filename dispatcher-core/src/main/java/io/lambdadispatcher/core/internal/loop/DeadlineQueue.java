@@ -111,6 +111,16 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         }
     }
 
+    /** Passes the oldest entries to {@code action}, which must not change the queue. */
+    @SuppressWarnings("unchecked") // only add() puts entries in
+    public void forOldest(int limit, Consumer<? super E> action) {
+        Entry entry = first;
+        for (int i = 0; i < limit && entry != null; i++) {
+            action.accept((E) entry);
+            entry = entry.next;
+        }
+    }
+
     /** Removes and returns the oldest entry, or {@code null}. */
     @SuppressWarnings("unchecked") // only add() puts entries in
     public @Nullable E poll() {

@@ -122,6 +122,11 @@ public final class FairQueue<E> {
         return heap[0];
     }
 
+    /** Passes the entries that wait longest to {@code action}, which must not change the queue. */
+    public void forOldest(int limit, Consumer<? super E> action) {
+        byAge.forOldest(limit, ticket -> action.accept(ticket.entry));
+    }
+
     /** Removes and returns the ticket with the lowest tag, or {@code null}. */
     public @Nullable Ticket<E> poll() {
         Ticket<E> head = heap[0];

@@ -7,7 +7,11 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.Ticker;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -252,6 +256,30 @@ public final class FunctionPool {
      */
     public CompletionStage<Demand> sample(boolean withWorkers) {
         return new Sampling(shards, withWorkers).start();
+    }
+
+    /**
+     * Returns what each connected worker does, by worker id. Completes on the event loop that
+     * answers last, or exceptionally if the embedding program has ended an event loop.
+     */
+    public CompletableFuture<Map<String, WorkerUse>> inspectWorkers() {
+        Map<String, WorkerUse> sums = new HashMap<>();
+        List<CompletableFuture<Void>> parts = new ArrayList<>();
+        try {
+            for (PoolShard shard : shards) {
+                parts.add(CompletableFuture.runAsync(
+                        () -> {
+                            synchronized (sums) {
+                                shard.inspectWorkers(sums);
+                            }
+                        },
+                        shard.loop()));
+            }
+        } catch (RejectedExecutionException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+        return CompletableFuture.allOf(parts.toArray(CompletableFuture<?>[]::new))
+                .thenApply(all -> sums);
     }
 
     /** Limits a worker's concurrent exchanges. Its connections share the limit. */

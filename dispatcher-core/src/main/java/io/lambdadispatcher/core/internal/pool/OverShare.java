@@ -79,6 +79,11 @@ final class OverShare {
         return waiting.peek();
     }
 
+    /** Passes the requests that wait longest to {@code action}. */
+    void forOldest(int limit, Consumer<Exchange> action) {
+        waiting.forOldest(limit, ticket -> action.accept(ticket.entry));
+    }
+
     private void setTimer() {
         if (!timerSet) {
             timerSet = true;

@@ -15,6 +15,7 @@ import io.lambdadispatcher.core.internal.loop.LoopClock;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
@@ -27,6 +28,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -668,6 +670,16 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
+    @Override
+    public void inspect(int limit, Consumer<RequestSnapshot> snapshots) {
+        assert loop.inEventLoop();
+        Consumer<Exchange> begun = exchange -> snapshots.accept(exchange.snapshot(RequestSnapshot.State.SENT));
+        underWay.forOldest(limit, begun);
+        tunnels.forOldest(limit, begun);
+        waiting.forOldest(limit, exchange -> snapshots.accept(exchange.snapshot(RequestSnapshot.State.QUEUED)));
+        overShare.forOldest(limit, exchange -> snapshots.accept(exchange.snapshot(RequestSnapshot.State.OVER_SHARE)));
+    }
+
     private void onQueueTimeout(FairQueue.Ticket<Exchange> expired) {
         onLeft(expired.entry);
         boolean isAnyConnected = pool.streams() > 0;
@@ -879,6 +891,14 @@ public final class PoolShard implements ExchangeOwner {
     private void offerIf(boolean open) {
         if (open && pool.pending() > 0) {
             serveWaiting();
+        }
+    }
+
+    /** Adds what the worker connections of this event loop do to the sums of their workers. */
+    void inspectWorkers(Map<String, WorkerUse> sums) {
+        assert loop.inEventLoop();
+        for (Set<PooledConnection> connections : all.values()) {
+            connections.forEach(each -> sums.merge(each.workerId(), each.use(), WorkerUse::plus));
         }
     }
 

@@ -107,6 +107,10 @@ public final class PooledConnection extends LeastOutstanding.Entry {
         return open ? Math.max(0, Math.min(free.size(), limit - busy)) : 0;
     }
 
+    WorkerUse use() {
+        return new WorkerUse(free.size() + busy, busy, open ? limit : 0, completed, failed);
+    }
+
     /** Returns the totals since the connection opened, and the peak since the previous call. */
     WorkerDemand sample() {
         WorkerDemand sample = new WorkerDemand(workerId, busy, peakBusy, completed, failed, timed, timedNanos);

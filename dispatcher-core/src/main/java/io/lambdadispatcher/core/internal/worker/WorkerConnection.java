@@ -297,6 +297,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
                 remoteAddress(),
                 hello.agent(),
                 streamLimit);
+        port.events.onHello(this, hello);
         port.observer.onWorkerConnected(function(), workerId, remoteAddress(), streamLimit);
     }
 

@@ -29,6 +29,9 @@ public interface WorkerEvents {
     @Nullable
     Refusal admit(LaunchToken token, WorkerConnection connection, boolean expired);
 
+    /** An admitted connection has said who it is. */
+    void onHello(WorkerConnection connection, ControlMessage.Hello hello);
+
     /** An admitted connection is ready for requests, or is not for now. */
     void onReadiness(WorkerConnection connection, boolean ready);
 

@@ -47,6 +47,9 @@ class WorkerPortTest {
         }
 
         @Override
+        public void onHello(WorkerConnection connection, ControlMessage.Hello hello) {}
+
+        @Override
         public void onReadiness(WorkerConnection connection, boolean ready) {}
 
         @Override

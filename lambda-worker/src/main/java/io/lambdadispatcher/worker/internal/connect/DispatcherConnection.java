@@ -131,7 +131,9 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
                 WireLimits.PROTOCOL_VERSION,
                 settings.streams(),
                 settings.remainingMillis(),
-                settings.agent()));
+                settings.agent(),
+                System.getenv().getOrDefault("AWS_LAMBDA_FUNCTION_VERSION", ""),
+                System.getenv().getOrDefault("AWS_LAMBDA_LOG_STREAM_NAME", "")));
     }
 
     private Http2Headers request(AsciiString path) {

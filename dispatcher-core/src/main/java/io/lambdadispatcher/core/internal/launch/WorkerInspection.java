@@ -1,0 +1,94 @@
+package io.lambdadispatcher.core.internal.launch;
+
+import io.lambdadispatcher.core.internal.capacity.CapacityController.Life;
+import io.lambdadispatcher.core.internal.pool.FunctionPool;
+import io.lambdadispatcher.core.observe.WorkerSnapshot;
+import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Describes each worker of a function, from three places: the registry knows its connections, the
+ * event loops what it does, and the capacity controller how it was launched and whether it is
+ * ejected. Any thread.
+ */
+public final class WorkerInspection {
+    private WorkerInspection() {}
+
+    /**
+     * @param supervisor {@code null} if the function's workers are not launched here
+     * @return workers that were launched or connected and have not exited
+     */
+    public static CompletableFuture<List<WorkerSnapshot>> of(
+            FunctionPool pool, WorkerRegistry registry, @Nullable LaunchSupervisor supervisor) {
+        CompletableFuture<Map<String, Life>> lives =
+                supervisor == null ? CompletableFuture.completedFuture(Map.of()) : supervisor.lives();
+        String function = pool.options().name();
+        return pool.inspectWorkers()
+                .thenCombine(lives, (uses, known) -> merge(function, registry.workers(function, uses), known));
+    }
+
+    private static List<WorkerSnapshot> merge(
+            String function, List<WorkerSnapshot> connected, Map<String, Life> lives) {
+        Instant now = Instant.now();
+        Map<String, WorkerSnapshot> all = new LinkedHashMap<>();
+        lives.forEach((id, life) -> {
+            if (life.starting()) {
+                all.put(id, starting(function, id, now, life));
+            }
+        });
+        for (WorkerSnapshot worker : connected) {
+            Life life = lives.get(worker.workerId());
+            all.put(worker.workerId(), life == null ? worker : with(worker, now, life));
+        }
+        return new ArrayList<>(all.values());
+    }
+
+    private static WorkerSnapshot starting(String function, String id, Instant now, Life life) {
+        return new WorkerSnapshot(
+                function,
+                id,
+                State.STARTING,
+                life.launched(),
+                null,
+                now.minusNanos(life.ageNanos()),
+                null,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                null,
+                null,
+                "",
+                "");
+    }
+
+    private static WorkerSnapshot with(WorkerSnapshot worker, Instant now, Life life) {
+        boolean ejected = life.ejection() != null && worker.state() == State.READY;
+        return new WorkerSnapshot(
+                worker.function(),
+                worker.workerId(),
+                ejected ? State.EJECTED : worker.state(),
+                life.launched(),
+                worker.remoteAddress(),
+                now.minusNanos(life.ageNanos()),
+                worker.deadline(),
+                worker.connections(),
+                worker.streams(),
+                worker.busy(),
+                ejected ? 0 : worker.limit(),
+                worker.completed(),
+                worker.failed(),
+                worker.load(),
+                ejected ? life.ejection() : null,
+                worker.version(),
+                worker.logStream());
+    }
+}

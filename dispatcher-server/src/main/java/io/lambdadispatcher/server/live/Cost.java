@@ -1,0 +1,28 @@
+package io.lambdadispatcher.server.live;
+
+/**
+ * What AWS charges for Lambda, in dollars: x86, us-east-1, first tier, without free tier (AWS Lambda
+ * pricing, 2026). The dispatcher's own cost is not included.
+ */
+final class Cost {
+    static final double GB_SECOND = 0.000_016_666_7;
+    static final double INVOCATION = 0.20 / 1_000_000;
+
+    private static final double MEGABYTES_PER_GB = 1024;
+    private static final double NANOS = 1e9;
+
+    private Cost() {}
+
+    /** Returns the cost of workers. */
+    static double ofWorkers(double gbSeconds, long launches) {
+        return gbSeconds * GB_SECOND + launches * INVOCATION;
+    }
+
+    /**
+     * Returns what the same requests would have cost as direct invocations with as much memory. An
+     * invocation serves one request, and lasts as long as the request was with its worker.
+     */
+    static double ofDirect(long requests, long serviceNanos, int megabytes) {
+        return serviceNanos / NANOS * megabytes / MEGABYTES_PER_GB * GB_SECOND + requests * INVOCATION;
+    }
+}

@@ -1,0 +1,279 @@
+package io.lambdadispatcher.server.live;
+
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.PoolSnapshot;
+import io.lambdadispatcher.core.observe.RequestSnapshot;
+import io.lambdadispatcher.core.observe.WorkerSnapshot;
+import io.lambdadispatcher.wire.event.Json;
+import java.math.BigDecimal;
+import java.math.RoundingMode;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The documents of {@code /api} and of the live page. {@code docs/reference/admin-api.md} describes
+ * their members. Any thread except event loops, because some wait for these.
+ */
+public final class Documents {
+    /** The requests that one document lists, at most. */
+    static final int MAX_REQUESTS = 200;
+
+    private static final int PATIENCE_SECONDS = 2;
+
+    private final Dispatcher dispatcher;
+    private final Recorder recorder;
+    private final History history;
+    private final Map<String, Integer> megabytes;
+    private final Map<String, Object> about;
+
+    /**
+     * @param megabytes memory of one worker, by function
+     * @param about what does not change: the members {@code version} and {@code config}
+     */
+    Documents(
+            Dispatcher dispatcher,
+            Recorder recorder,
+            History history,
+            Map<String, Integer> megabytes,
+            Map<String, Object> about) {
+        this.dispatcher = dispatcher;
+        this.recorder = recorder;
+        this.history = history;
+        this.megabytes = Map.copyOf(megabytes);
+        this.about = about;
+    }
+
+    /**
+     * Returns a document as JSON.
+     *
+     * @param name the part of the path behind {@code /api/}
+     * @return {@code null} if there is no such document
+     * @throws IllegalStateException if the event loops do not answer in time
+     */
+    public byte @Nullable [] json(String name) {
+        Object document = switch (name) {
+            case "functions" -> functions();
+            case "workers" -> workers();
+            case "requests" -> requests();
+            case "launches" -> launches();
+            case "failures" -> failures();
+            case "config", "version" -> about.get(name);
+            case "live" -> live();
+            default -> null;
+        };
+        return document == null ? null : Json.bytes(document);
+    }
+
+    /** Everything that changes, for the live page. */
+    private Map<String, Object> live() {
+        Map<String, Object> all = new LinkedHashMap<>();
+        all.put("time", Instant.now().toString());
+        all.put("functions", functions());
+        all.put("workers", workers());
+        all.put("requests", requests());
+        all.put("launches", launches());
+        all.put("failures", failures());
+        return all;
+    }
+
+    private static <T> T await(CompletionStage<T> stage) {
+        try {
+            return stage.toCompletableFuture().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        } catch (TimeoutException e) {
+            throw new IllegalStateException("an event loop has not answered within " + PATIENCE_SECONDS + " s", e);
+        } catch (ExecutionException e) {
+            throw new IllegalStateException("the event loops have ended", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted", e);
+        }
+    }
+
+    // Functions.
+
+    private List<Object> functions() {
+        Map<String, CapacitySnapshot> capacity = dispatcher.capacity().stream()
+                .collect(Collectors.toMap(CapacitySnapshot::function, Function.identity()));
+        List<Object> all = new ArrayList<>();
+        for (PoolSnapshot pool : dispatcher.pools()) {
+            all.add(function(pool, capacity.get(pool.function())));
+        }
+        return all;
+    }
+
+    private Map<String, Object> function(PoolSnapshot pool, @Nullable CapacitySnapshot capacity) {
+        Map<String, Object> members = new LinkedHashMap<>();
+        members.put("name", pool.function());
+        members.put("queued", pool.queued());
+        Wait wait = Wait.of(pool, capacity);
+        put(members, "waitReason", wait == null ? null : wait.reason());
+        put(members, "waitDetail", wait == null ? null : wait.detail());
+        members.put("workersReady", pool.readyWorkers());
+        members.put("workersConnected", pool.workers());
+        if (capacity != null) {
+            members.put("workersDesired", capacity.desired());
+            members.put("workersStarting", capacity.starting());
+            members.put("workersDraining", capacity.draining());
+            members.put("workersEjected", capacity.ejected());
+            members.put("launchesInLastMinute", capacity.launchesInLastMinute());
+            put(members, "launchesBlocked", capacity.blockedReason());
+        }
+        members.put("streams", pool.streams());
+        members.put("streamsFree", pool.free());
+        addCounts(members, pool.function(), capacity);
+        members.put(
+                "history",
+                history.of(pool.function()).stream()
+                        .map(each ->
+                                List.of(each.requests(), each.failures(), each.queued(), each.busy(), each.ready()))
+                        .toList());
+        return members;
+    }
+
+    private void addCounts(Map<String, Object> members, String function, @Nullable CapacitySnapshot capacity) {
+        Recorder.Counts counts = recorder.counts(function);
+        long requests = counts.requests.sum();
+        members.put("requests", requests);
+        members.put("requestsFailed", counts.failures.sum());
+        int memory = megabytes.getOrDefault(function, 0);
+        if (capacity != null) {
+            members.put("gbSecondsLastHour", rounded(capacity.gbSecondsLastHour(), 1));
+            members.put("gbSeconds", rounded(capacity.gbSecondsTotal(), 1));
+            members.put("dollars", rounded(Cost.ofWorkers(capacity.gbSecondsTotal(), counts.launches.sum()), 6));
+            members.put("dollarsIfDirect", rounded(Cost.ofDirect(requests, counts.serviceNanos.sum(), memory), 6));
+        }
+    }
+
+    // Workers.
+
+    private List<Object> workers() {
+        return await(dispatcher.workers()).stream().map(Documents::worker).toList();
+    }
+
+    private static Object worker(WorkerSnapshot worker) {
+        Map<String, Object> members = new LinkedHashMap<>();
+        members.put("id", worker.workerId());
+        members.put("function", worker.function());
+        members.put("state", lower(worker.state()));
+        put(members, "ejected", worker.ejection());
+        members.put("launched", worker.launched());
+        put(members, "address", text(worker.remoteAddress()));
+        members.put("ageSeconds", seconds(Duration.between(worker.since(), Instant.now())));
+        Instant deadline = worker.deadline();
+        put(members, "secondsToDeadline", deadline == null ? null : seconds(Duration.between(Instant.now(), deadline)));
+        members.put("connections", worker.connections());
+        members.put("streams", worker.streams());
+        members.put("busy", worker.busy());
+        members.put("limit", worker.limit());
+        members.put("completed", worker.completed());
+        members.put("failed", worker.failed());
+        WorkerSnapshot.Load load = worker.load();
+        if (load != null) {
+            members.put("cpu", rounded(load.cpuPermille() / 1000.0, 3));
+            members.put("heap", rounded(load.memoryPermille() / 1000.0, 3));
+            members.put("loopLagMillis", rounded(load.loopLagMicros() / 1000.0, 1));
+        }
+        put(members, "version", worker.version().isEmpty() ? null : worker.version());
+        put(members, "logStream", worker.logStream().isEmpty() ? null : worker.logStream());
+        return members;
+    }
+
+    // Requests.
+
+    private List<Object> requests() {
+        return await(dispatcher.requests(MAX_REQUESTS)).stream()
+                .map(Documents::request)
+                .toList();
+    }
+
+    private static Object request(RequestSnapshot request) {
+        Map<String, Object> members = new LinkedHashMap<>();
+        members.put("ageMillis", TimeUnit.NANOSECONDS.toMillis(request.ageNanos()));
+        members.put("function", request.function());
+        members.put("state", lower(request.state()));
+        put(members, "worker", request.workerId());
+        members.put("method", request.method());
+        members.put("path", request.path());
+        put(members, "client", text(request.remoteAddress()));
+        members.put("protocol", lower(request.protocol()));
+        members.put("attempts", request.attempts());
+        members.put("requestBytes", request.requestBytes());
+        members.put("responseBytes", request.responseBytes());
+        members.put("unreadBytes", request.unreadBytes());
+        return members;
+    }
+
+    // Events.
+
+    private List<Object> launches() {
+        List<Object> all = new ArrayList<>();
+        for (Recorder.Launch launch : recorder.launches().list()) {
+            Map<String, Object> members = new LinkedHashMap<>();
+            members.put("time", launch.time().toString());
+            members.put("function", launch.function());
+            members.put("worker", launch.worker());
+            Instant end = launch.end();
+            members.put("outcome", end == null ? "running" : launch.failed() ? "failed" : "ended");
+            put(members, "detail", launch.detail());
+            put(members, "seconds", end == null ? null : seconds(Duration.between(launch.time(), end)));
+            all.add(members);
+        }
+        return all;
+    }
+
+    private List<Object> failures() {
+        List<Object> all = new ArrayList<>();
+        for (Recorder.FailedRequest failed : recorder.failures().list()) {
+            Map<String, Object> members = new LinkedHashMap<>();
+            members.put("time", failed.time().toString());
+            put(members, "function", failed.function());
+            members.put("reason", failed.reason());
+            members.put("status", failed.status());
+            put(members, "worker", failed.worker());
+            members.put("method", failed.method());
+            members.put("path", failed.path());
+            members.put("millis", failed.millis());
+            all.add(members);
+        }
+        return all;
+    }
+
+    private static void put(Map<String, Object> members, String name, @Nullable Object value) {
+        if (value != null) {
+            members.put(name, value);
+        }
+    }
+
+    private static String lower(Enum<?> value) {
+        return value.name().toLowerCase(Locale.ROOT);
+    }
+
+    private static @Nullable String text(@Nullable SocketAddress address) {
+        return address instanceof InetSocketAddress inet && !inet.isUnresolved()
+                ? inet.getAddress().getHostAddress() + ":" + inet.getPort()
+                : address == null ? null : address.toString();
+    }
+
+    private static long seconds(Duration duration) {
+        return Math.max(0, duration.toSeconds());
+    }
+
+    private static BigDecimal rounded(double value, int digits) {
+        return BigDecimal.valueOf(value).setScale(digits, RoundingMode.HALF_UP);
+    }
+}

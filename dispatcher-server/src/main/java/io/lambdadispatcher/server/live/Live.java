@@ -1,0 +1,84 @@
+package io.lambdadispatcher.server.live;
+
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.server.config.Configuration;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the live page and {@code /api} show. Nothing is collected for them while nobody asks, except
+ * counts of requests, the latest failures and launches, and one sample a second.
+ *
+ * <p><b>Threading.</b> Any thread, except event loops of the dispatcher.
+ */
+public final class Live implements AutoCloseable {
+    /** All viewers of the page share one document of this age. */
+    private static final long SHARED_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
+
+    private final Recorder recorder = new Recorder();
+    private final History history = new History(recorder);
+    private final ScheduledExecutorService sampler =
+            Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("live-history", true));
+    private volatile @Nullable Documents documents;
+
+    private byte @Nullable [] shared;
+    private long sharedNanos;
+
+    public DispatcherObserver observer() {
+        return recorder;
+    }
+
+    /** Starts to collect samples. */
+    public void watch(Dispatcher dispatcher, Configuration configuration) {
+        Map<String, Integer> megabytes = configuration.functions().stream()
+                .collect(Collectors.toMap(
+                        function -> function.options().name(),
+                        function -> function.options().launching().workerMegabytes()));
+        Map<String, Object> about = new LinkedHashMap<>();
+        about.put("version", About.version());
+        about.put("config", About.configuration(configuration));
+        documents = new Documents(dispatcher, recorder, history, megabytes, about);
+        sampler.scheduleAtFixedRate(() -> history.sample(dispatcher.pools()), 0, 1, TimeUnit.SECONDS);
+    }
+
+    /**
+     * Returns a document as JSON.
+     *
+     * @param name the part of the path behind {@code /api/}
+     * @throws IllegalStateException if the dispatcher has not started, or its event loops do not
+     *     answer. The message says which
+     * @throws IllegalArgumentException if there is no such document
+     */
+    public byte[] json(String name) {
+        Documents made = documents;
+        if (made == null) {
+            throw new IllegalStateException("the dispatcher is starting");
+        }
+        byte[] json = name.equals("live") ? shared(made) : made.json(name);
+        if (json == null) {
+            throw new IllegalArgumentException("no document " + name);
+        }
+        return json;
+    }
+
+    private synchronized byte @Nullable [] shared(Documents made) {
+        long now = System.nanoTime();
+        if (shared == null || now - sharedNanos > SHARED_NANOS) {
+            shared = made.json("live");
+            sharedNanos = now;
+        }
+        return shared;
+    }
+
+    @Override
+    public void close() {
+        sampler.shutdownNow();
+    }
+}

@@ -1,0 +1,122 @@
+package io.lambdadispatcher.server.live;
+
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.Outcome;
+import java.time.Instant;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts requests, and remembers the latest failures and launches. Counting a request allocates
+ * nothing. Any thread.
+ */
+public final class Recorder implements DispatcherObserver {
+    private static final String NO_FUNCTION = "none";
+    private static final int FAILURES = 100;
+    private static final int LAUNCHES = 100;
+
+    /** The requests of one function that have ended. */
+    static final class Counts {
+        final LongAdder requests = new LongAdder();
+        final LongAdder failures = new LongAdder();
+        /** Time that requests spent with workers, in nanoseconds. */
+        final LongAdder serviceNanos = new LongAdder();
+
+        final LongAdder launches = new LongAdder();
+    }
+
+    /**
+     * A request that failed.
+     *
+     * @param path without the query, which may contain secrets
+     */
+    record FailedRequest(
+            Instant time,
+            @Nullable String function,
+            String reason,
+            int status,
+            @Nullable String worker,
+            String method,
+            String path,
+            long millis) {}
+
+    /** A launch. {@code end} and {@code detail} are {@code null} until the worker has exited. */
+    record Launch(
+            Instant time,
+            String function,
+            String worker,
+            @Nullable Instant end,
+            boolean failed,
+            @Nullable String detail) {}
+
+    private final Consumer<ExchangeEnd> listener = this::onEnd;
+    private final Map<String, Counts> functions = new ConcurrentHashMap<>();
+    private final Latest<FailedRequest> failures = new Latest<>(FAILURES);
+    private final Latest<Launch> launches = new Latest<>(LAUNCHES);
+
+    Counts counts(String function) {
+        Counts counts = functions.get(function);
+        return counts != null ? counts : functions.computeIfAbsent(function, name -> new Counts());
+    }
+
+    Latest<FailedRequest> failures() {
+        return failures;
+    }
+
+    Latest<Launch> launches() {
+        return launches;
+    }
+
+    @Override
+    public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+        return listener;
+    }
+
+    private void onEnd(ExchangeEnd end) {
+        String function = end.function();
+        Counts counts = counts(function == null ? NO_FUNCTION : function);
+        counts.requests.increment();
+        if (end.outcome() == Outcome.FAILED) {
+            counts.failures.increment();
+            // In a flood of failures, only some are remembered.
+            failures.tryAdd(() -> failed(end));
+        }
+        if (!end.isTunnel()) {
+            counts.serviceNanos.add(end.totalNanos() - end.queueNanos());
+        }
+    }
+
+    private static FailedRequest failed(ExchangeEnd end) {
+        String path = end.path().toString();
+        int query = path.indexOf('?');
+        String failure = end.failure();
+        return new FailedRequest(
+                Instant.now(),
+                end.function(),
+                failure == null ? "unknown" : failure.toLowerCase(Locale.ROOT),
+                end.status(),
+                end.workerId(),
+                end.method().toString(),
+                query < 0 ? path : path.substring(0, query),
+                end.totalNanos() / 1_000_000);
+    }
+
+    @Override
+    public void onLaunch(String function, String workerId) {
+        counts(function).launches.increment();
+        launches.add(new Launch(Instant.now(), function, workerId, null, false, null));
+    }
+
+    @Override
+    public void onLaunchEnd(String function, String workerId, boolean failed, String detail) {
+        launches.replace(
+                launch -> launch.worker().equals(workerId),
+                launch -> new Launch(launch.time(), function, workerId, Instant.now(), failed, detail));
+    }
+}

@@ -1,0 +1,44 @@
+package io.lambdadispatcher.server.live;
+
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.PoolSnapshot;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Why requests of a function wait.
+ *
+ * @param reason one of the constants, in lower case
+ * @param detail a sentence for operators, without a full stop
+ */
+record Wait(String reason, String detail) {
+    /** Launching is limited or paused. */
+    private static final String LAUNCHES_BLOCKED = "launches_blocked";
+    /** Workers have been launched and are not ready yet. */
+    private static final String WORKERS_STARTING = "workers_starting";
+    /** No worker is connected, and none is launched here. */
+    private static final String NO_WORKER = "no_worker";
+    /** All worker streams have a request, and no more workers are wanted. */
+    private static final String ALL_BUSY = "all_busy";
+
+    /** @return {@code null} if no request waits */
+    static @Nullable Wait of(PoolSnapshot pool, @Nullable CapacitySnapshot capacity) {
+        if (pool.queued() == 0) {
+            return null;
+        }
+        String now = pool.readyWorkers() == 0
+                ? "no worker is ready"
+                : String.format(Locale.ROOT, "%d of %d worker streams are free", pool.free(), pool.streams());
+        if (capacity != null && capacity.blockedReason() != null) {
+            return new Wait(LAUNCHES_BLOCKED, now + ", and launching is limited: " + capacity.blockedReason());
+        }
+        if (capacity != null && capacity.starting() > 0) {
+            return new Wait(WORKERS_STARTING, now + ", and " + capacity.starting() + " workers are starting");
+        }
+        if (pool.readyWorkers() == 0) {
+            return new Wait(
+                    NO_WORKER, capacity == null ? now + ", and none is launched here" : now + ", and none is starting");
+        }
+        return new Wait(ALL_BUSY, now);
+    }
+}

@@ -1,0 +1,208 @@
+"use strict";
+// Draws what /events says. Text goes into the page only as text, because paths and worker ids come from elsewhere.
+
+const ROWS = 100;
+const byId = (id) => document.getElementById(id);
+let latest = null;
+let paused = false;
+
+function element(name, attributes, ...content) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) made.setAttribute(key, value);
+  made.append(...content.filter((each) => each !== null && each !== undefined));
+  return made;
+}
+
+const number = (value) => value === undefined ? "–" : value.toLocaleString("en");
+const percent = (value) => value === undefined ? "–" : Math.round(value * 100) + " %";
+
+function duration(seconds) {
+  if (seconds === undefined) return "–";
+  if (seconds < 60) return (seconds < 10 ? Math.round(seconds * 10) / 10 : Math.round(seconds)) + " s";
+  if (seconds < 3600) return Math.floor(seconds / 60) + " min " + Math.floor(seconds % 60) + " s";
+  return Math.floor(seconds / 3600) + " h " + Math.floor(seconds % 3600 / 60) + " min";
+}
+
+function bytes(value) {
+  if (value < 1000) return value + " B";
+  if (value < 1e6) return (value / 1e3).toFixed(1) + " KB";
+  return (value / 1e6).toFixed(1) + " MB";
+}
+
+function dollars(value) {
+  return "$" + (value >= 1 ? value.toFixed(2) : value.toPrecision(2));
+}
+
+const time = (iso) => iso.slice(11, 19);
+
+// ---- functions
+
+function chart(label, values, unit) {
+  const last = values.length ? values[values.length - 1] : 0;
+  const most = Math.max(1, ...values);
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 300 36");
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", `${label}: now ${last}, at most ${Math.max(0, ...values)} in ${duration(values.length)}`);
+  const line = document.createElementNS("http://www.w3.org/2000/svg", "polyline");
+  const start = 300 - values.length;
+  line.setAttribute("points", values.map((value, i) => `${start + i},${(34 - value / most * 32).toFixed(1)}`).join(" "));
+  svg.append(line);
+  return element("div", {class: "chart"}, element("span", {class: "soft"}, label + " "), element("b", {}, number(last) + unit), svg);
+}
+
+function waiting(of) {
+  if (!of.queued) return element("p", {class: "good"}, "No request waits for a worker.");
+  return element("p", {class: of.waitReason === "workers_starting" ? "warn" : "bad"},
+    `${number(of.queued)} requests wait for a worker: ${of.waitDetail} (${of.waitReason}).`);
+}
+
+function launching(of) {
+  if (of.workersDesired === undefined) {
+    return element("p", {class: "soft"}, `${of.workersReady} of ${of.workersConnected} connected workers are ready. None is launched here.`);
+  }
+  const text = `Workers: ${of.workersReady} ready, ${of.workersDesired} desired, ${of.workersStarting} starting, ${of.workersDraining} draining, `
+    + `${of.workersEjected} ejected. ${of.launchesInLastMinute} launches in the last minute. `;
+  return of.launchesBlocked
+    ? element("p", {class: "warn"}, text + `Launching is limited: ${of.launchesBlocked}.`)
+    : element("p", {}, text + "Launching is not limited.");
+}
+
+function cost(of) {
+  if (of.dollars === undefined) return null;
+  const share = of.dollarsIfDirect > 0 ? ` (${(of.dollars / of.dollarsIfDirect).toFixed(2)} times)` : "";
+  return element("p", {class: "soft"},
+    `Cost since the start: ${dollars(of.dollars)} for ${number(of.gbSeconds)} GB-seconds of workers, of which ${number(of.gbSecondsLastHour)} in the last hour. `
+    + `As direct invocations: ${dollars(of.dollarsIfDirect)}${share}. Prices of x86 in us-east-1.`);
+}
+
+function drawFunctions(functions) {
+  byId("functions").replaceChildren(...functions.map((of) => {
+    const column = (index) => of.history.map((sample) => sample[index]);
+    return element("article", {class: "function", "aria-label": "Function " + of.name},
+      element("h3", {}, of.name), waiting(of), launching(of),
+      element("div", {class: "charts"},
+        chart("requests", column(0), "/s"), chart("failures", column(1), "/s"), chart("queued", column(2), ""),
+        chart("busy streams", column(3), ` of ${number(of.streams)}`), chart("ready workers", column(4), "")),
+      cost(of));
+  }));
+}
+
+// ---- tables
+
+function cell(content, kind) {
+  return element("td", kind ? {class: kind} : {}, content === undefined || content === null ? "–" : String(content));
+}
+
+function short(id) {
+  if (!id) return cell("–");
+  const made = cell(id.length > 13 ? id.slice(0, 8) + "…" : id);
+  made.title = id;
+  return made;
+}
+
+// Returns the shown rows. The filter looks at all values, also those that are shortened.
+function draw(name, all, filter, row, unit) {
+  const words = filter ? filter.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
+  const fitting = words.length ? all.filter((each) => {
+    const text = JSON.stringify(Object.values(each)).toLowerCase();
+    return words.every((word) => text.includes(word));
+  }) : all;
+  byId(name).replaceChildren(...fitting.slice(0, ROWS).map(row));
+  const more = fitting.length > ROWS ? `, ${ROWS} shown` : "";
+  byId(name + "-count").textContent = (words.length ? `${number(fitting.length)} of ${number(all.length)}` : number(all.length)) + unit + more;
+}
+
+function sickness(worker) {
+  const states = {ejected: 5, unready: 4, starting: 3, draining: 1, ready: 0};
+  const failing = worker.completed ? worker.failed / worker.completed : 0;
+  return states[worker.state] * 10 + failing * 10 + (worker.loopLagMillis > 250 ? 8 : 0) + (worker.heap > 0.97 ? 8 : 0);
+}
+
+function workerRow(worker) {
+  const colour = {ejected: "bad", unready: "warn", starting: "warn", ready: "good"}[worker.state] || "soft";
+  const state = cell(worker.ejected ? `ejected: ${worker.ejected}` : worker.state, colour);
+  return element("tr", {}, state, short(worker.id), cell(worker.function), cell(worker.version),
+    cell(duration(worker.ageSeconds), "number"), cell(duration(worker.secondsToDeadline), "number"),
+    cell(`${worker.busy} of ${worker.limit}`, "number"), cell(number(worker.completed), "number"),
+    cell(number(worker.failed), worker.failed ? "number bad" : "number"),
+    cell(percent(worker.cpu), "number"), cell(percent(worker.heap), worker.heap > 0.97 ? "number bad" : "number"),
+    cell(worker.loopLagMillis === undefined ? "–" : worker.loopLagMillis + " ms", worker.loopLagMillis > 250 ? "number bad" : "number"),
+    cell(worker.address), cell(worker.logStream));
+}
+
+const STATES = {queued: "waits for a worker", over_share: "waits: its client has too many open", sent: "worker has it", responding: "responding", tunnel: "tunnel"};
+
+function requestRow(request) {
+  const waits = request.state === "queued" || request.state === "over_share";
+  return element("tr", {}, cell(duration(request.ageMillis / 1000), "number"), cell(STATES[request.state], waits ? "warn" : ""),
+    cell(request.function), cell(`${request.method} ${request.path}`, "wide"), short(request.worker), cell(request.client),
+    cell(request.protocol), cell(request.attempts, "number"), cell(bytes(request.requestBytes), "number"),
+    cell(bytes(request.responseBytes), "number"), cell(bytes(request.unreadBytes), "number"));
+}
+
+function failureRow(failure) {
+  return element("tr", {}, cell(time(failure.time)), cell(failure.reason, "bad"), cell(failure.status, "number"), cell(failure.function),
+    cell(`${failure.method} ${failure.path}`, "wide"), short(failure.worker), cell(duration(failure.millis / 1000), "number"));
+}
+
+function launchRow(launch) {
+  return element("tr", {}, cell(time(launch.time)), cell(launch.outcome, launch.outcome === "failed" ? "bad" : ""), cell(launch.function),
+    short(launch.worker), cell(duration(launch.seconds), "number"), cell(launch.detail, "wide"));
+}
+
+function drawReasons(failures) {
+  const reasons = new Map();
+  for (const failure of failures) reasons.set(failure.reason, (reasons.get(failure.reason) || 0) + 1);
+  byId("failure-reasons").textContent = [...reasons].sort((a, b) => b[1] - a[1]).map(([reason, count]) => `${reason}: ${count}`).join(", ");
+}
+
+function drawAll() {
+  drawFunctions(latest.functions);
+  const workers = [...latest.workers].sort((a, b) => sickness(b) - sickness(a) || b.busy - a.busy);
+  draw("workers", workers, byId("workers-filter"), workerRow, "");
+  draw("requests", latest.requests, byId("requests-filter"), requestRow, latest.requests.length === 200 ? " or more" : "");
+  draw("failures", latest.failures, null, failureRow, "");
+  draw("launches", latest.launches, null, launchRow, "");
+  drawReasons(latest.failures);
+}
+
+// ---- connection
+
+function say(text, kind) {
+  byId("connection").textContent = text;
+  byId("connection").className = kind || "";
+}
+
+function setPaused(value) {
+  paused = value;
+  byId("pause").setAttribute("aria-pressed", value);
+  byId("pause").textContent = value ? "Continue" : "Pause";
+}
+
+function listen() {
+  const events = new EventSource("events");
+  events.onmessage = (event) => {
+    if (paused) return;
+    latest = JSON.parse(event.data);
+    drawAll();
+    say(`Live, ${time(latest.time)} UTC`);
+  };
+  events.addEventListener("problem", (event) => say(event.data, "bad"));
+  events.onerror = () => say("The dispatcher does not answer. Trying again …", "bad");
+}
+
+async function describe() {
+  const version = await (await fetch("api/version")).json();
+  byId("version").textContent = `Version ${version.version}, Netty ${version.netty}, Java ${version.java}, ${version.os}, started ${version.started.slice(0, 19)} UTC.`;
+  const config = await (await fetch("api/config")).json();
+  byId("config-hash").textContent = `${config.settings.length}, hash ${config.hash}`;
+  byId("settings").replaceChildren(...config.settings.map((setting) => element("tr", {},
+    cell(setting.name), cell(setting.value, "wide"), cell(setting.source, setting.source === "default" ? "soft" : ""))));
+}
+
+byId("pause").addEventListener("click", () => setPaused(!paused));
+for (const id of ["workers-filter", "requests-filter"]) byId(id).addEventListener("input", () => latest && drawAll());
+describe().catch(() => say("The dispatcher is starting.", "warn"));
+listen();
