@@ -337,7 +337,8 @@ public final class Settings {
             OBSERVING.setting("admin.host", HOST, "127.0.0.1").doc("Address that the admin port listens on.");
     public static final Setting<OptionalInt> ADMIN_PORT = OBSERVING
             .setting("admin.port", portOrOff(), "9901")
-            .doc("Port for /health, /ready, /metrics, and /launching, which pauses and resumes launching.");
+            .doc(
+                    "Port for the live page, its JSON, /health, /ready, /metrics, and /launching, which pauses and resumes launching.");
     public static final Setting<Set<String>> ADMIN_HOSTS = OBSERVING
             .setting("admin.hosts", hostNames(), "")
             .doc(

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.event.Json;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
@@ -17,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -38,23 +40,23 @@ public final class Documents {
     private final Dispatcher dispatcher;
     private final Recorder recorder;
     private final History history;
-    private final Map<String, Integer> megabytes;
+    private final Map<String, FunctionOptions> options;
     private final Map<String, Object> about;
 
     /**
-     * @param megabytes memory of one worker, by function
+     * @param options of all functions, by name
      * @param about what does not change: the members {@code version} and {@code config}
      */
     Documents(
             Dispatcher dispatcher,
             Recorder recorder,
             History history,
-            Map<String, Integer> megabytes,
+            Map<String, FunctionOptions> options,
             Map<String, Object> about) {
         this.dispatcher = dispatcher;
         this.recorder = recorder;
         this.history = history;
-        this.megabytes = Map.copyOf(megabytes);
+        this.options = Map.copyOf(options);
         this.about = about;
     }
 
@@ -120,7 +122,8 @@ public final class Documents {
         Map<String, Object> members = new LinkedHashMap<>();
         members.put("name", pool.function());
         members.put("queued", pool.queued());
-        Wait wait = Wait.of(pool, capacity);
+        Wait wait =
+                Wait.of(pool, capacity, optionsOf(pool.function()).capacity().maxWorkers());
         put(members, "waitReason", wait == null ? null : wait.reason());
         put(members, "waitDetail", wait == null ? null : wait.detail());
         members.put("workersReady", pool.readyWorkers());
@@ -145,12 +148,16 @@ public final class Documents {
         return members;
     }
 
+    private FunctionOptions optionsOf(String function) {
+        return Objects.requireNonNull(options.get(function), function);
+    }
+
     private void addCounts(Map<String, Object> members, String function, @Nullable CapacitySnapshot capacity) {
         Recorder.Counts counts = recorder.counts(function);
         long requests = counts.requests.sum();
         members.put("requests", requests);
         members.put("requestsFailed", counts.failures.sum());
-        int memory = megabytes.getOrDefault(function, 0);
+        int memory = optionsOf(function).launching().workerMegabytes();
         if (capacity != null) {
             members.put("gbSecondsLastHour", rounded(capacity.gbSecondsLastHour(), 1));
             members.put("gbSeconds", rounded(capacity.gbSecondsTotal(), 1));

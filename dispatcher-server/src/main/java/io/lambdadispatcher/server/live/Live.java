@@ -2,13 +2,16 @@ package io.lambdadispatcher.server.live;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -37,14 +40,13 @@ public final class Live implements AutoCloseable {
 
     /** Starts to collect samples. */
     public void watch(Dispatcher dispatcher, Configuration configuration) {
-        Map<String, Integer> megabytes = configuration.functions().stream()
-                .collect(Collectors.toMap(
-                        function -> function.options().name(),
-                        function -> function.options().launching().workerMegabytes()));
+        Map<String, FunctionOptions> options = configuration.functions().stream()
+                .map(FunctionConfiguration::options)
+                .collect(Collectors.toMap(FunctionOptions::name, Function.identity()));
         Map<String, Object> about = new LinkedHashMap<>();
         about.put("version", About.version());
         about.put("config", About.configuration(configuration));
-        documents = new Documents(dispatcher, recorder, history, megabytes, about);
+        documents = new Documents(dispatcher, recorder, history, options, about);
         sampler.scheduleAtFixedRate(() -> history.sample(dispatcher.pools()), 0, 1, TimeUnit.SECONDS);
     }
 

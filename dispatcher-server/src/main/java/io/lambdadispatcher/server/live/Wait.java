@@ -18,11 +18,16 @@ record Wait(String reason, String detail) {
     private static final String WORKERS_STARTING = "workers_starting";
     /** No worker is connected, and none is launched here. */
     private static final String NO_WORKER = "no_worker";
-    /** All worker streams have a request, and no more workers are wanted. */
+    /** All worker streams have a request, and there are as many workers as there may be. */
+    private static final String MAX_WORKERS = "max_workers";
+    /** All worker streams have a request. */
     private static final String ALL_BUSY = "all_busy";
 
-    /** @return {@code null} if no request waits */
-    static @Nullable Wait of(PoolSnapshot pool, @Nullable CapacitySnapshot capacity) {
+    /**
+     * @param maxWorkers maximum number of launched workers
+     * @return {@code null} if no request waits
+     */
+    static @Nullable Wait of(PoolSnapshot pool, @Nullable CapacitySnapshot capacity, int maxWorkers) {
         if (pool.queued() == 0) {
             return null;
         }
@@ -39,6 +44,8 @@ record Wait(String reason, String detail) {
             return new Wait(
                     NO_WORKER, capacity == null ? now + ", and none is launched here" : now + ", and none is starting");
         }
-        return new Wait(ALL_BUSY, now);
+        return capacity != null && capacity.desired() >= maxWorkers
+                ? new Wait(MAX_WORKERS, now + ", and function.max-workers (" + maxWorkers + ") is reached")
+                : new Wait(ALL_BUSY, now);
     }
 }

@@ -30,7 +30,7 @@ function bytes(value) {
 }
 
 function dollars(value) {
-  return "$" + (value >= 1 ? value.toFixed(2) : value.toPrecision(2));
+  return "$" + (value >= 1 ? value.toFixed(2) : value === 0 ? "0" : value.toPrecision(2));
 }
 
 const time = (iso) => iso.slice(11, 19);
@@ -55,7 +55,7 @@ function chart(label, values, unit) {
 function waiting(of) {
   if (!of.queued) return element("p", {class: "good"}, "No request waits for a worker.");
   return element("p", {class: of.waitReason === "workers_starting" ? "warn" : "bad"},
-    `${number(of.queued)} requests wait for a worker: ${of.waitDetail} (${of.waitReason}).`);
+    `${of.queued === 1 ? "1 request waits" : number(of.queued) + " requests wait"} for a worker: ${of.waitDetail} (${of.waitReason}).`);
 }
 
 function launching(of) {

@@ -1,0 +1,154 @@
+package io.lambdadispatcher.server.live;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.Outcome;
+import io.lambdadispatcher.core.observe.PoolSnapshot;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class RecorderTest {
+    private final Recorder recorder = new Recorder();
+
+    private record End(
+            @Nullable String function,
+            String method,
+            int status,
+            Outcome outcome,
+            @Nullable String failure,
+            long queueNanos,
+            long totalNanos)
+            implements ExchangeEnd {
+        @Override
+        public String workerId() {
+            return "w";
+        }
+
+        @Override
+        public CharSequence path() {
+            return "/orders?token=secret";
+        }
+
+        @Override
+        public long requestBytes() {
+            return 0;
+        }
+
+        @Override
+        public long responseBytes() {
+            return 0;
+        }
+
+        @Override
+        public int attempts() {
+            return 1;
+        }
+    }
+
+    private void end(@Nullable String function, String method, int status, Outcome outcome, @Nullable String failure) {
+        recorder.onExchangeStart(null)
+                .accept(new End(function, method, status, outcome, failure, 1_000_000, 5_000_000));
+    }
+
+    @Test
+    void should_count_requests_and_their_time_with_workers() {
+        end("f", "GET", 200, Outcome.COMPLETED, null);
+        end("f", "GET", 504, Outcome.FAILED, "TIMEOUT");
+        end("f", "CONNECT", 200, Outcome.COMPLETED, null);
+        end(null, "GET", 404, Outcome.FAILED, "NO_FUNCTION");
+
+        Recorder.Counts counts = recorder.counts("f");
+        assertThat(counts.requests.sum()).isEqualTo(3);
+        assertThat(counts.failures.sum()).isEqualTo(1);
+        assertThat(counts.serviceNanos.sum()).as("without the tunnel").isEqualTo(8_000_000);
+        assertThat(recorder.counts("none").failures.sum()).isEqualTo(1);
+    }
+
+    @Test
+    void should_remember_the_latest_failures_without_queries() {
+        for (int i = 0; i < 150; i++) {
+            end("f", "GET", i, Outcome.FAILED, "TIMEOUT");
+        }
+
+        List<Recorder.FailedRequest> failures = recorder.failures().list();
+        assertThat(failures).hasSize(100);
+        assertThat(failures.get(0).status()).as("the latest first").isEqualTo(149);
+        assertThat(failures.get(0).reason()).isEqualTo("timeout");
+        assertThat(failures.get(0).path()).isEqualTo("/orders");
+        assertThat(failures.get(0).millis()).isEqualTo(5);
+    }
+
+    @Test
+    void should_not_wait_for_a_reader_in_a_flood_of_failures() throws Exception {
+        Latest<Integer> latest = new Latest<>(3);
+        CountDownLatch reading = new CountDownLatch(1);
+        CountDownLatch done = new CountDownLatch(1);
+        latest.add(1);
+        Thread reader = new Thread(() -> latest.replace(
+                each -> {
+                    reading.countDown();
+                    try {
+                        return !done.await(10, TimeUnit.SECONDS);
+                    } catch (InterruptedException e) {
+                        throw new AssertionError(e);
+                    }
+                },
+                each -> each));
+        reader.start();
+        reading.await();
+
+        latest.tryAdd(() -> 2);
+        done.countDown();
+        reader.join();
+        latest.tryAdd(() -> 3);
+
+        assertThat(latest.list()).containsExactly(3, 1);
+    }
+
+    @Test
+    void should_join_a_launch_and_its_end() {
+        recorder.onLaunch("f", "w-1");
+        recorder.onLaunch("f", "w-2");
+        recorder.onLaunchEnd("f", "w-1", true, "out of memory");
+
+        List<Recorder.Launch> launches = recorder.launches().list();
+        assertThat(launches).extracting(Recorder.Launch::worker).containsExactly("w-2", "w-1");
+        assertThat(launches.get(0).end()).isNull();
+        assertThat(launches.get(1).failed()).isTrue();
+        assertThat(launches.get(1).detail()).isEqualTo("out of memory");
+        assertThat(recorder.counts("f").launches.sum()).isEqualTo(2);
+    }
+
+    @Test
+    void should_sample_what_happened_in_each_second() {
+        History history = new History(recorder);
+        List<PoolSnapshot> pools = List.of(new PoolSnapshot("f", 2, 1, 20, 15, 3));
+        end("f", "GET", 200, Outcome.COMPLETED, null);
+        history.sample(pools);
+        end("f", "GET", 200, Outcome.COMPLETED, null);
+        end("f", "GET", 504, Outcome.FAILED, "TIMEOUT");
+        history.sample(pools);
+
+        assertThat(history.of("f")).containsExactly(new History.Sample(2, 1, 3, 5, 1));
+        for (int i = 0; i < 400; i++) {
+            history.sample(pools);
+        }
+        assertThat(history.of("f")).hasSize(History.SECONDS);
+        assertThat(history.of("other")).isEmpty();
+    }
+
+    /** The figures are those of AWS's price list, calculated by hand. */
+    @Test
+    void should_compare_the_cost_with_direct_invocations() {
+        assertThat(Cost.ofWorkers(1_000_000, 1_000_000)).isCloseTo(16.67 + 0.20, within(0.01));
+        long nanos = TimeUnit.MILLISECONDS.toNanos(100);
+        assertThat(Cost.ofDirect(10_000_000, 10_000_000 * nanos, 512))
+                .as("ten million requests of 100 ms with 512 MB")
+                .isCloseTo(8.33 + 2.00, within(0.01));
+    }
+}
