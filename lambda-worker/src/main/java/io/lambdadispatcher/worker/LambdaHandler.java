@@ -50,9 +50,9 @@ import org.slf4j.LoggerFactory;
  * and managed instances. After that, the first invocation waits. If the handler fails to start, the
  * initialisation fails or, if that is over, the process ends.
  *
- * <p><b>SnapStart.</b> With SnapStart and provisioned concurrency, the initialisation also loads the
- * classes of a worker, by connecting one to a socket of this process. So does the first init-only
- * event. A snapshot contains the handler, but no socket, thread or random number of
+ * <p><b>SnapStart.</b> With SnapStart and provisioned concurrency, the initialisation also loads
+ * the classes of a worker, by connecting one to a socket of this process. So does the first
+ * init-only event. A snapshot contains the handler, but no socket, thread or random number of
  * the worker, because each invocation creates its own {@link Worker}. The handler must suit
  * snapshots, too. See {@link SnapshotListener}.
  */

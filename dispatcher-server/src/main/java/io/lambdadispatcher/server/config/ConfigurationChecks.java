@@ -19,21 +19,30 @@ final class ConfigurationChecks {
 
     private final SettingValues dispatcher;
     private final SettingValues checked;
+    private final boolean complete;
     private final Consumer<String> problems;
 
-    private ConfigurationChecks(SettingValues dispatcher, SettingValues checked, Consumer<String> problems) {
+    private ConfigurationChecks(
+            SettingValues dispatcher, SettingValues checked, boolean complete, Consumer<String> problems) {
         this.dispatcher = dispatcher;
         this.checked = checked;
+        this.complete = complete;
         this.problems = problems;
     }
 
-    static void check(SettingValues dispatcher, List<SettingValues> functions, Consumer<String> problems) {
-        new ConfigurationChecks(dispatcher, dispatcher, problems).checkDispatcher();
+    /**
+     * @param complete whether all that was given has been read. If not, a setting that is not set
+     *     may only be misspelt
+     */
+    static void check(
+            SettingValues dispatcher, List<SettingValues> functions, boolean complete, Consumer<String> problems) {
+        new ConfigurationChecks(dispatcher, dispatcher, complete, problems).checkDispatcher();
         Map<String, SettingValues> names = new HashMap<>();
         Map<Route, SettingValues> routes = new HashMap<>();
+        functions.forEach(function ->
+                new ConfigurationChecks(dispatcher, function, complete, problems).checkNameAndRoute(names, routes));
         functions.forEach(
-                function -> new ConfigurationChecks(dispatcher, function, problems).checkNameAndRoute(names, routes));
-        functions.forEach(function -> new ConfigurationChecks(dispatcher, function, problems).checkFunction());
+                function -> new ConfigurationChecks(dispatcher, function, complete, problems).checkFunction());
     }
 
     private void require(boolean holds, Setting<?> setting, String expected) {
@@ -201,7 +210,8 @@ final class ConfigurationChecks {
     private void checkSelf(int maxWorkers) {
         require(maxWorkers == 0, Settings.FUNCTION_MAX_WORKERS, "0 with launcher self, which launches no workers");
         require(
-                dispatcher.isSet(Settings.WORKERS_SECRET)
+                !complete
+                        || dispatcher.isSet(Settings.WORKERS_SECRET)
                         || dispatcher.isSet(Settings.WORKERS_SECRET_FILE)
                         || checked.isSet(Settings.FUNCTION_SECRET)
                         || checked.isSet(Settings.FUNCTION_SECRET_FILE),

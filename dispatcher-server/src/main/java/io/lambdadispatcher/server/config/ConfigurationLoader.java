@@ -125,10 +125,12 @@ public final class ConfigurationLoader {
     }
 
     private Configuration finish() throws ConfigurationException {
+        // Nothing is missing for sure if a name is misspelt or the file cannot be read.
+        boolean complete = problems.isEmpty();
         SettingValues values = new SettingValues("");
         raw.forEach((setting, value) -> values.set(setting, value, problems::add));
         List<SettingValues> functions = functions(values);
-        ConfigurationChecks.check(values, functions, problems::add);
+        ConfigurationChecks.check(values, functions, complete, problems::add);
         if (!problems.isEmpty()) {
             throw new ConfigurationException(problems);
         }

@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
@@ -49,12 +50,21 @@ final class YamlFile {
         } catch (NoSuchFileException e) {
             problems.accept("settings file " + file + ": expected an existing file");
         } catch (JacksonException e) {
-            String message = e.getOriginalMessage().lines().findFirst().orElse("");
-            problems.accept(yaml.line(e.getLocation()) + ": expected YAML: " + message);
+            problems.accept(yaml.line(e.getLocation()) + ": expected YAML: " + oneLine(e.getOriginalMessage()));
         } catch (IOException e) {
             problems.accept("settings file " + file + ": expected a readable file: " + e);
         }
         return yaml;
+    }
+
+    /**
+     * The parser says on several lines what it was reading and what is wrong, each with an excerpt.
+     */
+    private static String oneLine(String message) {
+        String text = message.lines()
+                .filter(line -> !line.isBlank() && !line.startsWith(" "))
+                .collect(Collectors.joining(", "));
+        return text.contains("block") ? text + " (is the indentation right?)" : text;
     }
 
     /** Returns values by dotted name, including unknown names. */

@@ -1,8 +1,8 @@
 package io.lambdadispatcher.server.live;
 
 /**
- * What AWS charges for Lambda, in dollars: x86, us-east-1, first tier, without free tier (AWS Lambda
- * pricing, 2026). The dispatcher's own cost is not included.
+ * What AWS charges for Lambda, in dollars: x86, us-east-1, first tier, without free tier (AWS
+ * Lambda pricing, 2026). The dispatcher's own cost is not included.
  */
 final class Cost {
     static final double GB_SECOND = 0.000_016_666_7;

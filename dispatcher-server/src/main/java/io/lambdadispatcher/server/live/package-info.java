@@ -1,6 +1,6 @@
 /**
- * What the dispatcher does now, and did in the last minutes, as JSON documents for the live page and
- * for programs.
+ * What the dispatcher does now, and did in the last minutes, as JSON documents for the live page
+ * and for programs.
  */
 @NullMarked
 package io.lambdadispatcher.server.live;

@@ -216,10 +216,29 @@ class ConfigurationLoaderTest {
     }
 
     @Test
-    void should_say_that_a_file_is_missing() {
+    void should_ask_for_the_indentation_if_blocks_do_not_fit() throws Exception {
+        write("function:", "  name: shop", "   path: /a");
+
+        assertThat(problems()).singleElement().asString().contains("mapping values are not allowed here");
+        write("function:", "  name: shop", " path: /a");
+        assertThat(problems())
+                .singleElement()
+                .asString()
+                .contains("expected <block end>, but found", "is the indentation right?");
+    }
+
+    @Test
+    void should_say_that_a_file_is_missing_and_not_what_it_would_contain() {
         file = directory.resolve("missing.yaml");
 
-        assertThat(problems()).contains("settings file " + file + ": expected an existing file");
+        assertThat(problems()).containsExactly("settings file " + file + ": expected an existing file");
+    }
+
+    @Test
+    void should_not_ask_for_a_setting_whose_name_is_misspelt() throws Exception {
+        write("workers:", "  secrets: " + SECRET);
+
+        assertThat(problems()).singleElement().asString().contains("did you mean \"workers.secret\"?");
     }
 
     @Test

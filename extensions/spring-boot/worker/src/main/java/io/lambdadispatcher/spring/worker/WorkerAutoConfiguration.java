@@ -1,7 +1,12 @@
 package io.lambdadispatcher.spring.worker;
 
+import java.lang.reflect.RecordComponent;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
@@ -19,6 +24,7 @@ import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
 /**
@@ -49,10 +55,13 @@ public class WorkerAutoConfiguration {
     }
 
     static final class OnDispatcher extends SpringBootCondition {
-        private static final String ADDRESSES = "lambda-dispatcher.worker.addresses";
+        private static final String PREFIX = "lambda-dispatcher.worker";
+        private static final String ADDRESSES = PREFIX + ".addresses";
+        private static final Logger log = LoggerFactory.getLogger(WorkerAutoConfiguration.class);
 
         @Override
         public ConditionOutcome getMatchOutcome(ConditionContext context, AnnotatedTypeMetadata metadata) {
+            warnOfUnknown(context.getEnvironment());
             boolean asked = Binder.get(context.getEnvironment())
                             .bind(ADDRESSES, Bindable.listOf(String.class))
                             .orElse(List.of())
@@ -63,6 +72,24 @@ public class WorkerAutoConfiguration {
             ConditionMessage.Builder message = ConditionMessage.forCondition("a dispatcher to dial");
             return new ConditionOutcome(
                     asked, asked ? message.because("named") : message.because(ADDRESSES + " is not set"));
+        }
+
+        /** Otherwise, nothing would say why no worker starts if a property is misspelt. */
+        private static void warnOfUnknown(Environment environment) {
+            List<String> known = Arrays.stream(WorkerProperties.class.getRecordComponents())
+                    .map(RecordComponent::getName)
+                    .map(name -> name.toLowerCase(Locale.ROOT))
+                    .toList();
+            Binder.get(environment)
+                    .bind(PREFIX, Bindable.mapOf(String.class, Object.class))
+                    .orElse(Map.of())
+                    .keySet()
+                    .stream()
+                    .filter(name -> !known.contains(name.replaceAll("[-_]", "").toLowerCase(Locale.ROOT)))
+                    .forEach(name -> log.warn(
+                            "unknown property {}.{}. The worker ignores it. See the properties in docs/guides/spring-boot.md",
+                            PREFIX,
+                            name));
         }
     }
 }

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -17,10 +18,13 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.io.support.SpringFactoriesLoader;
 
+@ExtendWith(OutputCaptureExtension.class)
 class WorkerAutoConfigurationTest {
     private static final String[] COMPLETE = {
         "lambda-dispatcher.worker.addresses=127.0.0.1:1",
@@ -38,6 +42,20 @@ class WorkerAutoConfigurationTest {
         runner.withPropertyValues(COMPLETE)
                 .withPropertyValues("lambda-dispatcher.worker.enabled=false")
                 .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(WorkerLifecycle.class));
+    }
+
+    @Test
+    void should_warn_of_a_misspelt_property_because_no_worker_may_start(CapturedOutput output) {
+        runner.withPropertyValues(
+                        "lambda-dispatcher.worker.adresses=127.0.0.1:1",
+                        "lambda-dispatcher.worker.function=shop",
+                        "lambda-dispatcher.worker.drainGrace=1s",
+                        "lambda-dispatcher.worker.tls-key=key.pem")
+                .run(context -> assertThat(context).doesNotHaveBean(WorkerLifecycle.class));
+
+        assertThat(output)
+                .contains("unknown property lambda-dispatcher.worker.adresses")
+                .doesNotContain("worker.function.", "worker.drainGrace.", "worker.tls-key.");
     }
 
     @ParameterizedTest
