@@ -6,7 +6,7 @@ import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import org.junit.jupiter.api.Test;
 
-class WaitTest {
+class QueueReasonTest {
     private static PoolSnapshot pool(int ready, int queued) {
         return new PoolSnapshot("f", ready, ready, ready * 10, 0, queued);
     }
@@ -17,37 +17,37 @@ class WaitTest {
 
     @Test
     void should_have_no_reason_if_nothing_waits() {
-        assertThat(Wait.of(pool(0, 0), capacity(1, "paused"), 5)).isNull();
+        assertThat(QueueReason.of(pool(0, 0), capacity(1, "paused"), 5)).isNull();
     }
 
     @Test
     void should_name_what_blocks_launches_before_anything_else() {
-        assertThat(Wait.of(pool(1, 3), capacity(1, "the limit is reached"), 5))
-                .isEqualTo(new Wait(
+        assertThat(QueueReason.of(pool(1, 3), capacity(1, "the limit is reached"), 5))
+                .isEqualTo(new QueueReason(
                         "launches_blocked",
                         "0 of 10 worker streams are free, and launching is limited: the limit is reached"));
     }
 
     @Test
     void should_say_that_workers_are_starting() {
-        assertThat(Wait.of(pool(0, 3), capacity(2, null), 5))
-                .isEqualTo(new Wait("workers_starting", "no worker is ready, and 2 workers are starting"));
+        assertThat(QueueReason.of(pool(0, 3), capacity(2, null), 5))
+                .isEqualTo(new QueueReason("workers_starting", "no worker is ready, and 2 workers are starting"));
     }
 
     @Test
     void should_say_that_no_worker_is_launched_here() {
-        assertThat(Wait.of(pool(0, 3), null, 0))
-                .isEqualTo(new Wait("no_worker", "no worker is ready, and none is launched here"));
-        assertThat(Wait.of(pool(0, 3), capacity(0, null), 5))
-                .isEqualTo(new Wait("no_worker", "no worker is ready, and none is starting"));
+        assertThat(QueueReason.of(pool(0, 3), null, 0))
+                .isEqualTo(new QueueReason("no_worker", "no worker is ready, and none is launched here"));
+        assertThat(QueueReason.of(pool(0, 3), capacity(0, null), 5))
+                .isEqualTo(new QueueReason("no_worker", "no worker is ready, and none is starting"));
     }
 
     @Test
     void should_say_that_all_streams_are_busy() {
-        assertThat(Wait.of(pool(2, 3), capacity(0, null), 5))
-                .isEqualTo(new Wait("all_busy", "0 of 20 worker streams are free"));
-        assertThat(Wait.of(pool(2, 3), capacity(0, null), 2))
-                .isEqualTo(new Wait(
+        assertThat(QueueReason.of(pool(2, 3), capacity(0, null), 5))
+                .isEqualTo(new QueueReason("all_busy", "0 of 20 worker streams are free"));
+        assertThat(QueueReason.of(pool(2, 3), capacity(0, null), 2))
+                .isEqualTo(new QueueReason(
                         "max_workers", "0 of 20 worker streams are free, and function.max-workers (2) is reached"));
     }
 }

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param reason one of the constants, in lower case
  * @param detail a sentence for operators, without a full stop
  */
-record Wait(String reason, String detail) {
+record QueueReason(String reason, String detail) {
     /** Launching is limited or paused. */
     private static final String LAUNCHES_BLOCKED = "launches_blocked";
     /** Workers have been launched and are not ready yet. */
@@ -27,7 +27,7 @@ record Wait(String reason, String detail) {
      * @param maxWorkers maximum number of launched workers
      * @return {@code null} if no request waits
      */
-    static @Nullable Wait of(PoolSnapshot pool, @Nullable CapacitySnapshot capacity, int maxWorkers) {
+    static @Nullable QueueReason of(PoolSnapshot pool, @Nullable CapacitySnapshot capacity, int maxWorkers) {
         if (pool.queued() == 0) {
             return null;
         }
@@ -35,17 +35,17 @@ record Wait(String reason, String detail) {
                 ? "no worker is ready"
                 : String.format(Locale.ROOT, "%d of %d worker streams are free", pool.free(), pool.streams());
         if (capacity != null && capacity.blockedReason() != null) {
-            return new Wait(LAUNCHES_BLOCKED, now + ", and launching is limited: " + capacity.blockedReason());
+            return new QueueReason(LAUNCHES_BLOCKED, now + ", and launching is limited: " + capacity.blockedReason());
         }
         if (capacity != null && capacity.starting() > 0) {
-            return new Wait(WORKERS_STARTING, now + ", and " + capacity.starting() + " workers are starting");
+            return new QueueReason(WORKERS_STARTING, now + ", and " + capacity.starting() + " workers are starting");
         }
         if (pool.readyWorkers() == 0) {
-            return new Wait(
+            return new QueueReason(
                     NO_WORKER, capacity == null ? now + ", and none is launched here" : now + ", and none is starting");
         }
         return capacity != null && capacity.desired() >= maxWorkers
-                ? new Wait(MAX_WORKERS, now + ", and function.max-workers (" + maxWorkers + ") is reached")
-                : new Wait(ALL_BUSY, now);
+                ? new QueueReason(MAX_WORKERS, now + ", and function.max-workers (" + maxWorkers + ") is reached")
+                : new QueueReason(ALL_BUSY, now);
     }
 }
