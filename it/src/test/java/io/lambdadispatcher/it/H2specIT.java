@@ -19,6 +19,9 @@ import org.junit.jupiter.api.Timeout;
 class H2specIT {
     private static final Path OF_GO = Path.of(System.getProperty("user.home"), "go", "bin", "h2spec");
 
+    /** With /ping, the response may end a stream before h2spec has sent what the stream must not survive. */
+    private static final String WAITS_FOR_THE_BODY = "/debug";
+
     private static String program = "";
     private static Rig rig;
 
@@ -50,13 +53,13 @@ class H2specIT {
 
     /** @return the names of the tests that failed */
     private static List<String> failures(int port, String... flags) throws Exception {
-        List<String> command =
-                new ArrayList<>(List.of(program, "-S", "-h", "127.0.0.1", "-p", "" + port, "-P", "/ping", "-o", "10"));
+        List<String> command = new ArrayList<>(
+                List.of(program, "-S", "-h", "127.0.0.1", "-p", "" + port, "-P", WAITS_FOR_THE_BODY, "-o", "10"));
         command.addAll(List.of(flags));
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         process.waitFor();
-        assertThat(output).containsPattern("14\\d passed, 1 skipped");
+        assertThat(output).containsPattern("14\\d passed, 0 skipped");
         return output.lines()
                 .map(String::strip)
                 .filter(line -> line.startsWith("\u00d7"))
