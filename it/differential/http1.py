@@ -77,7 +77,7 @@ def table():
                  b"GET /a HTTP/2.0", b"GET /a HTTP/0.9", b"GET /a http/1.1", b"GET /a HTTP/01.1", b"GET /a HTTP/1.10", b"GET /a HTTP/1", b"GET /a HTTP/1.1x", b"GET /a b HTTP/1.1", b"GET a HTTP/1.1",
                  b"GET * HTTP/1.1", b"OPTIONS * HTTP/1.1", b"GET  HTTP/1.1", b"get /a HTTP/1.1", b"G\xc3\x89T /a HTTP/1.1", b"GE@T /a HTTP/1.1", b"GE/T /a HTTP/1.1", b"PATCH /a HTTP/1.1", b"XYZZY /a HTTP/1.1",
                  b"GET http://a/b HTTP/1.1", b"GET http://b/c HTTP/1.1", b"GET HTTP://a/b HTTP/1.1", b"GET https://a/b HTTP/1.1", b"GET http://a HTTP/1.1", b"GET http://u@a/b HTTP/1.1", b"GET ftp://a/b HTTP/1.1",
-                 b"GET //a/b HTTP/1.1", b"GET /a#b HTTP/1.1", b"GET /a?b#c HTTP/1.1", b"GET /\xc3\xa9 HTTP/1.1", b"GET /\x00 HTTP/1.1", b"GET /a\x7f HTTP/1.1", b"GET /a\x0b HTTP/1.1", b"GET /%00 HTTP/1.1",
+                 b"GET //a/b HTTP/1.1", b"GET /a#b HTTP/1.1", b"GET /a?b#c HTTP/1.1", b"GET /\xc3\xa9 HTTP/1.1", b"GET /\x00 HTTP/1.1", b"GET /a\x7f HTTP/1.1", b"GET /a\x0b HTTP/1.1", b"GET /a\rHTTP/1.1", b"GET\r/a HTTP/1.1", b"GET /%00 HTTP/1.1",
                  b"GET /a/../b HTTP/1.1", b"GET /%2e%2e/b HTTP/1.1", b"GET /a\\b HTTP/1.1", b"GET ?a HTTP/1.1", b"GET /?a?b HTTP/1.1", b"GET /<>\"{}|^` HTTP/1.1", b"CONNECT a:80 HTTP/1.1", b"TRACE /a HTTP/1.1", b"\x00GET /a HTTP/1.1"]:
         add("request line", line + b"\r\nHost: a\r\n\r\n")
     for host in [[], [b"Host: a", b"Host: a"], [b"Host: a", b"Host: b"], [b"Host:"], [b"Host: a b"], [b"Host: a,b"], [b"Host: a/b"], [b"Host: a@b"], [b"Host: [::1]"], [b"Host: a:x"], [b"Host: a\x00"], [b"Host : a"], [b" Host: a"]]:

@@ -36,6 +36,7 @@ import io.lambdadispatcher.core.spi.ErrorRenderer;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http2.NettyRequirement;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.channel.Channel;
@@ -54,6 +55,7 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -109,7 +111,7 @@ public final class Dispatcher implements AutoCloseable {
         observer = Observers.of(from.observers);
         limits = from.limits;
         forwarding = from.forwarding;
-        errors = new ErrorAnswers(from.errorRenderer, from.forwarding);
+        errors = new ErrorAnswers(from.errorRenderer, from.forwarding, from.failureHeader);
         launchers = from.allLaunchers();
         invoker = from.invoker;
         Function<String, byte[]> keyOf = from.keys();
@@ -480,6 +482,9 @@ public final class Dispatcher implements AutoCloseable {
         ErrorRenderer errorRenderer;
 
         @Nullable
+        String failureHeader;
+
+        @Nullable
         FunctionInvoker invoker;
 
         final Map<String, DirectOptions> direct = new HashMap<>();
@@ -609,6 +614,22 @@ public final class Dispatcher implements AutoCloseable {
          */
         public Builder errorRenderer(ErrorRenderer value) {
             errorRenderer = Objects.requireNonNull(value, "errorRenderer");
+            return this;
+        }
+
+        /**
+         * Sets the header of the dispatcher's own error responses that holds the token of the
+         * failure, for example {@code queue_timeout}. Default: they have no such header.
+         *
+         * @param name in lower case, for example {@code x-dispatcher-failure}
+         * @throws IllegalArgumentException if it is not a header name in lower case
+         */
+        public Builder failureHeader(String name) {
+            if (!HeaderSyntax.isToken(name) || !name.equals(name.toLowerCase(Locale.ROOT))) {
+                throw new IllegalArgumentException(
+                        "failureHeader: \"" + name + "\", expected a header name in lower case");
+            }
+            failureHeader = name;
             return this;
         }
 

@@ -81,6 +81,10 @@ final class DispatcherAssembly {
         if (configuration.get(Settings.HTTP_ERROR_FORMAT) == ErrorFormat.PROBLEM_JSON) {
             builder.errorRenderer(ErrorRenderer.problemJson());
         }
+        String failureHeader = configuration.find(Settings.HTTP_FAILURE_HEADER);
+        if (failureHeader != null) {
+            builder.failureHeader(failureHeader);
+        }
         builder.liveness(
                 configuration.get(Settings.WORKERS_PING_INTERVAL), configuration.get(Settings.WORKERS_PING_TIMEOUT));
         workers(builder);

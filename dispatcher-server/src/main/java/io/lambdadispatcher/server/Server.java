@@ -13,6 +13,7 @@ import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.live.Live;
+import io.lambdadispatcher.server.log.LineFile;
 import io.lambdadispatcher.server.log.Logging;
 import io.lambdadispatcher.server.metrics.Metrics;
 import io.lambdadispatcher.server.transport.TlsProvider;
@@ -48,6 +49,7 @@ final class Server {
     private final Metrics metrics = new Metrics();
     private final Live live = new Live();
     private @Nullable AccessLog accessLog;
+    private @Nullable LineFile accessLogFile;
     private @Nullable AdminServer admin;
     private @Nullable StateFile state;
     private @Nullable Dispatcher dispatcher;
@@ -77,6 +79,8 @@ final class Server {
 
     private void open() throws StartException {
         Logging.setLevel(configuration.get(Settings.LOG_LEVEL));
+        Logging.setFormat(configuration.get(Settings.LOG_FORMAT));
+        StartupReport.log(configuration);
         try {
             openParts();
         } catch (UncheckedIOException | IllegalArgumentException e) {
@@ -160,12 +164,24 @@ final class Server {
         return state;
     }
 
-    private void openAccessLog() {
-        if (configuration.get(Settings.ACCESS_LOG_ENABLED)) {
-            Logging.sendLinesTo(AccessLog.LOGGER, configuration.find(Settings.ACCESS_LOG_FILE));
-            accessLog = new AccessLog(configuration.get(Settings.ACCESS_LOG_QUEUE));
-            metrics.watchAccessLog(accessLog);
+    private void openAccessLog() throws StartException {
+        if (!configuration.get(Settings.ACCESS_LOG_ENABLED)) {
+            return;
         }
+        Path file = configuration.find(Settings.ACCESS_LOG_FILE);
+        try {
+            accessLogFile = new LineFile(file);
+        } catch (IOException e) {
+            throw new StartException("access-log.file: expected a writable file, got \"" + file + "\"", e);
+        }
+        String idHeader = configuration.find(Settings.FORWARDING_REQUEST_ID_HEADER);
+        accessLog = AccessLog.builder()
+                .fields(configuration.get(Settings.ACCESS_LOG_FIELDS))
+                .queueLimit(configuration.get(Settings.ACCESS_LOG_QUEUE))
+                .requestIdHeader(idHeader == null ? "" : idHeader)
+                .writer(accessLogFile)
+                .start();
+        metrics.watchAccessLog(accessLog);
     }
 
     /** Opens the admin port before the dispatcher, so that a liveness probe can connect early. */
@@ -273,6 +289,14 @@ final class Server {
         return false;
     }
 
+    private static void closeFile(LineFile file) {
+        try {
+            file.close();
+        } catch (IOException e) {
+            log.warn("The access log failed to close: {}", e.getMessage());
+        }
+    }
+
     private void closeParts() {
         if (dispatcher != null) {
             dispatcher.close();
@@ -282,6 +306,9 @@ final class Server {
         }
         if (accessLog != null) {
             accessLog.close();
+        }
+        if (accessLogFile != null) {
+            closeFile(accessLogFile);
         }
         if (admin != null) {
             admin.close();

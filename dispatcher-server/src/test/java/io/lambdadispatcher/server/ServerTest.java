@@ -3,7 +3,7 @@ package io.lambdadispatcher.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
@@ -23,7 +23,6 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -93,7 +92,7 @@ class ServerTest {
         assertThat(Files.readAllLines(file))
                 .singleElement()
                 .asString()
-                .contains("\"path\":\"/ping?x\"", "\"status\":503", "\"failure\":\"QUEUE_TIMEOUT\"");
+                .contains("\"path\":\"/ping?x\"", "\"status\":503", "\"failure\":\"queue_timeout\"");
     }
 
     /** The observer is called on event loops, and the only one hangs in it. */
@@ -103,7 +102,7 @@ class ServerTest {
         CountDownLatch mayGoOn = new CountDownLatch(1);
         start(Map.of(Settings.EVENT_LOOPS, "1", Settings.ADMIN_TOKEN, "0123456789abcdef"), new DispatcherObserver() {
             @Override
-            public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+            public ExchangeListener onExchangeStart(ExchangeStart start) {
                 return end -> {
                     hangs.countDown();
                     try {

@@ -54,7 +54,7 @@ class ErrorResponseIT {
                 JsonNode problem = JsonMapper.shared().readTree(response.body());
                 assertThat(problem.get("status").intValue()).isEqualTo(404);
                 assertThat(problem.get("title").stringValue()).isEqualTo("Not Found");
-                assertThat(problem.get("failure").stringValue()).isEqualTo("NO_FUNCTION");
+                assertThat(problem.get("failure").stringValue()).isEqualTo("no_function");
                 assertThat(problem.get("requestId").stringValue()).isEqualTo("order-7");
                 assertThat(problem.get("detail").stringValue()).contains("/lost");
 

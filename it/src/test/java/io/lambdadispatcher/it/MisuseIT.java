@@ -9,7 +9,7 @@ import ch.qos.logback.classic.spi.IThrowableProxy;
 import ch.qos.logback.core.AppenderBase;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
@@ -567,7 +567,7 @@ class MisuseIT {
                 "an observer that throws at the start",
                 () -> observed(new DispatcherObserver() {
                     @Override
-                    public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+                    public ExchangeListener onExchangeStart(ExchangeStart start) {
                         throw new IllegalStateException("cannot begin");
                     }
                 }));
@@ -575,7 +575,7 @@ class MisuseIT {
                 "an observer that throws at the end",
                 () -> observed(new DispatcherObserver() {
                     @Override
-                    public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+                    public ExchangeListener onExchangeStart(ExchangeStart start) {
                         return end -> {
                             throw new IllegalStateException("cannot count");
                         };

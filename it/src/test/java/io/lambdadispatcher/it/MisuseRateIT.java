@@ -70,7 +70,7 @@ class MisuseRateIT {
         try {
             dispatcher.get("/bad");
         } catch (DispatchException expected) {
-            assertThat(expected.getMessage()).contains("HANDLER_FAILED");
+            assertThat(expected.getMessage()).contains("handler_failed");
         }
     }
 }

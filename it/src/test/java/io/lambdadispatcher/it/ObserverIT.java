@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Outcome;
@@ -19,7 +20,6 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -42,7 +42,7 @@ class ObserverIT {
 
     private final DispatcherObserver observer = new DispatcherObserver() {
         @Override
-        public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+        public ExchangeListener onExchangeStart(ExchangeStart start) {
             String trace = String.valueOf(start.headers().get("traceparent"));
             String function = start.function();
             ClientProtocol protocol = start.protocol();
@@ -56,7 +56,7 @@ class ObserverIT {
         private boolean started;
 
         @Override
-        public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+        public ExchangeListener onExchangeStart(ExchangeStart start) {
             started = !started;
             if (started) {
                 throw new IllegalStateException("no start");
@@ -139,6 +139,6 @@ class ObserverIT {
         assertThat(lost.function).isNull();
         assertThat(lost.protocol).isEqualTo(ClientProtocol.HTTP_1);
         assertThat(lost.end.status()).isEqualTo(404);
-        assertThat(lost.end.failure()).isEqualTo("NO_FUNCTION");
+        assertThat(lost.end.failure()).isEqualTo("no_function");
     }
 }

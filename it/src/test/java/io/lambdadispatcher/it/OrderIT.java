@@ -3,7 +3,7 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import java.io.IOException;
 import java.net.Socket;
@@ -15,7 +15,6 @@ import java.util.Queue;
 import java.util.Scanner;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -39,7 +38,7 @@ class OrderIT {
 
     private final DispatcherObserver observer = new DispatcherObserver() {
         @Override
-        public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+        public ExchangeListener onExchangeStart(ExchangeStart start) {
             return end -> {
                 long arrived = System.nanoTime() - end.totalNanos();
                 served.add(new Served(arrived, arrived + end.queueNanos()));

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.server.config.TransportKind;
@@ -13,7 +13,6 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** Tests that the kernel buffers little for a client that reads nothing, instead of megabytes. */
@@ -27,7 +26,7 @@ class UnsentLimitIT {
         AtomicInteger served = new AtomicInteger();
         DispatcherObserver observer = new DispatcherObserver() {
             @Override
-            public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+            public ExchangeListener onExchangeStart(ExchangeStart start) {
                 return end -> {
                     served.incrementAndGet();
                 };

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -31,7 +32,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -443,7 +443,7 @@ class WebSocketIT {
         CompletableFuture<ExchangeEnd> ended = new CompletableFuture<>();
         DispatcherObserver observer = new DispatcherObserver() {
             @Override
-            public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+            public ExchangeListener onExchangeStart(ExchangeStart start) {
                 return end -> {
                     ended.complete(end);
                 };

@@ -31,6 +31,8 @@ public final class ScriptedStream implements FrameReader.Listener {
 
     public record Interim(Http2Headers headers) implements Event {}
 
+    public record Timing(long waitMicros, long handlerMicros) implements Event {}
+
     public record Data(byte[] content, boolean end) implements Event {}
 
     public record Trailers(Http2Headers headers) implements Event {}
@@ -273,6 +275,7 @@ public final class ScriptedStream implements FrameReader.Listener {
         events.add(
                 switch (type) {
                     case RESPONSE_HEAD -> new Head(decoder.decode(payload, offset), end);
+                    case TIMING -> new Timing(payload.readUnsignedInt(), payload.readUnsignedInt());
                     case INTERIM -> new Interim(decoder.decode(payload, offset));
                     case TRAILERS -> new Trailers(decoder.decode(payload, offset));
                     case RESET ->

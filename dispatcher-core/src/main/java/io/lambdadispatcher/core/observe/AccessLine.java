@@ -1,13 +1,20 @@
 package io.lambdadispatcher.core.observe;
 
+import io.lambdadispatcher.wire.http.TraceParent;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.util.AsciiString;
+import io.netty.util.NetUtil;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.time.Instant;
+import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Formats one exchange as a JSON object in one line of printable ASCII. Other characters are
+ * Formats exchanges as JSON objects, each in one line of printable ASCII. Other characters are
  * escaped, so that a client's path can neither start a new line, nor end its string, nor control a
- * terminal.
+ * terminal. Confined to one thread.
  */
 final class AccessLine {
     /**
@@ -16,39 +23,91 @@ final class AccessLine {
      */
     static final int MAX_TEXT_CHARS = 4096;
 
-    private final StringBuilder line = new StringBuilder(256);
+    private static final AsciiString X_FORWARDED_FOR = AsciiString.cached("x-forwarded-for");
 
-    private AccessLine() {}
+    private final List<AccessField> fields;
+    private final @Nullable CharSequence requestIdHeader;
+    private final StringBuilder line = new StringBuilder(512);
 
-    static String of(ExchangeEnd end, long epochMillis) {
-        AccessLine line = new AccessLine();
-        line.text("time", Instant.ofEpochMilli(epochMillis).toString());
-        line.text("function", end.function());
-        line.text("worker", end.workerId());
-        line.text("method", end.method());
-        line.text("path", end.path());
-        line.number("status", end.status());
-        line.text("outcome", end.outcome().name().toLowerCase(Locale.ROOT));
-        line.text("failure", end.failure());
-        line.number("request_bytes", end.requestBytes());
-        line.number("response_bytes", end.responseBytes());
-        line.number("queue_us", end.queueNanos() / 1000);
-        line.number("total_us", end.totalNanos() / 1000);
-        line.number("attempts", end.attempts());
-        return line.line.append('}').toString();
+    /** @param requestIdHeader the header with the id of a request; {@code null} = no ids */
+    AccessLine(List<AccessField> fields, @Nullable CharSequence requestIdHeader) {
+        this.fields = fields;
+        this.requestIdHeader = requestIdHeader;
     }
 
-    private void number(String key, long value) {
-        key(key);
+    String of(ExchangeEnd end, long epochMillis) {
+        line.setLength(0);
+        for (AccessField field : fields) {
+            append(field, end, epochMillis);
+        }
+        return line.length() == 0 ? "{}" : line.append('}').toString();
+    }
+
+    private void append(AccessField field, ExchangeEnd end, long epochMillis) {
+        switch (field) {
+            case TIME -> text(field, Instant.ofEpochMilli(epochMillis).toString());
+            case FUNCTION -> text(field, end.function());
+            case WORKER -> text(field, end.workerId());
+            case CLIENT -> text(field, address(end.remoteAddress()));
+            case FORWARDED_FOR -> text(field, end.headers().get(X_FORWARDED_FOR));
+            case PROTOCOL -> text(field, protocol(end.protocol()));
+            case METHOD -> text(field, end.method());
+            case HOST -> text(field, end.headers().authority());
+            case PATH -> text(field, end.path());
+            case USER_AGENT -> text(field, end.headers().get(HttpHeaderNames.USER_AGENT));
+            case STATUS -> number(field, end.status());
+            case OUTCOME -> text(field, end.outcome().name().toLowerCase(Locale.ROOT));
+            case FAILURE -> text(field, end.failure());
+            case WAIT_REASON -> {
+                WaitReason reason = end.waitReason();
+                text(field, reason == null ? null : reason.token());
+            }
+            case REQUEST_ID ->
+                text(field, requestIdHeader == null ? null : end.headers().get(requestIdHeader));
+            case TRACE_ID -> text(field, TraceParent.traceId(end.headers()));
+            case REQUEST_BYTES -> number(field, end.requestBytes());
+            case RESPONSE_BYTES -> number(field, end.responseBytes());
+            case QUEUE_US -> micros(field, end.queueNanos());
+            case FIRST_BYTE_US -> micros(field, end.firstByteNanos());
+            case WORKER_US -> micros(field, end.attempts() == 0 ? -1 : end.totalNanos() - end.queueNanos());
+            case HANDLER_US -> micros(field, end.handlerNanos());
+            case TOTAL_US -> micros(field, end.totalNanos());
+            case ATTEMPTS -> number(field, end.attempts());
+        }
+    }
+
+    private static @Nullable String address(@Nullable SocketAddress remote) {
+        return remote instanceof InetSocketAddress inet && inet.getAddress() != null
+                ? NetUtil.toAddressString(inet.getAddress())
+                : null;
+    }
+
+    private static String protocol(ClientProtocol protocol) {
+        return switch (protocol) {
+            case HTTP_1 -> "http/1.1";
+            case HTTP_2 -> "h2";
+            case EMBEDDED -> "embedded";
+        };
+    }
+
+    /** Appends a time, or nothing if it is negative. */
+    private void micros(AccessField field, long nanos) {
+        if (nanos >= 0) {
+            number(field, nanos / 1000);
+        }
+    }
+
+    private void number(AccessField field, long value) {
+        key(field);
         line.append(value);
     }
 
     /** Appends a text, or nothing if it is {@code null}. */
-    private void text(String key, @Nullable CharSequence value) {
+    private void text(AccessField field, @Nullable CharSequence value) {
         if (value == null) {
             return;
         }
-        key(key);
+        key(field);
         line.append('"');
         int length = Math.min(value.length(), MAX_TEXT_CHARS);
         for (int i = 0; i < length; i++) {
@@ -57,8 +116,11 @@ final class AccessLine {
         line.append(length < value.length() ? "...\"" : "\"");
     }
 
-    private void key(String key) {
-        line.append(line.length() == 0 ? '{' : ',').append('"').append(key).append("\":");
+    private void key(AccessField field) {
+        line.append(line.length() == 0 ? '{' : ',')
+                .append('"')
+                .append(field.key())
+                .append("\":");
     }
 
     private void escape(char c) {

@@ -1,21 +1,26 @@
 package io.lambdadispatcher.core.observe;
 
+import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs each finished exchange as one line of JSON, at level INFO, to the SLF4J logger {@value
- * #LOGGER}. If the lines cannot be written quickly enough, they are dropped and counted. Event
- * loops never wait.
+ * Writes one line of JSON for each finished exchange. By default, it logs the lines at level INFO
+ * to the SLF4J logger {@value #LOGGER}. Lines that cannot be written, or not quickly enough, are
+ * dropped and counted. Event loops never wait.
  *
  * <pre>{@code
- * AccessLog accessLog = new AccessLog(16_384);
+ * AccessLog accessLog = AccessLog.builder().start();
  * Dispatcher.Builder builder = Dispatcher.builder().observer(accessLog);
  * // Start the dispatcher. At the end, close it first, then call accessLog.close().
  * }</pre>
@@ -29,30 +34,104 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(AccessLog.class);
 
+    private static final int MAX_LINES = 256;
+
+    /** Writes the lines of an access log, on one thread. */
+    @FunctionalInterface
+    public interface Writer {
+        /**
+         * Writes lines, which have no line break.
+         *
+         * @throws IOException if no line was written. The access log counts them as dropped
+         */
+        void write(List<String> lines) throws IOException;
+    }
+
     private record Entry(ExchangeEnd end, long epochMillis) {}
 
-    private final Logger lines = LoggerFactory.getLogger(LOGGER);
+    private final Writer writer;
+    private final AccessLine format;
     private final BlockingQueue<Entry> queue;
     private final LongAdder dropped = new LongAdder();
-    private final Thread writer = new Thread(this::writeLines, "access-log");
-    private final Consumer<ExchangeEnd> listener = this::log;
+    private final Thread thread = new Thread(this::writeLines, "access-log");
+    private final ExchangeListener listener = this::log;
     private volatile boolean closed;
 
-    /**
-     * Starts the thread that writes the lines. Configure the logger {@value #LOGGER} first.
-     *
-     * @param queueLimit maximum number of lines that wait to be written, 1 or more. Further lines
-     *     are dropped
-     * @throws IllegalArgumentException if {@code queueLimit} is less than 1
-     */
-    public AccessLog(int queueLimit) {
-        queue = new ArrayBlockingQueue<>(queueLimit);
-        writer.setDaemon(true);
-        writer.start();
+    // Confined to the thread.
+    private final List<Entry> taken = new ArrayList<>(MAX_LINES);
+    private boolean failing;
+
+    private AccessLog(Builder from) {
+        writer = from.writer;
+        format = new AccessLine(from.fields, from.requestIdHeader);
+        queue = new ArrayBlockingQueue<>(from.queueLimit);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /** Returns a builder with all fields, the SLF4J logger and a queue of 16,384 lines. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Builds an access log. Not thread-safe. */
+    public static final class Builder {
+        private List<AccessField> fields = List.of(AccessField.values());
+        private int queueLimit = 16_384;
+        private @Nullable String requestIdHeader;
+        private Writer writer = lines -> {
+            Logger to = LoggerFactory.getLogger(LOGGER);
+            lines.forEach(to::info);
+        };
+
+        private Builder() {}
+
+        /**
+         * Sets the fields of a line, in their order.
+         *
+         * @throws IllegalArgumentException if there are none
+         */
+        public Builder fields(Collection<AccessField> value) {
+            fields = List.copyOf(value);
+            if (fields.isEmpty()) {
+                throw new IllegalArgumentException("fields: none, expected at least one");
+            }
+            return this;
+        }
+
+        /**
+         * Sets the maximum number of lines that wait to be written. Further lines are dropped.
+         *
+         * @throws IllegalArgumentException if it is less than 1
+         */
+        public Builder queueLimit(int lines) {
+            if (lines < 1) {
+                throw new IllegalArgumentException("queueLimit: " + lines + ", expected 1 or more");
+            }
+            queueLimit = lines;
+            return this;
+        }
+
+        /** Sets the header with the id of a request, as in {@code ForwardingPolicy}. */
+        public Builder requestIdHeader(String name) {
+            requestIdHeader = name.isEmpty() ? null : name;
+            return this;
+        }
+
+        /** Sets what writes the lines. */
+        public Builder writer(Writer value) {
+            writer = Objects.requireNonNull(value, "writer");
+            return this;
+        }
+
+        /** Starts the thread that writes the lines. */
+        public AccessLog start() {
+            return new AccessLog(this);
+        }
     }
 
     @Override
-    public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+    public ExchangeListener onExchangeStart(ExchangeStart start) {
         return listener;
     }
 
@@ -62,7 +141,7 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
         }
     }
 
-    /** Returns the number of lines that have been dropped so far. */
+    /** Returns the number of lines that have been dropped so far, for whatever reason. */
     public long dropped() {
         return dropped.sum();
     }
@@ -70,13 +149,34 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
     private void writeLines() {
         try {
             while (!closed || !queue.isEmpty()) {
-                Entry entry = queue.poll(100, TimeUnit.MILLISECONDS);
-                if (entry != null) {
-                    lines.info(AccessLine.of(entry.end, entry.epochMillis));
+                Entry first = queue.poll(100, TimeUnit.MILLISECONDS);
+                if (first != null) {
+                    taken.add(first);
+                    queue.drainTo(taken, MAX_LINES - 1);
+                    writeTaken();
+                    taken.clear();
                 }
             }
         } catch (InterruptedException e) {
             dropped.add(queue.size());
+        }
+    }
+
+    private void writeTaken() {
+        try {
+            writer.write(taken.stream()
+                    .map(entry -> format.of(entry.end, entry.epochMillis))
+                    .toList());
+            if (failing) {
+                failing = false;
+                log.info("The access log is written again. {} lines have been dropped so far.", dropped());
+            }
+        } catch (IOException | RuntimeException e) {
+            dropped.add(taken.size());
+            if (!failing) {
+                failing = true;
+                log.warn("The access log cannot be written, and its lines are dropped: {}", e.getMessage());
+            }
         }
     }
 
@@ -89,14 +189,14 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
     public void close() {
         closed = true;
         try {
-            writer.join(Duration.ofSeconds(5).toMillis());
+            thread.join(Duration.ofSeconds(5).toMillis());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        writer.interrupt();
+        thread.interrupt();
         if (dropped() > 0) {
             log.warn(
-                    "{} lines of the access log were dropped; access-log.queue is too small, or the disk too slow",
+                    "{} lines of the access log were dropped, because they could not be written or the queue (access-log.queue) was full",
                     dropped());
         }
     }

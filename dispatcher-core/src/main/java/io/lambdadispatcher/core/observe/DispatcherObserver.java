@@ -1,7 +1,6 @@
 package io.lambdadispatcher.core.observe;
 
 import java.net.SocketAddress;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,18 +22,17 @@ public interface DispatcherObserver {
      * not called for requests that break rules of HTTP.
      *
      * <pre>{@code
-     * public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+     * public ExchangeListener onExchangeStart(ExchangeStart start) {
      *     Span span = tracer.spanBuilder(start.headers().method().toString()).startSpan();
      *     return end -> span.setAttribute("http.response.status_code", end.status()).end();
      * }
      * }</pre>
      *
      * @param start valid only during this call
-     * @return a listener that is called once on the same event loop when the exchange ends, or
-     *     {@code null} if the end does not matter. Return the same object each time if it keeps no
-     *     state of the exchange
+     * @return a listener that is called on the same event loop during the exchange and at its end,
+     *     or {@code null}. Return the same object each time if it keeps no state of the exchange
      */
-    default @Nullable Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+    default @Nullable ExchangeListener onExchangeStart(ExchangeStart start) {
         return null;
     }
 

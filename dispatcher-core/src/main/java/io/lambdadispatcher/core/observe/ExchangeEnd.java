@@ -1,9 +1,12 @@
 package io.lambdadispatcher.core.observe;
 
+import io.netty.handler.codec.http2.Http2Headers;
+import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request and its response after the end. Immutable, so it can be kept and used by any thread.
+ * A request and its response after the end. Immutable, so it can be kept and used by any thread. It
+ * keeps the request's headers in memory.
  *
  * <p>A WebSocket is reported when it has been closed. Its method is CONNECT, whichever HTTP version
  * its client speaks, and its status is 200 if it was opened.
@@ -24,13 +27,36 @@ public interface ExchangeEnd {
     String workerId();
 
     /**
+     * Returns the request's headers and pseudo-headers as the worker received them. They must not
+     * be changed.
+     */
+    Http2Headers headers();
+
+    /**
+     * Returns the remote address of the client's connection. Returns {@code null} for requests of
+     * {@code Dispatcher.dispatch}.
+     */
+    default @Nullable SocketAddress remoteAddress() {
+        return null;
+    }
+
+    /** Returns how the request reached the dispatcher. */
+    default ClientProtocol protocol() {
+        return ClientProtocol.EMBEDDED;
+    }
+
+    /**
      * Returns the method as the client sent it. It can be any token (RFC 9110 section 5.6.2),
      * except that a WebSocket's is CONNECT.
      */
-    CharSequence method();
+    default CharSequence method() {
+        return headers().method();
+    }
 
     /** Returns the path and query as the client sent them. */
-    CharSequence path();
+    default CharSequence path() {
+        return headers().path();
+    }
 
     /**
      * Returns the status of the response, 200 to 999. Returns 0 if the exchange ended before there
@@ -44,11 +70,16 @@ public interface ExchangeEnd {
     Outcome outcome();
 
     /**
-     * Returns the name of the failure, for example {@code QUEUE_FULL}. Returns {@code null} unless
-     * the outcome is {@link Outcome#FAILED}.
+     * Returns the token of the failure, for example {@code queue_full}. Returns {@code null} unless
+     * the outcome is {@link Outcome#FAILED}. {@code docs/reference/failures.md} lists all tokens.
      */
     @Nullable
     String failure();
+
+    /** Returns why the request was queued, or {@code null} if it never was. */
+    default @Nullable WaitReason waitReason() {
+        return null;
+    }
 
     /** Returns the size of the request's body that has arrived, in bytes. */
     long requestBytes();
@@ -66,9 +97,34 @@ public interface ExchangeEnd {
     long queueNanos();
 
     /**
+     * Returns the time from the request's arrival until the response's headers were passed on to
+     * the client's connection, in nanoseconds. Returns -1 if the dispatcher received no response.
+     */
+    default long firstByteNanos() {
+        return -1;
+    }
+
+    /**
      * Returns the time from the request's arrival until the end of the exchange, in nanoseconds.
      */
     long totalNanos();
+
+    /**
+     * Returns the time from the request's arrival at the worker until the handler was called, in
+     * nanoseconds. A blocking handler may wait for a thread. Returns -1 if the worker has not
+     * reported it: workers do so for sampled requests ({@code docs/reference/protocol.md}, TIMING).
+     */
+    default long handlerWaitNanos() {
+        return -1;
+    }
+
+    /**
+     * Returns the time from the call of the handler until the response's end was written, in
+     * nanoseconds. Returns -1 if the worker has not reported it.
+     */
+    default long handlerNanos() {
+        return -1;
+    }
 
     /**
      * Returns how often the request was given to a worker or a direct invocation: 0 to 2. It is 2

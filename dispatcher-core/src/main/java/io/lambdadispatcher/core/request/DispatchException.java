@@ -7,23 +7,26 @@ package io.lambdadispatcher.core.request;
 public final class DispatchException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    private final String kind;
+    private final String failure;
     private final int status;
 
     /**
      * Creates the exception. Used by the dispatcher, and by tests of programs that embed it.
      *
-     * @param kind the stable name of the failure, for example {@code QUEUE_FULL}
+     * @param failure the token of the failure, for example {@code queue_full}
      */
-    public DispatchException(String kind, int status, String detail) {
-        super(kind + ": " + detail);
-        this.kind = kind;
+    public DispatchException(String failure, int status, String detail) {
+        super(failure + ": " + detail);
+        this.failure = failure;
         this.status = status;
     }
 
-    /** Returns the stable name of the failure, for example {@code QUEUE_FULL}. */
-    public String kind() {
-        return kind;
+    /**
+     * Returns the token of the failure, for example {@code queue_full}. {@code
+     * docs/reference/failures.md} lists all tokens.
+     */
+    public String failure() {
+        return failure;
     }
 
     /** Returns the HTTP status that corresponds to the failure. */

@@ -26,8 +26,8 @@ public interface ErrorRenderer {
         int status();
 
         /**
-         * Returns the name of the failure, for example {@code QUEUE_FULL}. Requests that break
-         * rules of HTTP have {@code BAD_REQUEST}.
+         * Returns the token of the failure, for example {@code queue_full}. Requests that break
+         * rules of HTTP have {@code bad_request}.
          */
         String failure();
 

@@ -6,7 +6,15 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
@@ -29,29 +37,39 @@ class AccessLogTest {
             long queueNanos,
             long totalNanos,
             int attempts)
-            implements ExchangeEnd {}
+            implements ExchangeEnd {
+        @Override
+        public Http2Headers headers() {
+            return new DefaultHttp2Headers(false).method(method).path(path);
+        }
+    }
 
     private static ExchangeEnd end(String path) {
         return new Ended("api", "w-1", "GET", path, 200, Outcome.COMPLETED, null, 0, 4, 3_000, 412_000, 1);
     }
 
     private static ExchangeEnd failed() {
-        return new Ended(null, null, "GET", "/", 404, Outcome.FAILED, "NO_FUNCTION", 0, 0, 0, 5_000, 0);
+        return new Ended(null, null, "GET", "/", 404, Outcome.FAILED, "no_function", 0, 0, 0, 5_000, 0);
+    }
+
+    private static String line(ExchangeEnd end, long time) {
+        return new AccessLine(List.of(AccessField.values()), "x-request-id").of(end, time);
     }
 
     @Test
     void should_write_one_json_object() {
-        assertThat(AccessLine.of(end("/ping?x=1"), TIME))
-                .isEqualTo("{\"time\":\"2026-11-21T10:15:30.123Z\",\"function\":\"api\",\"worker\":\"w-1\","
-                        + "\"method\":\"GET\",\"path\":\"/ping?x=1\",\"status\":200,\"outcome\":\"completed\","
-                        + "\"request_bytes\":0,\"response_bytes\":4,\"queue_us\":3,\"total_us\":412,\"attempts\":1}");
+        assertThat(line(end("/ping?x=1"), TIME))
+                .isEqualTo(
+                        "{\"time\":\"2026-11-21T10:15:30.123Z\",\"function\":\"api\",\"worker\":\"w-1\","
+                                + "\"protocol\":\"embedded\",\"method\":\"GET\",\"path\":\"/ping?x=1\",\"status\":200,\"outcome\":\"completed\","
+                                + "\"request_bytes\":0,\"response_bytes\":4,\"queue_us\":3,\"worker_us\":409,\"total_us\":412,\"attempts\":1}");
     }
 
     @Test
     void should_leave_out_what_is_not_there() {
-        assertThat(AccessLine.of(failed(), TIME))
-                .contains("\"failure\":\"NO_FUNCTION\"")
-                .doesNotContain("function")
+        assertThat(line(failed(), TIME))
+                .contains("\"failure\":\"no_function\"")
+                .doesNotContain("\"function\"")
                 .doesNotContain("worker");
     }
 
@@ -59,17 +77,17 @@ class AccessLogTest {
     void should_write_nothing_but_printable_ascii_whatever_the_client_sends() {
         String hostile = "/\"}\n{\"path\":\"\r\0\t\u001b[31m\\\u007f\u0085\u2028\u00e4\ud83d\ude00\ud83d";
 
-        String line = AccessLine.of(end(hostile), TIME);
+        String line = line(end(hostile), TIME);
 
         assertThat(line).matches("[ -~]+");
         JsonNode parsed = JsonMapper.shared().readTree(line);
         assertThat(parsed.get("path").stringValue()).isEqualTo(hostile);
-        assertThat(parsed.size()).isEqualTo(12);
+        assertThat(parsed.size()).isEqualTo(14);
     }
 
     @Test
     void should_cut_endless_paths() {
-        String line = AccessLine.of(end("/" + "a".repeat(100_000)), TIME);
+        String line = line(end("/" + "a".repeat(100_000)), TIME);
 
         assertThat(line.length()).isLessThan(AccessLine.MAX_TEXT_CHARS + 400);
         assertThat(JsonMapper.shared().readTree(line).get("path").stringValue()).endsWith("aaa...");
@@ -83,9 +101,9 @@ class AccessLogTest {
         logger.addAppender(lines);
         logger.setLevel(Level.INFO);
         logger.setAdditive(false);
-        AccessLog accessLog = new AccessLog(1024);
+        AccessLog accessLog = AccessLog.builder().queueLimit(1024).start();
         for (int i = 0; i < 500; i++) {
-            accessLog.onExchangeStart(null).accept(end("/" + i));
+            accessLog.onExchangeStart(null).onEnd(end("/" + i));
         }
         accessLog.close();
         logger.detachAppender(lines);
@@ -97,11 +115,152 @@ class AccessLogTest {
 
     @Test
     void should_count_what_it_drops() {
-        AccessLog accessLog = new AccessLog(1);
+        AccessLog accessLog = AccessLog.builder().queueLimit(1).start();
         accessLog.close();
 
-        accessLog.onExchangeStart(null).accept(end("/late"));
+        accessLog.onExchangeStart(null).onEnd(end("/late"));
 
         assertThat(accessLog.dropped()).isEqualTo(1);
+    }
+
+    @Test
+    void should_write_all_fields_of_a_traced_request() {
+        ExchangeEnd end = new ExchangeEnd() {
+            @Override
+            public String function() {
+                return "api";
+            }
+
+            @Override
+            public String workerId() {
+                return "w-1";
+            }
+
+            @Override
+            public Http2Headers headers() {
+                return new DefaultHttp2Headers()
+                        .method("POST")
+                        .path("/orders")
+                        .authority("shop.example.org")
+                        .add("user-agent", "curl/8")
+                        .add("x-forwarded-for", "192.0.2.7, 10.0.0.1")
+                        .add("x-request-id", "r-1")
+                        .add("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+            }
+
+            @Override
+            public SocketAddress remoteAddress() {
+                return new InetSocketAddress("10.0.0.1", 4711);
+            }
+
+            @Override
+            public ClientProtocol protocol() {
+                return ClientProtocol.HTTP_2;
+            }
+
+            @Override
+            public int status() {
+                return 201;
+            }
+
+            @Override
+            public Outcome outcome() {
+                return Outcome.COMPLETED;
+            }
+
+            @Override
+            public @Nullable String failure() {
+                return null;
+            }
+
+            @Override
+            public WaitReason waitReason() {
+                return WaitReason.MAX_WORKERS;
+            }
+
+            @Override
+            public long requestBytes() {
+                return 10;
+            }
+
+            @Override
+            public long responseBytes() {
+                return 20;
+            }
+
+            @Override
+            public long queueNanos() {
+                return 1_000_000;
+            }
+
+            @Override
+            public long firstByteNanos() {
+                return 3_000_000;
+            }
+
+            @Override
+            public long totalNanos() {
+                return 5_000_000;
+            }
+
+            @Override
+            public long handlerNanos() {
+                return 3_500_000;
+            }
+
+            @Override
+            public int attempts() {
+                return 2;
+            }
+        };
+
+        assertThat(line(end, TIME))
+                .isEqualTo("{\"time\":\"2026-11-21T10:15:30.123Z\",\"function\":\"api\",\"worker\":\"w-1\","
+                        + "\"client\":\"10.0.0.1\",\"forwarded_for\":\"192.0.2.7, 10.0.0.1\",\"protocol\":\"h2\","
+                        + "\"method\":\"POST\",\"host\":\"shop.example.org\",\"path\":\"/orders\",\"user_agent\":\"curl/8\","
+                        + "\"status\":201,\"outcome\":\"completed\",\"wait_reason\":\"max_workers\",\"request_id\":\"r-1\","
+                        + "\"trace_id\":\"4bf92f3577b34da6a3ce929d0e0e4736\",\"request_bytes\":10,\"response_bytes\":20,"
+                        + "\"queue_us\":1000,\"first_byte_us\":3000,\"worker_us\":4000,\"handler_us\":3500,"
+                        + "\"total_us\":5000,\"attempts\":2}");
+    }
+
+    @Test
+    void should_write_only_the_chosen_fields_in_their_order() {
+        AccessLine format = new AccessLine(List.of(AccessField.STATUS, AccessField.METHOD, AccessField.FAILURE), null);
+
+        assertThat(format.of(end("/"), TIME)).isEqualTo("{\"status\":200,\"method\":\"GET\"}");
+        assertThat(new AccessLine(List.of(AccessField.FAILURE), null).of(end("/"), TIME))
+                .isEqualTo("{}");
+    }
+
+    @Test
+    void should_count_lines_that_cannot_be_written_and_continue() throws Exception {
+        List<String> written = new ArrayList<>();
+        boolean[] full = {true};
+        AccessLog accessLog = AccessLog.builder()
+                .writer(lines -> {
+                    synchronized (written) {
+                        if (full[0]) {
+                            throw new IOException("No space left on device");
+                        }
+                        written.addAll(lines);
+                    }
+                })
+                .start();
+        for (int i = 0; i < 330; i++) {
+            accessLog.onExchangeStart(null).onEnd(end("/lost"));
+        }
+        long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        while (accessLog.dropped() < 330 && System.nanoTime() < untilNanos) {
+            Thread.sleep(5);
+        }
+        synchronized (written) {
+            full[0] = false;
+        }
+        accessLog.onExchangeStart(null).onEnd(end("/kept"));
+        accessLog.close();
+
+        assertThat(accessLog.dropped()).isEqualTo(330);
+        assertThat(written).singleElement().asString().contains("/kept");
     }
 }

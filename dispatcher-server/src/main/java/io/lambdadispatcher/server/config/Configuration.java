@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.config;
 
+import java.nio.file.Path;
 import java.util.List;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -12,10 +13,17 @@ public final class Configuration {
 
     private final SettingValues values;
     private final List<SettingValues> functions;
+    private final @Nullable Path file;
 
-    Configuration(SettingValues values, List<SettingValues> functions) {
+    Configuration(SettingValues values, List<SettingValues> functions, @Nullable Path file) {
         this.values = values;
         this.functions = functions;
+        this.file = file;
+    }
+
+    /** Returns the settings file; {@code null} if there is none. */
+    public @Nullable Path file() {
+        return file;
     }
 
     /** Returns the value of a setting that has a default. */
@@ -39,7 +47,7 @@ public final class Configuration {
 
     /** Returns a copy in which the setting has this default and this value. */
     public Configuration withDefault(Setting<?> setting, String text) {
-        return new Configuration(values.withDefault(setting, text), functions);
+        return new Configuration(values.withDefault(setting, text), functions, file);
     }
 
     /** Returns the configured functions, at least one. */

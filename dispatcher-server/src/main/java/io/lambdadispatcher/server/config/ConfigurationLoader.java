@@ -43,6 +43,7 @@ public final class ConfigurationLoader {
     private final List<String> problems = new ArrayList<>();
     private final Map<Setting<?>, RawValue> raw = new LinkedHashMap<>();
     private YamlFile file = YamlFile.empty();
+    private @Nullable Path path;
 
     private ConfigurationLoader() {}
 
@@ -80,7 +81,8 @@ public final class ConfigurationLoader {
         if (flagged == null && named == null) {
             return;
         }
-        file = YamlFile.read(flagged != null ? flagged : Path.of(named), problems::add);
+        path = flagged != null ? flagged : Path.of(named);
+        file = YamlFile.read(path, problems::add);
         file.values().forEach((name, value) -> {
             Setting<?> setting = Settings.BY_NAME.get(name);
             if (setting == null) {
@@ -134,7 +136,7 @@ public final class ConfigurationLoader {
         if (!problems.isEmpty()) {
             throw new ConfigurationException(problems);
         }
-        return new Configuration(values, functions);
+        return new Configuration(values, functions, path);
     }
 
     private List<SettingValues> functions(SettingValues values) {

@@ -78,6 +78,27 @@ public record Route(@Nullable String host, @Nullable Header header, String path,
         return host == null && header == null && path.isEmpty();
     }
 
+    /** Returns the route in words, for logs. */
+    public String describe() {
+        if (servesAll()) {
+            return "all requests";
+        }
+        StringBuilder text = new StringBuilder("requests");
+        if (host != null) {
+            text.append(" to ").append(host);
+        }
+        if (header != null) {
+            text.append(" with header ").append(header.name());
+            if (header.value() != null) {
+                text.append(": ").append(header.value());
+            }
+        }
+        if (!path.isEmpty()) {
+            text.append(" below ").append(path);
+        }
+        return weight == DEFAULT_WEIGHT ? text.toString() : text + " with weight " + weight;
+    }
+
     /** Returns a key that is equal for all functions that share the route. */
     public Route withoutWeight() {
         return new Route(host, header, path, DEFAULT_WEIGHT);

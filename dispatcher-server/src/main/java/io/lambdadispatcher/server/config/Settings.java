@@ -1,8 +1,10 @@
 package io.lambdadispatcher.server.config;
 
 import static io.lambdadispatcher.server.config.ValueType.addresses;
+import static io.lambdadispatcher.server.config.ValueType.allOf;
 import static io.lambdadispatcher.server.config.ValueType.bool;
 import static io.lambdadispatcher.server.config.ValueType.choice;
+import static io.lambdadispatcher.server.config.ValueType.choices;
 import static io.lambdadispatcher.server.config.ValueType.className;
 import static io.lambdadispatcher.server.config.ValueType.duration;
 import static io.lambdadispatcher.server.config.ValueType.file;
@@ -23,6 +25,7 @@ import static io.lambdadispatcher.server.config.ValueType.uri;
 import static io.lambdadispatcher.server.config.ValueType.variables;
 import static io.lambdadispatcher.server.config.ValueType.words;
 
+import io.lambdadispatcher.core.observe.AccessField;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
@@ -310,6 +313,10 @@ public final class Settings {
                     "Body of the dispatcher's own error responses: text = one line of text, problem-json = problem details in"
                             + " JSON (RFC 9457).");
 
+    public static final Setting<String> HTTP_FAILURE_HEADER = HTTP.setting("http.failure-header", headerName())
+            .doc("Header of the dispatcher's own error responses that names the failure, for example"
+                    + " x-dispatcher-failure: queue_timeout. If it is not set, they have no such header.");
+
     private static final Topic FORWARDING = new Topic("Forwarding headers");
     public static final Setting<ForwardingPolicy.Trust> FORWARDING_TRUST = FORWARDING
             .setting("forwarding.trust", choice(ForwardingPolicy.Trust.class), "replace")
@@ -354,12 +361,18 @@ public final class Settings {
     public static final Setting<Level> LOG_LEVEL = OBSERVING
             .setting("log.level", choice(Level.class), "info")
             .doc("Level of the dispatcher's own log, which goes to standard error.");
+    public static final Setting<LogFormat> LOG_FORMAT = OBSERVING
+            .setting("log.format", choice(LogFormat.class), "text")
+            .doc("Form of the dispatcher's own log: text = lines for people, json = one JSON object in each line.");
     public static final Setting<Boolean> ACCESS_LOG_ENABLED = OBSERVING
             .setting("access-log.enabled", bool(), "false")
             .doc("Writes an access log with one line of JSON for each request.");
     public static final Setting<Path> ACCESS_LOG_FILE = OBSERVING
             .setting("access-log.file", path())
             .doc("File to which the access log is appended. If it is not set, the access log goes to standard output.");
+    public static final Setting<List<AccessField>> ACCESS_LOG_FIELDS = OBSERVING
+            .setting("access-log.fields", choices("FIELD...", AccessField.class), allOf(AccessField.class))
+            .doc("Fields of a line of the access log, in their order.");
     public static final Setting<Integer> ACCESS_LOG_QUEUE = OBSERVING
             .setting("access-log.queue", number(64, 1 << 20), "16384")
             .doc("Maximum number of access log lines in the write queue. Further lines are dropped and counted.");

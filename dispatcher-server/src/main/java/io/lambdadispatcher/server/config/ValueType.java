@@ -23,6 +23,7 @@ import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -204,6 +205,30 @@ public record ValueType<T>(
             choices.put(value.name().toLowerCase(Locale.ROOT).replace("_", separator), value);
         }
         return choice(choices, "one of " + String.join(", ", choices.keySet()), String.join("|", choices.keySet()));
+    }
+
+    /** Several different constants, separated by commas or spaces, with their names in lower case. */
+    static <E extends Enum<E>> ValueType<List<E>> choices(String label, Class<E> type) {
+        Map<String, E> choices = new LinkedHashMap<>();
+        for (E value : type.getEnumConstants()) {
+            choices.put(value.name().toLowerCase(Locale.ROOT), value);
+        }
+        return new ValueType<>(
+                label,
+                "one or more of " + String.join(", ", choices.keySet()) + ", each at most once",
+                items -> {
+                    require(!items.isEmpty() && choices.keySet().containsAll(items));
+                    require(new TreeSet<>(items).size() == items.size());
+                    return items.stream().map(choices::get).toList();
+                },
+                COMMAS);
+    }
+
+    /** Returns the names of all constants, as {@link #choices} takes them. */
+    static <E extends Enum<E>> String allOf(Class<E> type) {
+        return Arrays.stream(type.getEnumConstants())
+                .map(value -> value.name().toLowerCase(Locale.ROOT))
+                .collect(Collectors.joining(", "));
     }
 
     private static <T> ValueType<T> choice(Map<String, T> choices, String expected, String label) {

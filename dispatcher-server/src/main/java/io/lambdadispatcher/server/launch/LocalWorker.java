@@ -10,10 +10,12 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * One worker process, from before its start until after its end. Its states are {@code asked →
@@ -36,6 +38,10 @@ final class LocalWorker implements LaunchedWorker {
 
     private static final int MOST_LAST_CHARS = 1000;
     /** Matches the beginning of a line in the log format for workers ({@code LogConfigurator}). */
+    private static final Pattern LEVEL = Pattern.compile("^(ERROR|WARN|INFO|DEBUG|TRACE) +(?=[\\w$.]+: )");
+
+    private static final Pattern CONTINUED =
+            Pattern.compile("^(\\s|Caused by: |Suppressed: |[\\w$.]+(Exception|Error)\\b)");
     private static final Pattern LEVEL_AND_LOGGER = Pattern.compile("^(ERROR|WARN |INFO |DEBUG|TRACE) [\\w$]+: ");
 
     /**
@@ -100,8 +106,11 @@ final class LocalWorker implements LaunchedWorker {
     private void logOutput(Process started) {
         try (BufferedReader lines = started.inputReader()) {
             LineReader reader = new LineReader(lines);
+            Level level = Level.INFO;
             for (String line = reader.next(); line != null; line = reader.next()) {
-                log.info("worker {}: {}", workerId, line);
+                level = levelOf(line, level);
+                log.atLevel(level)
+                        .log("worker {}: {}", workerId, LEVEL.matcher(line).replaceFirst(""));
                 if (!SAYS_NOTHING.matcher(line).matches()) {
                     lastLine = line;
                 }
@@ -110,6 +119,18 @@ final class LocalWorker implements LaunchedWorker {
             log.debug("output of worker {} ended", workerId, e);
         }
         outputEnd.complete(null);
+    }
+
+    /**
+     * Returns the level that the line begins with. A continued line, such as a line of a stack
+     * trace, has the level of the line before. Other lines are at INFO.
+     */
+    private static Level levelOf(String line, Level before) {
+        Matcher level = LEVEL.matcher(line);
+        if (level.find()) {
+            return Level.valueOf(level.group(1));
+        }
+        return CONTINUED.matcher(line).find() ? before : Level.INFO;
     }
 
     private void onExit(Process ended) {

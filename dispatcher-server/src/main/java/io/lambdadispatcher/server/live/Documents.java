@@ -124,7 +124,7 @@ public final class Documents {
         members.put("queued", pool.queued());
         QueueReason wait = QueueReason.of(
                 pool, capacity, optionsOf(pool.function()).capacity().maxWorkers());
-        put(members, "waitReason", wait == null ? null : wait.reason());
+        put(members, "waitReason", wait == null ? null : wait.reason().token());
         put(members, "waitDetail", wait == null ? null : wait.detail());
         members.put("workersReady", pool.readyWorkers());
         members.put("workersConnected", pool.workers());

@@ -2,14 +2,13 @@ package io.lambdadispatcher.server.live;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Outcome;
 import java.time.Instant;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,7 +54,7 @@ public final class Recorder implements DispatcherObserver {
             boolean failed,
             @Nullable String detail) {}
 
-    private final Consumer<ExchangeEnd> listener = this::onEnd;
+    private final ExchangeListener listener = this::onEnd;
     private final Map<String, Counts> functions = new ConcurrentHashMap<>();
     private final Latest<FailedRequest> failures = new Latest<>(FAILURES);
     private final Latest<Launch> launches = new Latest<>(LAUNCHES);
@@ -74,7 +73,7 @@ public final class Recorder implements DispatcherObserver {
     }
 
     @Override
-    public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+    public ExchangeListener onExchangeStart(ExchangeStart start) {
         return listener;
     }
 
@@ -99,7 +98,7 @@ public final class Recorder implements DispatcherObserver {
         return new FailedRequest(
                 Instant.now(),
                 end.function(),
-                failure == null ? "unknown" : failure.toLowerCase(Locale.ROOT),
+                failure == null ? "unknown" : failure,
                 end.status(),
                 end.workerId(),
                 end.method().toString(),

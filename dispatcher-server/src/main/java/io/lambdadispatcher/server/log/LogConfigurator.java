@@ -15,7 +15,9 @@ import ch.qos.logback.core.spi.ContextAwareBase;
  * -Dlogback.configurationFile} replaces it.
  */
 public final class LogConfigurator extends ContextAwareBase implements Configurator {
-    private static final String FOR_DISPATCHER = "%d{HH:mm:ss.SSS} %-5level %logger{0}: %msg%n%ex{6}";
+    static final String APPENDER = "stderr";
+
+    private static final String FOR_DISPATCHER = "%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %-5level %logger{0}: %msg%n%ex{6}";
     /** Has no time, because the dispatcher copies these lines into its own log. */
     private static final String FOR_WORKER = "%-5level %logger{0}: %msg%n%ex{6}";
 
@@ -31,7 +33,7 @@ public final class LogConfigurator extends ContextAwareBase implements Configura
         encoder.start();
         ConsoleAppender<ILoggingEvent> console = new ConsoleAppender<>();
         console.setContext(context);
-        console.setName("stderr");
+        console.setName(APPENDER);
         console.setTarget("System.err");
         console.setEncoder(encoder);
         console.start();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
+import io.lambdadispatcher.core.observe.WaitReason;
 import org.junit.jupiter.api.Test;
 
 class QueueReasonTest {
@@ -24,30 +25,32 @@ class QueueReasonTest {
     void should_name_what_blocks_launches_before_anything_else() {
         assertThat(QueueReason.of(pool(1, 3), capacity(1, "the limit is reached"), 5))
                 .isEqualTo(new QueueReason(
-                        "launches_blocked",
+                        WaitReason.LAUNCHES_BLOCKED,
                         "0 of 10 worker streams are free, and launching is limited: the limit is reached"));
     }
 
     @Test
     void should_say_that_workers_are_starting() {
         assertThat(QueueReason.of(pool(0, 3), capacity(2, null), 5))
-                .isEqualTo(new QueueReason("workers_starting", "no worker is ready, and 2 workers are starting"));
+                .isEqualTo(
+                        new QueueReason(WaitReason.WORKERS_STARTING, "no worker is ready, and 2 workers are starting"));
     }
 
     @Test
     void should_say_that_no_worker_is_launched_here() {
         assertThat(QueueReason.of(pool(0, 3), null, 0))
-                .isEqualTo(new QueueReason("no_worker", "no worker is ready, and none is launched here"));
+                .isEqualTo(new QueueReason(WaitReason.NO_WORKER, "no worker is ready, and none is launched here"));
         assertThat(QueueReason.of(pool(0, 3), capacity(0, null), 5))
-                .isEqualTo(new QueueReason("no_worker", "no worker is ready, and none is starting"));
+                .isEqualTo(new QueueReason(WaitReason.NO_WORKER, "no worker is ready, and none is starting"));
     }
 
     @Test
     void should_say_that_all_streams_are_busy() {
         assertThat(QueueReason.of(pool(2, 3), capacity(0, null), 5))
-                .isEqualTo(new QueueReason("all_busy", "0 of 20 worker streams are free"));
+                .isEqualTo(new QueueReason(WaitReason.ALL_BUSY, "0 of 20 worker streams are free"));
         assertThat(QueueReason.of(pool(2, 3), capacity(0, null), 2))
                 .isEqualTo(new QueueReason(
-                        "max_workers", "0 of 20 worker streams are free, and function.max-workers (2) is reached"));
+                        WaitReason.MAX_WORKERS,
+                        "0 of 20 worker streams are free, and function.max-workers (2) is reached"));
     }
 }

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.within;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -30,8 +32,8 @@ class RecorderTest {
         }
 
         @Override
-        public CharSequence path() {
-            return "/orders?token=secret";
+        public Http2Headers headers() {
+            return new DefaultHttp2Headers().method(method).path("/orders?token=secret");
         }
 
         @Override
@@ -51,16 +53,15 @@ class RecorderTest {
     }
 
     private void end(@Nullable String function, String method, int status, Outcome outcome, @Nullable String failure) {
-        recorder.onExchangeStart(null)
-                .accept(new End(function, method, status, outcome, failure, 1_000_000, 5_000_000));
+        recorder.onExchangeStart(null).onEnd(new End(function, method, status, outcome, failure, 1_000_000, 5_000_000));
     }
 
     @Test
     void should_count_requests_and_their_time_with_workers() {
         end("f", "GET", 200, Outcome.COMPLETED, null);
-        end("f", "GET", 504, Outcome.FAILED, "TIMEOUT");
+        end("f", "GET", 504, Outcome.FAILED, "timeout");
         end("f", "CONNECT", 200, Outcome.COMPLETED, null);
-        end(null, "GET", 404, Outcome.FAILED, "NO_FUNCTION");
+        end(null, "GET", 404, Outcome.FAILED, "no_function");
 
         Recorder.Counts counts = recorder.counts("f");
         assertThat(counts.requests.sum()).isEqualTo(3);
@@ -72,7 +73,7 @@ class RecorderTest {
     @Test
     void should_remember_the_latest_failures_without_queries() {
         for (int i = 0; i < 150; i++) {
-            end("f", "GET", i, Outcome.FAILED, "TIMEOUT");
+            end("f", "GET", i, Outcome.FAILED, "timeout");
         }
 
         List<Recorder.FailedRequest> failures = recorder.failures().list();
@@ -131,7 +132,7 @@ class RecorderTest {
         end("f", "GET", 200, Outcome.COMPLETED, null);
         history.sample(pools);
         end("f", "GET", 200, Outcome.COMPLETED, null);
-        end("f", "GET", 504, Outcome.FAILED, "TIMEOUT");
+        end("f", "GET", 504, Outcome.FAILED, "timeout");
         history.sample(pools);
 
         assertThat(history.of("f")).containsExactly(new History.Sample(2, 1, 3, 5, 1));

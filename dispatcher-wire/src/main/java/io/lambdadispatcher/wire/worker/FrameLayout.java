@@ -43,6 +43,9 @@ public final class FrameLayout {
     /** Length of the error code in RESET and CANCEL. */
     public static final int ERROR_CODE_BYTES = 4;
 
+    /** Length of the two times in TIMING. */
+    public static final int TIMING_BYTES = 8;
+
     private FrameLayout() {}
 
     /**

@@ -159,7 +159,7 @@ public final class FrameReader {
     private FrameType verifyType(int code) throws WireException {
         FrameType known = FrameType.ofCode(code);
         if (known == null) {
-            throw error(Reason.UNKNOWN_FRAME, "frame type " + code + ", expected 1 to 13");
+            throw error(Reason.UNKNOWN_FRAME, "frame type " + code + ", expected 1 to 14");
         }
         if (known.isControl() != control) {
             throw error(
@@ -185,6 +185,7 @@ public final class FrameReader {
             case RESPONSE_HEAD, INTERIM, TRAILERS -> WireLimits.MAX_HEAD_BLOCK_BYTES;
             case RESET -> FrameLayout.ERROR_CODE_BYTES + WireLimits.MAX_RESET_TEXT_BYTES;
             case CANCEL -> FrameLayout.ERROR_CODE_BYTES;
+            case TIMING -> FrameLayout.TIMING_BYTES;
             case DATA -> FrameLayout.MAX_PAYLOAD_BYTES;
             default -> WireLimits.MAX_CONTROL_BYTES;
         };
@@ -192,6 +193,7 @@ public final class FrameReader {
             case REQUEST_HEAD -> FrameLayout.TIMEOUT_BYTES + 1;
             case RESPONSE_HEAD, INTERIM -> 1;
             case RESET, CANCEL -> FrameLayout.ERROR_CODE_BYTES;
+            case TIMING -> FrameLayout.TIMING_BYTES;
             case DATA, TRAILERS -> 0;
             default -> WireLimits.MAC_BYTES;
         };

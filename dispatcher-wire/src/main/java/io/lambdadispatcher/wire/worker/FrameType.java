@@ -45,7 +45,13 @@ public enum FrameType {
     /** Both directions. See {@link ControlMessage.Drain}. */
     DRAIN(12),
     /** Both directions. See {@link ControlMessage.Goodbye}. */
-    GOODBYE(13);
+    GOODBYE(13),
+
+    /**
+     * Worker to dispatcher. Microseconds from the request's arrival until the call of the handler,
+     * and from then until now (32 bits each). Comes at most once, before the response's last frame.
+     */
+    TIMING(14);
 
     private static final @Nullable FrameType[] BY_CODE = new FrameType[16];
 
@@ -61,7 +67,7 @@ public enum FrameType {
         this.code = code;
     }
 
-    /** Returns the code, 1 to 13. */
+    /** Returns the code, 1 to 14. */
     public int code() {
         return code;
     }
@@ -71,7 +77,7 @@ public enum FrameType {
      * all others only on worker streams.
      */
     public boolean isControl() {
-        return code >= 8;
+        return code >= 8 && this != TIMING;
     }
 
     /** Returns the type with that code, or {@code null} if there is none. */

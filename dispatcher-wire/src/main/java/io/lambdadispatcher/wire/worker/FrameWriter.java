@@ -12,6 +12,8 @@ import io.netty.handler.codec.http2.Http2Headers;
  * transport by reference.
  */
 public final class FrameWriter {
+    private static final long MAX_MICROS = 0xFFFF_FFFFL;
+
     private FrameWriter() {}
 
     /**
@@ -58,6 +60,19 @@ public final class FrameWriter {
     public static void writeCancel(ByteBuf out, ErrorCode code) {
         out.writeInt(FrameLayout.header(FrameType.CANCEL, false, FrameLayout.ERROR_CODE_BYTES));
         out.writeInt(code.code());
+    }
+
+    /**
+     * Writes the times of a handler.
+     *
+     * @param waitMicros microseconds from the request's arrival until the call of the handler; a
+     *     value over 2^32 - 1 is written as that
+     * @param handlerMicros microseconds from the call of the handler until now, with the same limit
+     */
+    public static void writeTiming(ByteBuf out, long waitMicros, long handlerMicros) {
+        out.writeInt(FrameLayout.header(FrameType.TIMING, false, FrameLayout.TIMING_BYTES));
+        out.writeInt((int) Math.min(waitMicros, MAX_MICROS));
+        out.writeInt((int) Math.min(handlerMicros, MAX_MICROS));
     }
 
     private static void writeBlock(

@@ -89,6 +89,7 @@ final class EventLog implements FrameReader.Listener, AutoCloseable {
             case REQUEST_HEAD -> events.add(what + " timeout=" + payload.readUnsignedInt() + fields(payload, offset));
             case RESPONSE_HEAD, INTERIM, TRAILERS -> events.add(what + fields(payload, offset));
             case RESET -> onReset(ErrorCode.ofCode(payload.readInt()), payload.toString(StandardCharsets.UTF_8));
+            case TIMING -> onTiming(payload.readUnsignedInt(), payload.readUnsignedInt());
             case CANCEL -> onCancel(ErrorCode.ofCode(payload.readInt()));
             default -> onControl(type, payload, offset);
         }
@@ -110,6 +111,11 @@ final class EventLog implements FrameReader.Listener, AutoCloseable {
     private void onCancel(ErrorCode code) {
         events.add("CANCEL " + code);
         FrameWriter.writeCancel(rewritten, code);
+    }
+
+    private void onTiming(long waitMicros, long handlerMicros) {
+        events.add("TIMING wait=" + waitMicros + " handler=" + handlerMicros);
+        FrameWriter.writeTiming(rewritten, waitMicros, handlerMicros);
     }
 
     private void onControl(FrameType type, ByteBuf payload, long offset) throws WireException {

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
@@ -18,7 +19,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
@@ -50,7 +50,7 @@ public final class DispatcherMetrics implements DispatcherObserver {
     private final Map<String, FunctionMeters> functions = new ConcurrentHashMap<>();
     private final LongAdder clientsConnected = new LongAdder();
     private final LongAdder clientsDisconnected = new LongAdder();
-    private final Consumer<ExchangeEnd> listener = this::count;
+    private final ExchangeListener listener = this::count;
     private final Counter workerRejections;
     private final Counter[] protections = new Counter[Protection.values().length];
 
@@ -153,7 +153,7 @@ public final class DispatcherMetrics implements DispatcherObserver {
     }
 
     @Override
-    public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+    public ExchangeListener onExchangeStart(ExchangeStart start) {
         return listener;
     }
 

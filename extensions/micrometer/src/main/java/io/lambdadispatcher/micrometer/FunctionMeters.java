@@ -2,6 +2,7 @@ package io.lambdadispatcher.micrometer;
 
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.Outcome;
+import io.lambdadispatcher.core.observe.WaitReason;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -47,6 +48,7 @@ final class FunctionMeters {
             new AtomicReferenceArray<>(Outcome.values().length * STATUS_CLASSES);
 
     private final Map<String, Counter> failures = new ConcurrentHashMap<>();
+    private final Map<WaitReason, Counter> waits = new ConcurrentHashMap<>();
     private final Timer duration;
     private final Timer tunnelDuration;
     private final Timer queueTime;
@@ -91,6 +93,9 @@ final class FunctionMeters {
         if (end.failure() != null) {
             failures.computeIfAbsent(end.failure(), this::failures).increment();
         }
+        if (end.waitReason() != null) {
+            waits.computeIfAbsent(end.waitReason(), this::waits).increment();
+        }
         (end.isTunnel() ? tunnelDuration : duration).record(end.totalNanos(), TimeUnit.NANOSECONDS);
         queueTime.record(end.queueNanos(), TimeUnit.NANOSECONDS);
         add(requestBytes, end.requestBytes());
@@ -122,7 +127,11 @@ final class FunctionMeters {
     }
 
     private Counter failures(String failure) {
-        return counter(Meters.FAILURES, "failure", failure.toLowerCase(Locale.ROOT));
+        return counter(Meters.FAILURES, "failure", failure);
+    }
+
+    private Counter waits(WaitReason reason) {
+        return counter(Meters.WAITS, "reason", reason.token());
     }
 
     void workerConnected() {

@@ -12,6 +12,7 @@ enum Meters {
             "request.failures",
             null,
             "Requests that got an error response from the dispatcher, or an incomplete response"),
+    WAITS("request.waits", null, "Queued requests, by the reason for which they were queued"),
     RETRIES("request.retries", null, "Retries of requests on another worker stream"),
     DURATION(
             "request.duration",

@@ -9,6 +9,8 @@ import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -50,20 +52,25 @@ class DispatcherMetricsTest {
             long queueNanos,
             long totalNanos,
             int attempts)
-            implements ExchangeEnd {}
+            implements ExchangeEnd {
+        @Override
+        public Http2Headers headers() {
+            return new DefaultHttp2Headers().method(method).path(path);
+        }
+    }
 
     /** The observer ignores the start. */
     private void tell(ExchangeEnd end) {
-        observer.onExchangeStart(null).accept(end);
+        observer.onExchangeStart(null).onEnd(end);
     }
 
     @Test
     void should_count_requests_by_function_outcome_and_class_of_status() {
         tell(end("a", 200, Outcome.COMPLETED, null, 1));
         tell(end("a", 204, Outcome.COMPLETED, null, 1));
-        tell(end("a", 503, Outcome.FAILED, "QUEUE_FULL", 0));
+        tell(end("a", 503, Outcome.FAILED, "queue_full", 0));
         tell(end("b", 0, Outcome.CANCELLED, null, 1));
-        tell(end(null, 404, Outcome.FAILED, "NO_FUNCTION", 0));
+        tell(end(null, 404, Outcome.FAILED, "no_function", 0));
 
         assertThat(registry.scrape())
                 .contains("lambda_dispatcher_requests_total{function=\"a\",outcome=\"completed\",status=\"2xx\"} 2.0\n")
@@ -102,7 +109,7 @@ class DispatcherMetricsTest {
     @Test
     void should_count_bytes_and_retries() {
         tell(end("a", 200, Outcome.COMPLETED, null, 3));
-        tell(end("a", 503, Outcome.FAILED, "QUEUE_FULL", 0));
+        tell(end("a", 503, Outcome.FAILED, "queue_full", 0));
 
         assertThat(registry.scrape())
                 .contains("lambda_dispatcher_request_body_bytes_total{function=\"a\"} 20.0\n")

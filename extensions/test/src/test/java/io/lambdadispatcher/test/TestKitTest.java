@@ -32,12 +32,12 @@ class TestKitTest {
             assertThat(dispatcher.get("/late").text()).isEqualTo("late");
             assertThat(dispatcher.get("/other").status()).isEqualTo(404);
             for (String[] failing : new String[][] {
-                {"/fail", "HANDLER_FAILED"}, {"/break", "HANDLER_FAILED"}, {"/refuse", "WORKER_LOST"}
+                {"/fail", "handler_failed"}, {"/break", "handler_failed"}, {"/refuse", "worker_lost"}
             }) {
                 assertThatThrownBy(() -> dispatcher.get(failing[0]))
                         .isInstanceOfSatisfying(
                                 DispatchException.class,
-                                e -> assertThat(e.kind()).isEqualTo(failing[1]));
+                                e -> assertThat(e.failure()).isEqualTo(failing[1]));
             }
             assertThat(script.served()).startsWith("GET /ok", "GET /late", "GET /other", "GET /fail");
         }

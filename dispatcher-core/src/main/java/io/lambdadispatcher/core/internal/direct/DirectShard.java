@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
+import io.lambdadispatcher.core.observe.WaitReason;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -99,6 +100,11 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
     @Override
     public void onTunnelOpened(Exchange exchange) {
         throw new IllegalStateException("a direct request opened a tunnel");
+    }
+
+    @Override
+    public WaitReason waitReason() {
+        throw new IllegalStateException("a direct request was queued");
     }
 
     @Override

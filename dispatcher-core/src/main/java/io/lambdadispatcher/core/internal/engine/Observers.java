@@ -3,8 +3,10 @@ package io.lambdadispatcher.core.internal.engine;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Protection;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.Ticker;
 import java.net.SocketAddress;
 import java.util.List;
@@ -35,7 +37,7 @@ public final class Observers implements DispatcherObserver {
     }
 
     /** Two listeners as one. Immutable, so that threads may share it without synchronization. */
-    private record Joined(Consumer<ExchangeEnd> first, Consumer<ExchangeEnd> second, Consumer<ExchangeEnd> both) {}
+    private record Joined(ExchangeListener first, ExchangeListener second, ExchangeListener both) {}
 
     /**
      * Returns {@link DispatcherObserver#NONE} if there are no observers, because exchanges then
@@ -53,10 +55,10 @@ public final class Observers implements DispatcherObserver {
      * each request.
      */
     @Override
-    public @Nullable Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
-        Consumer<ExchangeEnd> listeners = null;
+    public @Nullable ExchangeListener onExchangeStart(ExchangeStart start) {
+        ExchangeListener listeners = null;
         for (int i = 0; i < all.size(); i++) {
-            Consumer<ExchangeEnd> next = listenerOf(all.get(i), start);
+            ExchangeListener next = listenerOf(all.get(i), start);
             if (next != null) {
                 listeners = listeners == null ? next : both(i, listeners, next);
             }
@@ -64,7 +66,7 @@ public final class Observers implements DispatcherObserver {
         return listeners;
     }
 
-    private @Nullable Consumer<ExchangeEnd> listenerOf(DispatcherObserver observer, ExchangeStart start) {
+    private @Nullable ExchangeListener listenerOf(DispatcherObserver observer, ExchangeStart start) {
         try {
             return observer.onExchangeStart(start);
         } catch (Throwable e) {
@@ -74,26 +76,55 @@ public final class Observers implements DispatcherObserver {
     }
 
     /** Most observers return the same listener each time. Then nothing is allocated. */
-    private Consumer<ExchangeEnd> both(int index, Consumer<ExchangeEnd> first, Consumer<ExchangeEnd> second) {
+    private ExchangeListener both(int index, ExchangeListener first, ExchangeListener second) {
         Joined last = joined[index];
         if (last != null && last.first() == first && last.second() == second) {
             return last.both();
         }
-        Consumer<ExchangeEnd> both = join(first, second);
+        ExchangeListener both = new Pair(first, second);
         joined[index] = new Joined(first, second, both);
         return both;
     }
 
-    /** Calls two listeners. The caller logs an exception of the second one. */
-    private Consumer<ExchangeEnd> join(Consumer<ExchangeEnd> first, Consumer<ExchangeEnd> second) {
-        return end -> {
+    /** Calls two listeners. The caller logs the exceptions of the second one. */
+    private final class Pair implements ExchangeListener {
+        private final ExchangeListener first;
+        private final ExchangeListener second;
+
+        Pair(ExchangeListener first, ExchangeListener second) {
+            this.first = first;
+            this.second = second;
+        }
+
+        @Override
+        public void onAttempt(int number, Http2Headers headers) {
             try {
-                first.accept(end);
+                first.onAttempt(number, headers);
+            } catch (Throwable e) {
+                failures.warn("the observer threw an exception in onAttempt()", e);
+            }
+            second.onAttempt(number, headers);
+        }
+
+        @Override
+        public void onAttemptFailed(@Nullable String workerId, String failure) {
+            try {
+                first.onAttemptFailed(workerId, failure);
+            } catch (Throwable e) {
+                failures.warn("the observer threw an exception in onAttemptFailed()", e);
+            }
+            second.onAttemptFailed(workerId, failure);
+        }
+
+        @Override
+        public void onEnd(ExchangeEnd end) {
+            try {
+                first.onEnd(end);
             } catch (Throwable e) {
                 failures.warn("the observer threw an exception at the end of {} {}", end.method(), end.path(), e);
             }
-            second.accept(end);
-        };
+            second.onEnd(end);
+        }
     }
 
     private void tell(String what, Consumer<DispatcherObserver> call) {

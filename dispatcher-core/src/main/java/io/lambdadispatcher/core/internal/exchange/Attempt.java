@@ -2,8 +2,8 @@ package io.lambdadispatcher.core.internal.exchange;
 
 /**
  * What a worker stream calls for the request that it carries. It is a {@link ResponseSink} with two
- * more failures, which say whether the request may be sent again. Called on the client's event
- * loop.
+ * more failures, which say whether the request may be sent again, and the handler's times. Called
+ * on the client's event loop.
  */
 public interface Attempt extends ResponseSink {
     /**
@@ -14,4 +14,12 @@ public interface Attempt extends ResponseSink {
 
     /** The worker or the stream is lost. How far the request got is unknown. */
     void onLost(Failure failure);
+
+    /**
+     * The worker has reported the handler's times, before the end of the response.
+     *
+     * @param waitMicros time from the request's arrival until the call of the handler
+     * @param handlerMicros time from the call of the handler until the end of the response
+     */
+    void onTiming(long waitMicros, long handlerMicros);
 }

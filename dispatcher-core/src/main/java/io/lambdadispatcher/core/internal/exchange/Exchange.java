@@ -4,10 +4,11 @@ import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.FairQueue;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
+import io.lambdadispatcher.core.observe.WaitReason;
 import io.lambdadispatcher.wire.http.Grpc;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
@@ -17,7 +18,6 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.net.SocketAddress;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,7 +63,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private final ResponseSink response;
     private final long startNanos;
 
-    private @Nullable Consumer<ExchangeEnd> endListener;
+    private @Nullable ExchangeListener listener;
 
     private State state = State.WAITING;
     private int attempts;
@@ -76,6 +76,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private @Nullable String failedWorker;
     private long carriedNanos;
     private long lastAttemptNanos;
+    /** 0 if the response's headers have not arrived. */
+    private long headNanos;
+
+    private long handlerWaitMicros = -1;
+    private long handlerMicros = -1;
+    private @Nullable WaitReason waitReason;
 
     /** {@code null} if the request was never queued. */
     private FairQueue.@Nullable Ticket<Exchange> ticket;
@@ -168,6 +174,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (attempts++ == 0) {
             carriedNanos = lastAttemptNanos;
         }
+        if (listener != null) {
+            announceAttempt(listener);
+        }
         return carriedNanos;
     }
 
@@ -194,7 +203,15 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     /** Notes that the exchange is queued with this ticket. */
     public void onWaiting(FairQueue.Ticket<Exchange> place) {
+        if (waitReason == null) {
+            waitReason = owner.waitReason();
+        }
         ticket = place;
+    }
+
+    /** Notes that the exchange will be queued because its client has used its share. */
+    public void onShareUsed() {
+        waitReason = WaitReason.CLIENT_SHARE;
     }
 
     /** Returns the client's share of the function. {@link #releaseShare} must follow at the end. */
@@ -442,6 +459,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     public void onHead(Http2Headers responseHead, boolean end) {
         if (state == State.CARRIED) {
             state = State.RESPONDING;
+            headNanos = owner.nanoTime();
             status = StatusCode.parse(responseHead.status());
             if (isTunnel(head) && StatusCode.isSuccess(status)) {
                 state = requestEnded ? State.CLIENT_ENDED : State.TUNNEL;
@@ -500,6 +518,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     @Override
+    public void onTiming(long waitMicros, long micros) {
+        handlerWaitMicros = waitMicros;
+        handlerMicros = micros;
+    }
+
+    @Override
     public void onRefused(Failure failure) {
         retryOrFail(failure, true);
     }
@@ -514,6 +538,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             carrier = null;
             failedWorker = lastCarrier == null ? null : lastCarrier.workerId();
             state = State.WAITING;
+            handlerWaitMicros = -1;
+            handlerMicros = -1;
+            if (listener != null) {
+                reportAttempt(listener, failure);
+            }
             if (owner.retry(this)) {
                 return;
             }
@@ -623,15 +652,32 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     /** Tells the observer that the exchange has started. {@link #report} must follow at the end. */
     public void announceTo(DispatcherObserver observer) {
-        endListener = observer.onExchangeStart(this);
+        listener = observer.onExchangeStart(this);
+    }
+
+    /** An exception is logged and does not affect the exchange. */
+    private void announceAttempt(ExchangeListener to) {
+        try {
+            to.onAttempt(attempts, head);
+        } catch (Throwable e) {
+            FinishedExchange.failures.warn("the observer threw an exception in onAttempt()", e);
+        }
+    }
+
+    private void reportAttempt(ExchangeListener to, Failure failure) {
+        try {
+            to.onAttemptFailed(failedWorker, failure.kind().token());
+        } catch (Throwable e) {
+            FinishedExchange.failures.warn("the observer threw an exception in onAttemptFailed()", e);
+        }
     }
 
     /**
      * Tells the observer that the exchange has ended, if it returned a listener at the start.
      */
     public void report(Outcome outcome, @Nullable Failure failure) {
-        if (endListener != null) {
-            describe(outcome, failure).reportTo(endListener);
+        if (listener != null) {
+            describe(outcome, failure).reportTo(listener);
         }
     }
 
@@ -666,15 +712,20 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return new FinishedExchange(
                 owner.function(),
                 lastCarrier == null ? null : lastCarrier.workerId(),
-                head.method(),
-                head.path(),
+                head,
+                response.remoteAddress(),
+                response.protocol(),
                 sent,
                 outcome,
-                failure == null ? null : failure.kind().name(),
+                failure == null ? null : failure.kind().token(),
+                waitReason,
                 requestBytes,
                 responseBytes,
                 (attempts == 0 ? now : carriedNanos) - startNanos,
+                headNanos == 0 ? -1 : headNanos - startNanos,
                 now - startNanos,
+                handlerWaitMicros < 0 ? -1 : handlerWaitMicros * 1000,
+                handlerMicros < 0 ? -1 : handlerMicros * 1000,
                 attempts);
     }
 }

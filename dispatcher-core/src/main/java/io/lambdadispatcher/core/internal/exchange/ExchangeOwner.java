@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.exchange;
 
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
+import io.lambdadispatcher.core.observe.WaitReason;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -50,6 +51,9 @@ public interface ExchangeOwner {
 
     /** Returns the name of the function. */
     String function();
+
+    /** Returns why a request is queued now. */
+    WaitReason waitReason();
 
     /** Returns the time of the event loop's clock. */
     long nanoTime();

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.exchange;
 
 import io.netty.handler.codec.http.HttpResponseStatus;
+import java.util.Locale;
 
 /**
  * The reason why there is no response, or only an incomplete one.
@@ -47,10 +48,16 @@ public record Failure(Kind kind, String detail) {
 
         private final HttpResponseStatus status;
         private final boolean retryAfter;
+        private final String token = name().toLowerCase(Locale.ROOT);
 
         Kind(HttpResponseStatus status, boolean retryAfter) {
             this.status = status;
             this.retryAfter = retryAfter;
+        }
+
+        /** Returns the name in lower case, as clients, logs, metrics and traces show it. */
+        public String token() {
+            return token;
         }
 
         public HttpResponseStatus status() {

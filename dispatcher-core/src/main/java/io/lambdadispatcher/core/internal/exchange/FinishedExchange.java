@@ -1,10 +1,14 @@
 package io.lambdadispatcher.core.internal.exchange;
 
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
+import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.Outcome;
+import io.lambdadispatcher.core.observe.WaitReason;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.Ticker;
-import java.util.function.Consumer;
+import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
@@ -12,27 +16,31 @@ import org.slf4j.LoggerFactory;
 record FinishedExchange(
         @Nullable String function,
         @Nullable String workerId,
-        CharSequence method,
-        CharSequence path,
+        Http2Headers headers,
+        @Nullable SocketAddress remoteAddress,
+        ClientProtocol protocol,
         int status,
         Outcome outcome,
         @Nullable String failure,
+        @Nullable WaitReason waitReason,
         long requestBytes,
         long responseBytes,
         long queueNanos,
+        long firstByteNanos,
         long totalNanos,
+        long handlerWaitNanos,
+        long handlerNanos,
         int attempts)
         implements ExchangeEnd {
 
-    private static final SeldomLog failures =
-            new SeldomLog(LoggerFactory.getLogger(ExchangeEnd.class), Ticker.systemTicker());
+    static final SeldomLog failures = new SeldomLog(LoggerFactory.getLogger(ExchangeEnd.class), Ticker.systemTicker());
 
     /** Calls the listener. An exception is logged and does not affect the exchange. */
-    void reportTo(Consumer<ExchangeEnd> listener) {
+    void reportTo(ExchangeListener listener) {
         try {
-            listener.accept(this);
+            listener.onEnd(this);
         } catch (Throwable e) {
-            failures.warn("the observer threw an exception at the end of {} {}", method, path, e);
+            failures.warn("the observer threw an exception at the end of {} {}", method(), path(), e);
         }
     }
 }

@@ -2,12 +2,11 @@ package io.lambdadispatcher.core.internal.exchange;
 
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.net.SocketAddress;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** A request that reaches no function. It ends immediately after it has started. */
@@ -24,21 +23,26 @@ public record RefusedExchange(@Nullable String function, Http2Headers headers, R
     }
 
     public void report(DispatcherObserver observer, Failure failure) {
-        Consumer<ExchangeEnd> listener = observer.onExchangeStart(this);
+        ExchangeListener listener = observer.onExchangeStart(this);
         if (listener != null) {
             Failure.Kind kind = failure.kind();
             new FinishedExchange(
                             function,
                             null,
-                            headers.method(),
-                            headers.path(),
+                            headers,
+                            response.remoteAddress(),
+                            response.protocol(),
                             kind.status().code(),
                             Outcome.FAILED,
-                            kind.name(),
+                            kind.token(),
+                            null,
                             0,
                             0,
                             0,
+                            -1,
                             0,
+                            -1,
+                            -1,
                             0)
                     .reportTo(listener);
         }

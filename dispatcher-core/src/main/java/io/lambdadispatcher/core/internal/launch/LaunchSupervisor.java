@@ -118,6 +118,7 @@ public final class LaunchSupervisor {
      */
     public void start(List<InetSocketAddress> advertisedAddresses) {
         pool.onShortage(this::lookSoon);
+        pool.launching(this::snapshot);
         executor.execute(() -> confined.start(advertisedAddresses));
     }
 

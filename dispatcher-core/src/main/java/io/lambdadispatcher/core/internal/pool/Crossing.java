@@ -176,6 +176,11 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     }
 
     @Override
+    public void onTiming(long waitMicros, long handlerMicros) {
+        toClient(() -> exchange.onTiming(waitMicros, handlerMicros));
+    }
+
+    @Override
     public void onHead(Http2Headers head, boolean end) {
         tunnel = tunnel && head.status().charAt(0) == '2';
         onResponseEnd(end);

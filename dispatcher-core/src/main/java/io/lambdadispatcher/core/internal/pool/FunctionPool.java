@@ -3,7 +3,9 @@ package io.lambdadispatcher.core.internal.pool;
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.exchange.ClientShares;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.WaitReason;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.Ticker;
@@ -16,6 +18,8 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -72,6 +76,9 @@ public final class FunctionPool {
     private volatile long slowReadersUntilNanos;
 
     private volatile Runnable shortage = () -> {};
+
+    /** {@code null} if no workers are launched here. */
+    private volatile @Nullable Supplier<CapacitySnapshot> launching;
 
     public FunctionPool(FunctionOptions options, List<EventLoop> loops, DispatcherObserver observer) {
         this.options = options;
@@ -235,6 +242,28 @@ public final class FunctionPool {
         if (tag > virtualTime) {
             virtualTime = tag;
         }
+    }
+
+    /** Sets what says how many workers are launched, and why not. */
+    public void launching(Supplier<CapacitySnapshot> snapshot) {
+        launching = snapshot;
+    }
+
+    /** Returns why a request is queued now. */
+    WaitReason waitReason() {
+        Supplier<CapacitySnapshot> supplier = launching;
+        CapacitySnapshot capacity = supplier == null ? null : supplier.get();
+        if (capacity == null) {
+            return streams() == 0 ? WaitReason.NO_WORKER : WaitReason.ALL_BUSY;
+        }
+        if (capacity.blockedReason() != null) {
+            return WaitReason.LAUNCHES_BLOCKED;
+        }
+        if (streams() == 0 || capacity.starting() > 0) {
+            return WaitReason.WORKERS_STARTING;
+        }
+        boolean atMaximum = capacity.desired() >= options.capacity().maxWorkers();
+        return atMaximum ? WaitReason.MAX_WORKERS : WaitReason.ALL_BUSY;
     }
 
     /**

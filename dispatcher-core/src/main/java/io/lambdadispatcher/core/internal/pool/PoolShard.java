@@ -16,6 +16,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
+import io.lambdadispatcher.core.observe.WaitReason;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
@@ -197,6 +198,9 @@ public final class PoolShard implements ExchangeOwner {
         }
         long tag = exchange.share(pool.shares).nextTag(pool.virtualTime());
         FairQueue.Ticket<Exchange> ticket = waiting.newTicket(exchange, tag, exchange.startNanos());
+        if (!mayBegin) {
+            exchange.onShareUsed();
+        }
         exchange.onWaiting(ticket);
         memory.add(exchange.waitingBytes());
         if (overflow != null) {
@@ -637,6 +641,11 @@ public final class PoolShard implements ExchangeOwner {
         underWay.remove(exchange);
         countService(exchange);
         tunnels.add(exchange, 0);
+    }
+
+    @Override
+    public WaitReason waitReason() {
+        return pool.waitReason();
     }
 
     @Override

@@ -123,6 +123,7 @@ final class ResponseReceiver implements FrameReader.Listener {
             case RESPONSE_HEAD -> onHead(decoder.decode(payload, offset), end);
             case INTERIM -> onInterim(decoder.decode(payload, offset));
             case TRAILERS -> onTrailers(decoder.decode(payload, offset));
+            case TIMING -> onTiming(payload.readUnsignedInt(), payload.readUnsignedInt());
             case RESET -> onReset(ErrorCode.ofCode(payload.readInt()), payload.toString(StandardCharsets.UTF_8));
             default -> throw notAllowed(type);
         }
@@ -176,6 +177,13 @@ final class ResponseReceiver implements FrameReader.Listener {
             stream.onPassingOn(true);
             to.onTrailers(trailers);
             stream.onPassedOn();
+        }
+    }
+
+    private void onTiming(long waitMicros, long handlerMicros) throws WireException {
+        Attempt to = receiver(FrameType.TIMING, true);
+        if (to != null) {
+            to.onTiming(waitMicros, handlerMicros);
         }
     }
 

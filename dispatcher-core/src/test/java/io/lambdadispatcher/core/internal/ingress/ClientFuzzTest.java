@@ -111,7 +111,7 @@ class ClientFuzzTest {
                 ForwardingPolicy.defaults(),
                 guard.admit(channel, false, opener),
                 new IngressDrain(),
-                new ErrorAnswers(null, ForwardingPolicy.defaults()),
+                new ErrorAnswers(null, ForwardingPolicy.defaults(), null),
                 "http",
                 DispatcherObserver.NONE);
         if (http2) {

@@ -82,7 +82,7 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
                 new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                         .admit(channel, false, this::open),
                 new IngressDrain(),
-                new ErrorAnswers(null, forwarding),
+                new ErrorAnswers(null, forwarding, null),
                 "http",
                 DispatcherObserver.NONE);
     }

@@ -339,10 +339,10 @@ final class ScriptedWorker implements AutoCloseable {
                         codec.read(type, payload, offset);
                     } else if (type == FrameType.REQUEST_HEAD) {
                         payload.readInt();
-                        more = " "
-                                + decoders.computeIfAbsent(id, i -> new HeadDecoder())
-                                        .decode(payload, offset)
-                                        .path();
+                        Http2Headers head = decoders.computeIfAbsent(id, i -> new HeadDecoder())
+                                .decode(payload, offset);
+                        CharSequence trace = head.get("traceparent");
+                        more = " " + head.path() + (trace == null ? "" : " " + trace);
                     } else if (type == FrameType.CANCEL) {
                         more = " " + payload.readInt();
                     }

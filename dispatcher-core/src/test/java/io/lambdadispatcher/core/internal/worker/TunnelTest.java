@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -29,7 +30,6 @@ import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -51,7 +51,7 @@ class TunnelTest {
             .eventLoops(2)
             .observer(new DispatcherObserver() {
                 @Override
-                public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+                public ExchangeListener onExchangeStart(ExchangeStart start) {
                     return end -> {
                         ends.add(end);
                     };
@@ -169,7 +169,7 @@ class TunnelTest {
             assertThat(client.getInputStream().read()).isEqualTo(-1);
             worker.data(3, 1, false);
             worker.expect("3 RST_STREAM 1");
-            assertThat(ends.poll(10, TimeUnit.SECONDS).failure()).isEqualTo("WORKER_LOST");
+            assertThat(ends.poll(10, TimeUnit.SECONDS).failure()).isEqualTo("worker_lost");
             assertThatThrownBy(() -> {
                         long startNanos = System.nanoTime();
                         while (System.nanoTime() - startNanos < TimeUnit.SECONDS.toNanos(10)) {

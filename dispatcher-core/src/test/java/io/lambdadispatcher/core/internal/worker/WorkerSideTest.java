@@ -323,19 +323,19 @@ class WorkerSideTest {
 
     @ParameterizedTest
     @CsvSource({
-        "HANDLER_FAILED, HANDLER_FAILED, 500",
-        "INTERNAL, HANDLER_FAILED, 500",
-        "TIMEOUT, TIMEOUT, 504",
-        "BAD_MESSAGE, BAD_RESPONSE, 502"
+        "HANDLER_FAILED, handler_failed, 500",
+        "INTERNAL, handler_failed, 500",
+        "TIMEOUT, timeout, 504",
+        "BAD_MESSAGE, bad_response, 502"
     })
-    void should_translate_a_reset_before_the_head(ErrorCode code, String kind, int status) throws Exception {
+    void should_translate_a_reset_before_the_head(ErrorCode code, String failure, int status) throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1)) {
             CompletableFuture<DispatchResponse> response = get("/a");
             worker.expect("3 REQUEST_HEAD /a end");
             worker.bytes(3, out -> FrameWriter.writeReset(out, code, "because"));
             assertThat(failure(response))
                     .hasMessageContaining("because")
-                    .returns(kind, DispatchException::kind)
+                    .returns(failure, DispatchException::failure)
                     .returns(status, DispatchException::status);
             get("/next");
             worker.expect("3 REQUEST_HEAD /next end");
@@ -367,7 +367,7 @@ class WorkerSideTest {
             worker.respond(3, ok().setInt("content-length", says), false);
             CompletableFuture<Long> body = count(response.get(10, TimeUnit.SECONDS));
             worker.data(3, comes, true);
-            assertThatThrownBy(() -> body.get(10, TimeUnit.SECONDS)).hasMessageContaining("BAD_RESPONSE");
+            assertThatThrownBy(() -> body.get(10, TimeUnit.SECONDS)).hasMessageContaining("bad_response");
         }
     }
 
@@ -399,7 +399,7 @@ class WorkerSideTest {
                 worker.respond(3, head, end);
                 assertThat(failure(response))
                         .hasMessageContaining("content-length [" + length)
-                        .returns("BAD_RESPONSE", DispatchException::kind)
+                        .returns("bad_response", DispatchException::failure)
                         .returns(502, DispatchException::status);
                 if (!end) {
                     worker.expect("3 CANCEL " + ErrorCode.BAD_MESSAGE.code());
@@ -441,7 +441,7 @@ class WorkerSideTest {
                             .build())
                     .toCompletableFuture();
             first.expect("5 RST_STREAM 1");
-            assertThat(failure(tooLong)).returns("BAD_REQUEST", DispatchException::kind);
+            assertThat(failure(tooLong)).returns("bad_request", DispatchException::failure);
             second.ready(1).awaitRead(5);
             ofOneLoop.dispatch(
                     DispatchRequest.builder("GET", "/next").authority("a").build());
@@ -677,12 +677,12 @@ class WorkerSideTest {
             dispatcher.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
 
             assertThat(begun).isDone();
-            assertThat(failure(begun)).returns("WORKER_LOST", DispatchException::kind);
+            assertThat(failure(begun)).returns("worker_lost", DispatchException::failure);
             assertThat(harmless)
                     .allMatch(CompletableFuture::isDone)
                     .allSatisfy(
-                            future -> assertThat(failure(future)).returns("SHUTTING_DOWN", DispatchException::kind));
-            assertThat(failure(get("/late"))).returns("SHUTTING_DOWN", DispatchException::kind);
+                            future -> assertThat(failure(future)).returns("shutting_down", DispatchException::failure));
+            assertThat(failure(get("/late"))).returns("shutting_down", DispatchException::failure);
         }
     }
 

@@ -54,6 +54,9 @@ public abstract class HandlerCall implements Runnable {
         setThread(Thread.currentThread());
         try {
             if (request.cancellation() == null) {
+                if (request instanceof TimedRequest timed) {
+                    timed.onHandlerCalled();
+                }
                 call();
             }
         } finally {

@@ -7,6 +7,7 @@ import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.RequestBody;
 import io.lambdadispatcher.worker.handler.WholeBody;
 import io.lambdadispatcher.worker.internal.exchange.BodyGatherer;
+import io.lambdadispatcher.worker.internal.exchange.TimedRequest;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -23,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * nobody reads any more. Bytes return to the window on delivery, but at the end of the exchange at
  * the latest, because the next exchange then uses the window.
  */
-final class RequestSide implements Request, RequestBody {
+final class RequestSide implements Request, RequestBody, TimedRequest {
     private final ServedExchange exchange;
     private final Http2Headers head;
     private final boolean empty;
@@ -45,6 +46,11 @@ final class RequestSide implements Request, RequestBody {
         this.head = head;
         this.empty = empty;
         this.arrived = empty;
+    }
+
+    @Override
+    public void onHandlerCalled() {
+        exchange.onHandlerCalled();
     }
 
     boolean hasArrived() {

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.internal.relay;
 
 import io.lambdadispatcher.wire.http.Methods;
+import io.lambdadispatcher.wire.http.TraceParent;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
@@ -41,6 +42,12 @@ final class ServedExchange {
     private final boolean headOnly;
     private volatile long deadlineNanos;
     private boolean tunnelOpen;
+
+    /** When the request arrived; 0 if the handler is not timed. */
+    private final long arrivedNanos;
+    /** When the handler was called; 0 before. Written once, by the thread that calls it. */
+    private volatile long calledNanos;
+
     private @Nullable Interception interception;
 
     private @Nullable Consumer<FailureReason> cancelListener;
@@ -54,6 +61,7 @@ final class ServedExchange {
         this.deadlineNanos = timeoutNanos == 0 ? NO_DEADLINE : stream.nowNanos() + timeoutNanos;
         this.tunnelAsked = Methods.isConnect(head.method());
         this.headOnly = Methods.isHead(head.method());
+        this.arrivedNanos = TraceParent.isSampled(head) ? System.nanoTime() : 0;
         this.request = new RequestSide(this, head, requestEnded);
         this.response = new ResponseSide(this, stream);
     }
@@ -72,6 +80,31 @@ final class ServedExchange {
 
     long deadlineNanos() {
         return deadlineNanos;
+    }
+
+    /** Returns whether the dispatcher wants the handler's times: the request is traced. */
+    boolean isTimed() {
+        return arrivedNanos != 0;
+    }
+
+    /** The code of the handler starts to run, on any thread. */
+    void onHandlerCalled() {
+        if (isTimed()) {
+            calledNanos = System.nanoTime();
+        }
+    }
+
+    /**
+     * Returns the time from the request's arrival until the call of the handler, or until now if it
+     * was not called.
+     */
+    long handlerWaitMicros() {
+        return ((calledNanos == 0 ? System.nanoTime() : calledNanos) - arrivedNanos) / 1000;
+    }
+
+    /** Returns the time since the call of the handler; 0 if it was not called. */
+    long handlerMicros() {
+        return calledNanos == 0 ? 0 : (System.nanoTime() - calledNanos) / 1000;
     }
 
     boolean isFailed() {
@@ -123,6 +156,7 @@ final class ServedExchange {
                         new DefaultHttp2Headers(false).status(HttpResponseStatus.NOT_IMPLEMENTED.codeAsText()));
                 return;
             }
+            onHandlerCalled();
             handler.handle(request, response);
         } catch (Throwable e) {
             onHandlerThrew(e);

@@ -286,15 +286,20 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
     }
 
     void head(Http2Headers head, boolean end) {
+        if (end) {
+            reportTiming();
+        }
         writeBlock(out -> FrameWriter.writeResponseHead(out, encoder, head, end));
     }
 
     void trailers(Http2Headers trailers) {
+        reportTiming();
         writeBlock(out -> FrameWriter.writeTrailers(out, encoder, trailers));
     }
 
     void whole(Http2Headers head, ByteBuf body) {
         int bodyBytes = body.readableBytes();
+        reportTiming();
         writeBlock(out -> {
             FrameWriter.writeResponseHead(out, encoder, head, bodyBytes == 0);
             if (bodyBytes > 0) {
@@ -305,6 +310,9 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
     }
 
     void data(ByteBuf content, boolean end) {
+        if (end) {
+            reportTiming();
+        }
         while (content.readableBytes() > FrameLayout.MAX_PAYLOAD_BYTES) {
             writeData(content.readRetainedSlice(FrameLayout.MAX_PAYLOAD_BYTES), false);
         }
@@ -322,10 +330,20 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
     }
 
     void reset(FailureReason code, String text) {
+        reportTiming();
         ByteBuf out = outlet.newMeta();
         FrameWriter.writeReset(out, WireCodes.code(code), text);
         outlet.meta(out);
         host.http2().flushSoon();
+    }
+
+    /** Called before the last frame of the response. */
+    private void reportTiming() {
+        if (exchange != null && exchange.isTimed()) {
+            ByteBuf out = outlet.newMeta();
+            FrameWriter.writeTiming(out, exchange.handlerWaitMicros(), exchange.handlerMicros());
+            outlet.meta(out);
+        }
     }
 
     private interface Block {

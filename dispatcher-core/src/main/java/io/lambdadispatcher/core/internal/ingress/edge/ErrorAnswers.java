@@ -17,17 +17,22 @@ import org.slf4j.LoggerFactory;
 
 /** Makes the dispatcher's own error responses with the program's renderer. Any thread. */
 public final class ErrorAnswers {
-    /** Name of the failure of requests that are rejected before they reach an exchange. */
-    public static final String BAD_REQUEST = "BAD_REQUEST";
+    /** Token of the failure of requests that are rejected before they reach an exchange. */
+    public static final String BAD_REQUEST = "bad_request";
 
     private final @Nullable ErrorRenderer renderer;
     private final @Nullable AsciiString idHeader;
+    private final @Nullable AsciiString failureHeader;
     private final SeldomLog failures =
             new SeldomLog(LoggerFactory.getLogger(ErrorAnswers.class), Ticker.systemTicker());
 
-    /** @param renderer {@code null} for a line of text */
-    public ErrorAnswers(@Nullable ErrorRenderer renderer, ForwardingPolicy forwarding) {
+    /**
+     * @param renderer {@code null} for a line of text
+     * @param failureHeader header that names the failure; {@code null} = none
+     */
+    public ErrorAnswers(@Nullable ErrorRenderer renderer, ForwardingPolicy forwarding, @Nullable String failureHeader) {
         this.renderer = renderer;
+        this.failureHeader = failureHeader == null ? null : AsciiString.of(failureHeader);
         this.idHeader = forwarding.requestIdHeader().isEmpty() ? null : AsciiString.of(forwarding.requestIdHeader());
     }
 
@@ -51,6 +56,9 @@ public final class ErrorAnswers {
                 : rendered(renderer, allocator, status, failure, detail, request, id);
         if (idHeader != null && id != null && HeaderSyntax.isValue(id)) {
             answer.head().set(idHeader, id);
+        }
+        if (failureHeader != null) {
+            answer.head().set(failureHeader, failure);
         }
         return answer;
     }

@@ -532,7 +532,7 @@ final class Http1ClientExchange implements ResponseSink {
             case REQUESTED ->
                 answer(
                         failure.kind().status(),
-                        failure.kind().name(),
+                        failure.kind().token(),
                         failure.detail(),
                         failure.kind().hasRetryAfter());
             case RESPONDING -> {

@@ -152,7 +152,8 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
 
     /**
      * Returns whether a line of the head begins with whitespace, or its first line has a control
-     * character, which Netty would take for whitespace. Checks only up to the end of the head.
+     * character, which Netty would take for whitespace. That includes a CR without LF. Checks only
+     * up to the end of the head.
      */
     private boolean hasMisplacedBlank(ByteBuf in) {
         boolean seen = lineSeen;
@@ -162,6 +163,9 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
         for (int i = in.readerIndex(); i < in.writerIndex(); i++) {
             byte next = in.getByte(i);
             if (next == ' ' && (lineStart || !seen) || next == '\t' && lineStart || firstLine && isControl(next)) {
+                return true;
+            }
+            if (next == '\r' && firstLine && seen && i + 1 < in.writerIndex() && in.getByte(i + 1) != '\n') {
                 return true;
             }
             if (next == '\n' && lineEmpty && seen) {

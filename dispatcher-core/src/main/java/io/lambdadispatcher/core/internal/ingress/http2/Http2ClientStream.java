@@ -378,7 +378,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             case REQUESTED ->
                 answer(
                         failure.kind().status(),
-                        failure.kind().name(),
+                        failure.kind().token(),
                         failure.detail(),
                         failure.kind().hasRetryAfter());
             case RESPONDING -> cut(failure);

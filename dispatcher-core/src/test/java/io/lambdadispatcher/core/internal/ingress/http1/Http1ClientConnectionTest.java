@@ -93,7 +93,7 @@ class Http1ClientConnectionTest {
                         new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                                 .admit(channel, false, this::open),
                         drain,
-                        new ErrorAnswers(null, ForwardingPolicy.defaults()),
+                        new ErrorAnswers(null, ForwardingPolicy.defaults(), null),
                         "http",
                         new DispatcherObserver() {
                             @Override
@@ -405,6 +405,9 @@ class Http1ClientConnectionTest {
                 "\tGET / HTTP/1.1\r\nhost: a\r\n\r\n",
                 "GET\t/ HTTP/1.1\r\nhost: a\r\n\r\n",
                 "GET /\tHTTP/1.1\r\nhost: a\r\n\r\n",
+                "GET /\rHTTP/1.1\r\nhost: a\r\n\r\n",
+                "GET\r/ HTTP/1.1\r\nhost: a\r\n\r\n",
+                "GET / HTTP/1.1\r\r\nhost: a\r\n\r\n",
                 "GET / HTTP/1.1\t\r\nhost: a\r\n\r\n",
                 "GET /\u000b HTTP/1.1\r\nhost: a\r\n\r\n",
                 "\u0000GET / HTTP/1.1\r\nhost: a\r\n\r\n",

@@ -121,7 +121,7 @@ class Http2ClientConnectionTest {
                         new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                                 .admit(channel, false, this::open),
                         drain,
-                        new ErrorAnswers(null, ForwardingPolicy.defaults()),
+                        new ErrorAnswers(null, ForwardingPolicy.defaults(), null),
                         "http",
                         new DispatcherObserver() {
                             @Override

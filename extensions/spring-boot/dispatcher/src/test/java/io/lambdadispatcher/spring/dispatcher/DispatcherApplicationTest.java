@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
@@ -27,7 +27,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -63,7 +62,7 @@ class DispatcherApplicationTest {
         DispatcherObserver seen() {
             return new DispatcherObserver() {
                 @Override
-                public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+                public ExchangeListener onExchangeStart(ExchangeStart start) {
                     return end -> seen.add("first " + end.function());
                 }
             };
@@ -73,7 +72,7 @@ class DispatcherApplicationTest {
         DispatcherObserver seenToo() {
             return new DispatcherObserver() {
                 @Override
-                public Consumer<ExchangeEnd> onExchangeStart(ExchangeStart start) {
+                public ExchangeListener onExchangeStart(ExchangeStart start) {
                     return end -> seen.add("second " + end.function());
                 }
             };

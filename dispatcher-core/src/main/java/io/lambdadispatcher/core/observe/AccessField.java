@@ -1,0 +1,65 @@
+package io.lambdadispatcher.core.observe;
+
+import java.util.Locale;
+
+/**
+ * A field of the access log. A line has the field's name in lower case, and leaves it out if the
+ * request has no such value. Times are in microseconds.
+ */
+public enum AccessField {
+    /** When the request ended, in UTC. */
+    TIME,
+    /** The name of the function. */
+    FUNCTION,
+    /** The id of the worker that received the request last. */
+    WORKER,
+    /** The address of the client's connection, without the port. */
+    CLIENT,
+    /** The header {@code x-forwarded-for} as the worker received it. */
+    FORWARDED_FOR,
+    /** The protocol of the client's connection: {@code http/1.1} or {@code h2}, or {@code embedded}. */
+    PROTOCOL,
+    /** The method. */
+    METHOD,
+    /** The host, and the port if the client named one. */
+    HOST,
+    /** The path and the query. */
+    PATH,
+    /** The header {@code user-agent}. */
+    USER_AGENT,
+    /** The status of the response, or 0 if there was none. */
+    STATUS,
+    /** {@code completed}, {@code cancelled} or {@code failed}. */
+    OUTCOME,
+    /** The token of the failure. */
+    FAILURE,
+    /** Why the request was queued. */
+    WAIT_REASON,
+    /** The id of the request, if requests have ids. */
+    REQUEST_ID,
+    /** The trace id in the header {@code traceparent}. */
+    TRACE_ID,
+    /** The size of the request's body, in bytes. */
+    REQUEST_BYTES,
+    /** The size of the response's body, in bytes. */
+    RESPONSE_BYTES,
+    /** Time in the queue. */
+    QUEUE_US,
+    /** Time until the headers of the response were passed on. */
+    FIRST_BYTE_US,
+    /** Time from the first attempt until the end. */
+    WORKER_US,
+    /** Time of the handler, for traced requests. */
+    HANDLER_US,
+    /** Time from arrival until the end. */
+    TOTAL_US,
+    /** How often the request was given to a worker. */
+    ATTEMPTS;
+
+    private final String key = name().toLowerCase(Locale.ROOT);
+
+    /** Returns the name in a line. */
+    public String key() {
+        return key;
+    }
+}

@@ -1,0 +1,64 @@
+package io.lambdadispatcher.server;
+
+import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.FunctionConfiguration;
+import io.lambdadispatcher.server.config.Settings;
+import java.nio.file.Path;
+import java.util.Locale;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Logs at startup what an operator wants to know first: version, configuration, routes, limits. */
+final class StartupReport {
+    private static final Logger log = LoggerFactory.getLogger(StartupReport.class);
+    private static final int MIB = 1024 * 1024;
+
+    private StartupReport() {}
+
+    static void log(Configuration configuration) {
+        String version = StartupReport.class.getPackage().getImplementationVersion();
+        Runtime machine = Runtime.getRuntime();
+        log.info(
+                "Lambda Dispatcher {} on Java {}, {} processors, {} MiB of heap",
+                version == null ? "(version not known)" : version,
+                Runtime.version(),
+                machine.availableProcessors(),
+                machine.maxMemory() / MIB);
+        Path file = configuration.file();
+        log.info("Settings file: {}", file == null ? "none" : file.toAbsolutePath());
+        configuration.functions().forEach(StartupReport::log);
+        log.info(
+                "Limits: {} client connections, {} of one address",
+                configuration.get(Settings.HTTP_MAX_CONNECTIONS),
+                configuration.get(Settings.HTTP_MAX_CONNECTIONS_PER_ADDRESS));
+    }
+
+    private static void log(FunctionConfiguration function) {
+        String name = function.options().name();
+        log.info(
+                "Function {} serves {}. Workers: {}. Queue: at most {} requests, each for at most {} ms.",
+                name,
+                function.route().describe(),
+                workers(function),
+                function.options().queueLimit(),
+                function.options().queueTimeout().toMillis());
+    }
+
+    private static String workers(FunctionConfiguration function) {
+        if (function.launcher() == FunctionConfiguration.Launcher.SELF) {
+            return function.direct() == null
+                    ? "self-launched"
+                    : "none, requests are direct invocations of " + function.directLambda();
+        }
+        double limit = function.options().launching().gbSecondsPerHour();
+        return String.format(
+                Locale.ROOT,
+                "%d to %d, launched %s, %s",
+                function.options().capacity().minWorkers(),
+                function.options().capacity().maxWorkers(),
+                function.launcher() == FunctionConfiguration.Launcher.LOCAL
+                        ? "on this machine"
+                        : "as " + function.lambda(),
+                limit == 0 ? "without a spending limit" : "at most " + Math.round(limit) + " GB-seconds an hour");
+    }
+}

@@ -1,0 +1,64 @@
+package io.lambdadispatcher.server.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+class LineFileTest {
+    @TempDir
+    Path directory;
+
+    @Test
+    void should_append_to_the_file() throws Exception {
+        Path file = directory.resolve("access.log");
+        Files.writeString(file, "before\n");
+
+        try (LineFile lines = new LineFile(file)) {
+            lines.write(List.of("one", "two"));
+            lines.write(List.of("three"));
+        }
+
+        assertThat(file).hasContent("before\none\ntwo\nthree\n");
+    }
+
+    @Test
+    void should_open_a_new_file_after_a_rotation() throws Exception {
+        Path file = directory.resolve("access.log");
+        Path rotated = directory.resolve("access.log.1");
+        try (LineFile lines = new LineFile(file)) {
+            lines.write(List.of("old"));
+            Files.move(file, rotated);
+            Thread.sleep(1100);
+            lines.write(List.of("new"));
+            Files.delete(file);
+            Thread.sleep(1100);
+            lines.write(List.of("newer"));
+        }
+
+        assertThat(rotated).hasContent("old\n");
+        assertThat(file).hasContent("newer\n");
+    }
+
+    @Test
+    void should_report_a_full_disk() throws Exception {
+        Path full = Path.of("/dev/full");
+        assumeTrue(Files.exists(full), "this system has no /dev/full");
+        try (LineFile lines = new LineFile(full)) {
+            assertThatThrownBy(() -> lines.write(List.of("lost"))).isInstanceOf(IOException.class);
+        }
+    }
+
+    @Test
+    void should_refuse_what_is_no_file() {
+        assertThatThrownBy(() -> new LineFile(directory)).isInstanceOf(IOException.class);
+    }
+}
