@@ -7,6 +7,9 @@ module io.lambdadispatcher.worker {
     requires static transitive org.jspecify;
     requires org.slf4j;
     requires tools.jackson.core;
+    // Only if the program has it: see TraceContext.
+    requires static io.opentelemetry.api;
+    requires static io.opentelemetry.context;
     // For worker.aws and worker.snapshot, whose users bring them.
     requires static org.crac;
     requires static software.amazon.awssdk.http;

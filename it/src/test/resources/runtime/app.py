@@ -18,6 +18,9 @@ def handler(event, context):
         os._exit(3)
     if path == "/hang":
         time.sleep(60)
+    if path == "/trace":
+        time.sleep(0.02)
+        return answer(event, 200, event["headers"]["traceparent"])
     if path == "/pid":
         return answer(event, 200, str(os.getpid()))
     if path == "/sleep":

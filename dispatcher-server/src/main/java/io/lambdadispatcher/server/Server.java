@@ -16,11 +16,13 @@ import io.lambdadispatcher.server.live.Live;
 import io.lambdadispatcher.server.log.LineFile;
 import io.lambdadispatcher.server.log.Logging;
 import io.lambdadispatcher.server.metrics.Metrics;
+import io.lambdadispatcher.server.tracing.TraceExport;
 import io.lambdadispatcher.server.transport.TlsProvider;
 import io.lambdadispatcher.server.transport.TransportChoice;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
+import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -50,6 +52,7 @@ final class Server {
     private final Live live = new Live();
     private @Nullable AccessLog accessLog;
     private @Nullable LineFile accessLogFile;
+    private @Nullable TraceExport traces;
     private @Nullable AdminServer admin;
     private @Nullable StateFile state;
     private @Nullable Dispatcher dispatcher;
@@ -105,6 +108,7 @@ final class Server {
         log.info("Using transport {} ({})", transport.transport().name(), transport.reason());
         log.info("Using the TLS provider {}", TlsProvider.description());
         openAccessLog();
+        openTracing();
         openAdmin();
         StateFile remembered = readState();
         DispatcherAssembly assembly = new DispatcherAssembly(configuration);
@@ -140,6 +144,9 @@ final class Server {
             }
             if (accessLog != null) {
                 builder.observer(accessLog);
+            }
+            if (traces != null) {
+                builder.observer(traces.observer());
             }
             if (remembered != null) {
                 builder.launchHistory(
@@ -289,6 +296,15 @@ final class Server {
         return false;
     }
 
+    private void openTracing() {
+        URI endpoint = configuration.find(Settings.TRACING_ENDPOINT);
+        if (endpoint != null) {
+            double ratio = configuration.get(Settings.TRACING_RATIO);
+            traces = new TraceExport(endpoint, configuration.get(Settings.TRACING_PROTOCOL), ratio);
+            log.info("Sending traces to {}: {} % of the requests without a traceparent", endpoint, ratio * 100);
+        }
+    }
+
     private static void closeFile(LineFile file) {
         try {
             file.close();
@@ -306,6 +322,9 @@ final class Server {
         }
         if (accessLog != null) {
             accessLog.close();
+        }
+        if (traces != null) {
+            traces.close();
         }
         if (accessLogFile != null) {
             closeFile(accessLogFile);

@@ -18,6 +18,7 @@ import static io.lambdadispatcher.server.config.ValueType.pathPrefix;
 import static io.lambdadispatcher.server.config.ValueType.port;
 import static io.lambdadispatcher.server.config.ValueType.portOrOff;
 import static io.lambdadispatcher.server.config.ValueType.positiveDuration;
+import static io.lambdadispatcher.server.config.ValueType.ratio;
 import static io.lambdadispatcher.server.config.ValueType.size;
 import static io.lambdadispatcher.server.config.ValueType.sizeOrAuto;
 import static io.lambdadispatcher.server.config.ValueType.text;
@@ -376,6 +377,17 @@ public final class Settings {
     public static final Setting<Integer> ACCESS_LOG_QUEUE = OBSERVING
             .setting("access-log.queue", number(64, 1 << 20), "16384")
             .doc("Maximum number of access log lines in the write queue. Further lines are dropped and counted.");
+
+    private static final Topic TRACING = new Topic("Tracing");
+    public static final Setting<URI> TRACING_ENDPOINT = TRACING.setting("tracing.endpoint", uri())
+            .doc(
+                    "URL of the collector that receives traces by OTLP, for example http://collector:4317. If it is not set,"
+                            + " the dispatcher traces nothing.");
+    public static final Setting<TracingProtocol> TRACING_PROTOCOL = TRACING.setting(
+                    "tracing.protocol", choice(TracingProtocol.class), "grpc")
+            .doc("Protocol of the collector: grpc, usually on port 4317, or http, usually on port 4318.");
+    public static final Setting<Double> TRACING_RATIO = TRACING.setting("tracing.ratio", ratio(), "0.01")
+            .doc("Part of the requests that is traced, if the client has not decided: 0 = none, 1 = all.");
 
     private static final Topic PROCESS = new Topic("Sockets, threads and shutdown");
     public static final Setting<TransportKind> TRANSPORT = PROCESS.setting(

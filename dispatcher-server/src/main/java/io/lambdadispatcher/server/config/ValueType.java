@@ -44,6 +44,7 @@ public record ValueType<T>(
     private static final Pattern SPACES = Pattern.compile("\\s+");
     private static final Pattern COMMAS = Pattern.compile("[\\s,]+");
     private static final Pattern DURATION = Pattern.compile("(\\d{1,15})(ms|s|m|h|d)");
+    private static final Pattern RATIO = Pattern.compile("0|1|[01]\\.0{1,9}|0?\\.\\d{1,9}");
     private static final Pattern SIZE = Pattern.compile("(\\d{1,15})(B|KiB|MiB|GiB)?");
     private static final Pattern CLASS_NAME =
             Pattern.compile("(\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*\\.)*"
@@ -110,6 +111,13 @@ public record ValueType<T>(
 
     static ValueType<Integer> port() {
         return single("PORT", "a port from 1 to 65535, or 0 for any free port", text -> number(text, 0, 65535));
+    }
+
+    static ValueType<Double> ratio() {
+        return single("0..1", "a number from 0 to 1, such as 0.01", text -> {
+            require(RATIO.matcher(text).matches());
+            return Double.valueOf(text);
+        });
     }
 
     /** A port, or {@code off} as an empty value. */

@@ -42,6 +42,12 @@ public final class JdkApp {
         });
         server.createContext("/fields", JdkApp::fields);
         server.createContext(
+                "/trace",
+                exchange -> text(
+                        exchange,
+                        200,
+                        String.valueOf(exchange.getRequestHeaders().getFirst("traceparent"))));
+        server.createContext(
                 "/pid",
                 exchange -> text(
                         exchange, 200, Long.toString(ProcessHandle.current().pid())));

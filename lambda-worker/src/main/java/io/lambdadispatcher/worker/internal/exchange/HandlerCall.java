@@ -1,8 +1,10 @@
 package io.lambdadispatcher.worker.internal.exchange;
 
 import io.lambdadispatcher.worker.handler.FailureReason;
+import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.handler.TraceContext;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
@@ -57,13 +59,19 @@ public abstract class HandlerCall implements Runnable {
                 if (request instanceof TimedRequest timed) {
                     timed.onHandlerCalled();
                 }
-                call();
+                callInTrace();
             }
         } finally {
             setThread(null);
             // Clears an interrupt that was meant for this request.
             Thread.interrupted();
             release();
+        }
+    }
+
+    private void callInTrace() {
+        try (Scope trace = TraceContext.enter(request)) {
+            call();
         }
     }
 

@@ -1,0 +1,66 @@
+package io.lambdadispatcher.server.tracing;
+
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.opentelemetry.DispatcherTracing;
+import io.lambdadispatcher.server.config.TracingProtocol;
+import io.opentelemetry.sdk.OpenTelemetrySdk;
+import io.opentelemetry.sdk.autoconfigure.AutoConfiguredOpenTelemetrySdk;
+import java.net.URI;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.bridge.SLF4JBridgeHandler;
+
+/**
+ * OpenTelemetry's SDK with an exporter of OTLP. Environment variables of OpenTelemetry override
+ * everything except what the settings of the dispatcher say.
+ */
+public final class TraceExport implements AutoCloseable {
+    private static final long MAX_SECONDS = 5;
+
+    private final OpenTelemetrySdk sdk;
+    private final DispatcherObserver observer;
+
+    /**
+     * Starts the exporter. A collector that cannot be reached is only logged, because it may start
+     * later.
+     *
+     * @param endpoint URL of the collector
+     * @param ratio part of the requests that is traced if the client has not decided, 0 to 1
+     */
+    public TraceExport(URI endpoint, TracingProtocol protocol, double ratio) {
+        // The SDK logs with java.util.logging.
+        SLF4JBridgeHandler.removeHandlersForRootLogger();
+        SLF4JBridgeHandler.install();
+        sdk = AutoConfiguredOpenTelemetrySdk.builder()
+                .addPropertiesSupplier(() -> Map.of("otel.service.name", "lambda-dispatcher"))
+                .addPropertiesCustomizer(config -> settings(endpoint, protocol))
+                .disableShutdownHook()
+                .build()
+                .getOpenTelemetrySdk();
+        observer = new DispatcherTracing(sdk, ratio);
+    }
+
+    private static Map<String, String> settings(URI endpoint, TracingProtocol protocol) {
+        Map<String, String> settings = new HashMap<>();
+        settings.put("otel.traces.exporter", "otlp");
+        settings.put("otel.metrics.exporter", "none");
+        settings.put("otel.logs.exporter", "none");
+        settings.put("otel.propagators", "tracecontext,baggage");
+        // The dispatcher has decided which requests are traced.
+        settings.put("otel.traces.sampler", "always_on");
+        settings.put("otel.exporter.otlp.endpoint", endpoint.toString());
+        settings.put("otel.exporter.otlp.protocol", protocol == TracingProtocol.GRPC ? "grpc" : "http/protobuf");
+        return settings;
+    }
+
+    public DispatcherObserver observer() {
+        return observer;
+    }
+
+    /** Sends the spans that are left. Blocks for at most 5 s. */
+    @Override
+    public void close() {
+        sdk.shutdown().join(MAX_SECONDS, TimeUnit.SECONDS);
+    }
+}

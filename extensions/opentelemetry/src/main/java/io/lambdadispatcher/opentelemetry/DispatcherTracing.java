@@ -1,0 +1,118 @@
+package io.lambdadispatcher.opentelemetry;
+
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeListener;
+import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.netty.util.AsciiString;
+import io.opentelemetry.api.OpenTelemetry;
+import io.opentelemetry.api.trace.Span;
+import io.opentelemetry.api.trace.SpanContext;
+import io.opentelemetry.api.trace.SpanKind;
+import io.opentelemetry.api.trace.StatusCode;
+import io.opentelemetry.api.trace.Tracer;
+import io.opentelemetry.context.Context;
+import io.opentelemetry.context.propagation.TextMapPropagator;
+import java.net.SocketAddress;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reports the traces of requests and launches to OpenTelemetry. A traced request has a span for
+ * itself, and below it a span for the queue, for each attempt, and for the work of the worker. The
+ * handler receives the attempt as its parent in {@code traceparent}
+ * ({@code https://www.w3.org/TR/trace-context/}).
+ *
+ * <pre>{@code
+ * DispatcherTracing tracing = new DispatcherTracing(openTelemetry, 0.01);
+ * Dispatcher.Builder builder = Dispatcher.builder().observer(tracing);
+ * }</pre>
+ *
+ * <p>A request with a {@code traceparent} is traced if the caller traces it. Of the others, this
+ * class chooses some at random. A request that is not traced costs nothing more, and its headers
+ * are not changed.
+ *
+ * <p>Spans need no agent in the workers: a worker reports how long its handler ran, and the
+ * dispatcher exports the span. So a worker on Lambda has neither a cold start nor a flush for it.
+ *
+ * <p><b>Threading.</b> Called on event loops. Span processors of the SDK must not block.
+ */
+public final class DispatcherTracing implements DispatcherObserver {
+    private static final AsciiString TRACEPARENT = AsciiString.cached("traceparent");
+    private static final String SCOPE = "io.lambdadispatcher";
+
+    private final Tracer tracer;
+    private final TextMapPropagator propagator;
+    private final double ratio;
+    /** Launches by worker id, until the worker exits. */
+    private final Map<String, LaunchSpan> launches = new ConcurrentHashMap<>();
+
+    /**
+     * Creates the observer.
+     *
+     * @param openTelemetry with an SDK whose sampler records what it is given, for example {@code
+     *     parentBased(alwaysOn())}, and with the W3C propagator
+     * @param ratio part of the requests without a {@code traceparent} that is traced, 0 to 1
+     * @throws IllegalArgumentException if {@code ratio} is less than 0 or more than 1
+     */
+    public DispatcherTracing(OpenTelemetry openTelemetry, double ratio) {
+        if (!(ratio >= 0 && ratio <= 1)) {
+            throw new IllegalArgumentException("ratio: " + ratio + ", expected 0 to 1");
+        }
+        Objects.requireNonNull(openTelemetry, "openTelemetry");
+        this.tracer = openTelemetry.getTracer(SCOPE);
+        this.propagator = openTelemetry.getPropagators().getTextMapPropagator();
+        this.ratio = ratio;
+    }
+
+    @Override
+    public @Nullable ExchangeListener onExchangeStart(ExchangeStart start) {
+        if (start.headers().contains(TRACEPARENT)) {
+            Context caller = propagator.extract(Context.root(), start.headers(), RequestTrace.GETTER);
+            SpanContext parent = Span.fromContext(caller).getSpanContext();
+            if (parent.isValid()) {
+                return parent.isSampled() ? trace(start, caller) : null;
+            }
+        }
+        boolean chosen = ratio > 0 && ThreadLocalRandom.current().nextDouble() < ratio;
+        return chosen ? trace(start, Context.root()) : null;
+    }
+
+    private ExchangeListener trace(ExchangeStart start, Context caller) {
+        return new RequestTrace(tracer, propagator, launches, start, caller);
+    }
+
+    @Override
+    public void onLaunch(String function, String workerId) {
+        launches.put(
+                workerId,
+                new LaunchSpan(tracer.spanBuilder("launch " + function)
+                        .setNoParent()
+                        .setSpanKind(SpanKind.CLIENT)
+                        .setAttribute(TraceAttributes.FUNCTION, function)
+                        .setAttribute(TraceAttributes.WORKER, workerId)
+                        .startSpan()));
+    }
+
+    /** The launch ends when the worker dials in. */
+    @Override
+    public void onWorkerConnected(String function, String workerId, SocketAddress remote, int streams) {
+        LaunchSpan launch = launches.get(workerId);
+        if (launch != null) {
+            launch.end();
+        }
+    }
+
+    @Override
+    public void onLaunchEnd(String function, String workerId, boolean failed, String detail) {
+        LaunchSpan launch = launches.remove(workerId);
+        if (launch != null) {
+            if (failed) {
+                launch.span().setStatus(StatusCode.ERROR, detail);
+            }
+            launch.end();
+        }
+    }
+}
