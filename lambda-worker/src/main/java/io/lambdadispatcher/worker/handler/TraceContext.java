@@ -2,7 +2,6 @@ package io.lambdadispatcher.worker.handler;
 
 import io.lambdadispatcher.wire.http.TraceParent;
 import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
-import io.lambdadispatcher.worker.internal.exchange.OpenTelemetryContext;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.MDC;
 

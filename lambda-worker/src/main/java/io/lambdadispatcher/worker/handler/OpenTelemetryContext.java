@@ -1,4 +1,4 @@
-package io.lambdadispatcher.worker.internal.exchange;
+package io.lambdadispatcher.worker.handler;
 
 import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -10,7 +10,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Makes the caller's span current, if OpenTelemetry's API is on the class path. Any thread. */
-public final class OpenTelemetryContext {
+final class OpenTelemetryContext {
     private static final boolean PRESENT = isPresent();
 
     private OpenTelemetryContext() {}
@@ -28,7 +28,7 @@ public final class OpenTelemetryContext {
     }
 
     /** @return {@code null} without OpenTelemetry */
-    public static @Nullable Scope enter(Http2Headers headers) {
+    static @Nullable Scope enter(Http2Headers headers) {
         return PRESENT ? Api.enter(headers) : null;
     }
 

@@ -1,0 +1,248 @@
+package io.lambdadispatcher.opentelemetry;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lambdadispatcher.core.observe.ClientProtocol;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
+import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.Outcome;
+import io.lambdadispatcher.core.observe.WaitReason;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.opentelemetry.api.trace.StatusCode;
+import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator;
+import io.opentelemetry.context.propagation.ContextPropagators;
+import io.opentelemetry.sdk.OpenTelemetrySdk;
+import io.opentelemetry.sdk.testing.exporter.InMemorySpanExporter;
+import io.opentelemetry.sdk.trace.SdkTracerProvider;
+import io.opentelemetry.sdk.trace.data.SpanData;
+import io.opentelemetry.sdk.trace.export.SimpleSpanProcessor;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class DispatcherTracingTest {
+    private static final long MS = 1_000_000;
+    private static final String PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-";
+
+    private final InMemorySpanExporter exporter = InMemorySpanExporter.create();
+    private final OpenTelemetrySdk sdk = OpenTelemetrySdk.builder()
+            .setTracerProvider(SdkTracerProvider.builder()
+                    .addSpanProcessor(SimpleSpanProcessor.create(exporter))
+                    .build())
+            .setPropagators(ContextPropagators.create(W3CTraceContextPropagator.getInstance()))
+            .build();
+    private final DispatcherTracing all = new DispatcherTracing(sdk, 1);
+    private final DispatcherTracing none = new DispatcherTracing(sdk, 0);
+
+    @AfterEach
+    void close() {
+        sdk.close();
+    }
+
+    private record Start(@Nullable String function, Http2Headers headers) implements ExchangeStart {
+        @Override
+        public SocketAddress remoteAddress() {
+            return new InetSocketAddress("192.0.2.1", 4711);
+        }
+
+        @Override
+        public ClientProtocol protocol() {
+            return ClientProtocol.HTTP_2;
+        }
+    }
+
+    private record End(
+            Http2Headers headers,
+            int status,
+            Outcome outcome,
+            @Nullable String failure,
+            @Nullable WaitReason waitReason,
+            @Nullable String workerId,
+            int attempts,
+            long handlerWaitNanos,
+            long handlerNanos)
+            implements ExchangeEnd {
+        @Override
+        public String function() {
+            return "orders";
+        }
+
+        @Override
+        public long requestBytes() {
+            return 10;
+        }
+
+        @Override
+        public long responseBytes() {
+            return 20;
+        }
+
+        @Override
+        public long queueNanos() {
+            return 5 * MS;
+        }
+
+        @Override
+        public long totalNanos() {
+            return 100 * MS;
+        }
+    }
+
+    private static Http2Headers request(String method) {
+        return new DefaultHttp2Headers()
+                .method(method)
+                .scheme("https")
+                .authority("[2001:db8::1]:8443")
+                .path("/orders?secret");
+    }
+
+    private static End completed(Http2Headers headers, @Nullable String worker) {
+        return new End(headers, 200, Outcome.COMPLETED, null, null, worker, 1, MS, 40 * MS);
+    }
+
+    private List<String> names() {
+        return exporter.getFinishedSpanItems().stream().map(SpanData::getName).toList();
+    }
+
+    private SpanData span(String name) {
+        return exporter.getFinishedSpanItems().stream()
+                .filter(span -> span.getName().equals(name))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError(name + " is not in " + names()));
+    }
+
+    @Test
+    void should_place_the_handler_in_the_middle_of_the_attempt() {
+        Http2Headers headers = request("POST");
+        ExchangeListener trace = all.onExchangeStart(new Start("orders", headers));
+        assertThat(trace).isNotNull();
+        trace.onAttempt(1, headers);
+        trace.onEnd(completed(headers, "w-1"));
+
+        assertThat(names()).containsExactly("handler", "attempt", "POST orders");
+        SpanData attempt = span("attempt");
+        SpanData handler = span("handler");
+        assertThat(handler.getParentSpanId()).isEqualTo(attempt.getSpanId());
+        assertThat(handler.getEndEpochNanos() - handler.getStartEpochNanos()).isEqualTo(40 * MS);
+        long before = handler.getStartEpochNanos() - attempt.getStartEpochNanos() - MS;
+        long after = attempt.getEndEpochNanos() - handler.getEndEpochNanos();
+        assertThat(Math.abs(before - after)).isLessThanOrEqualTo(1);
+        assertThat(headers.get("traceparent").toString())
+                .startsWith("00-" + attempt.getTraceId() + "-" + attempt.getSpanId() + "-0");
+        SpanData request = span("POST orders");
+        assertThat(request.getEndEpochNanos() - request.getStartEpochNanos()).isEqualTo(100 * MS);
+        assertThat(request.getAttributes().get(TraceAttributes.SERVER_ADDRESS)).isEqualTo("[2001:db8::1]");
+        assertThat(request.getAttributes().get(TraceAttributes.SERVER_PORT)).isEqualTo(8443);
+        assertThat(request.getAttributes().get(TraceAttributes.PEER_ADDRESS)).isEqualTo("192.0.2.1");
+        assertThat(request.getAttributes().get(TraceAttributes.PATH)).isEqualTo("/orders");
+        assertThat(request.getAttributes().get(TraceAttributes.PROTOCOL_VERSION))
+                .isEqualTo("2");
+    }
+
+    @Test
+    void should_show_each_attempt() {
+        Http2Headers headers = request("GET");
+        ExchangeListener trace = all.onExchangeStart(new Start("orders", headers));
+        trace.onAttempt(1, headers);
+        trace.onAttemptFailed("w-1", "worker_lost");
+        trace.onAttempt(2, headers);
+        trace.onEnd(new End(headers, 200, Outcome.COMPLETED, null, WaitReason.ALL_BUSY, "w-2", 2, -1, -1));
+
+        assertThat(names()).containsExactly("attempt", "queue", "attempt", "GET orders");
+        SpanData failed = exporter.getFinishedSpanItems().get(0);
+        assertThat(failed.getStatus().getStatusCode()).isEqualTo(StatusCode.ERROR);
+        assertThat(failed.getAttributes().get(TraceAttributes.ERROR_TYPE)).isEqualTo("worker_lost");
+        assertThat(failed.getAttributes().get(TraceAttributes.WORKER)).isEqualTo("w-1");
+        SpanData second = exporter.getFinishedSpanItems().get(2);
+        assertThat(second.getAttributes().get(TraceAttributes.RESEND_COUNT)).isEqualTo(1);
+        assertThat(second.getStatus().getStatusCode()).isEqualTo(StatusCode.UNSET);
+        assertThat(span("queue").getAttributes().get(TraceAttributes.WAIT_REASON))
+                .isEqualTo("all_busy");
+    }
+
+    @Test
+    void should_show_a_request_that_reached_no_worker() {
+        Http2Headers headers = request("BREW");
+        ExchangeListener trace = all.onExchangeStart(new Start(null, headers));
+        trace.onEnd(new End(headers, 404, Outcome.FAILED, "no_function", null, null, 0, -1, -1));
+
+        SpanData request = span("HTTP");
+        assertThat(request.getStatus().getStatusCode()).isEqualTo(StatusCode.ERROR);
+        assertThat(request.getAttributes().get(TraceAttributes.METHOD)).isEqualTo("_OTHER");
+        assertThat(request.getAttributes().get(TraceAttributes.METHOD_ORIGINAL)).isEqualTo("BREW");
+        assertThat(request.getAttributes().get(TraceAttributes.ERROR_TYPE)).isEqualTo("no_function");
+        assertThat(request.getAttributes().get(TraceAttributes.OUTCOME)).isEqualTo("failed");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"01, true", "00, false", "03, true"})
+    void should_follow_the_caller(String flags, boolean traced) {
+        for (DispatcherTracing tracing : List.of(all, none)) {
+            Http2Headers headers = request("GET").add("traceparent", PARENT + flags);
+            ExchangeListener trace = tracing.onExchangeStart(new Start("orders", headers));
+            assertThat(trace != null).isEqualTo(traced);
+            assertThat(headers.get("traceparent")).hasToString(PARENT + flags);
+        }
+    }
+
+    @Test
+    void should_decide_itself_if_the_parent_is_malformed() {
+        Http2Headers headers = request("GET").add("traceparent", "00-0-0-01");
+        assertThat(all.onExchangeStart(new Start("orders", headers))).isNotNull();
+        assertThat(none.onExchangeStart(new Start("orders", headers))).isNull();
+    }
+
+    @Test
+    void should_trace_a_part_of_the_requests() {
+        DispatcherTracing tenth = new DispatcherTracing(sdk, 0.1);
+        int traced = 0;
+        for (int i = 0; i < 10_000; i++) {
+            traced += tenth.onExchangeStart(new Start("orders", request("GET"))) == null ? 0 : 1;
+        }
+        assertThat(traced).isBetween(800, 1200);
+    }
+
+    @Test
+    void should_link_an_attempt_with_the_launch_of_its_worker() {
+        all.onLaunch("orders", "w-1");
+        all.onWorkerConnected("orders", "w-1", new InetSocketAddress(1), 10);
+        all.onWorkerConnected("orders", "w-1", new InetSocketAddress(2), 10);
+        Http2Headers headers = request("GET");
+        ExchangeListener trace = all.onExchangeStart(new Start("orders", headers));
+        trace.onAttempt(1, headers);
+        trace.onEnd(completed(headers, "w-1"));
+        all.onLaunchEnd("orders", "w-1", false, "drained");
+
+        assertThat(names()).filteredOn(name -> name.startsWith("launch")).hasSize(1);
+        assertThat(span("attempt").getLinks())
+                .singleElement()
+                .satisfies(link -> assertThat(link.getSpanContext().getSpanId())
+                        .isEqualTo(span("launch orders").getSpanId()));
+    }
+
+    @Test
+    void should_show_a_launch_that_failed() {
+        all.onLaunch("orders", "w-1");
+        all.onLaunchEnd("orders", "w-1", true, "no permission");
+
+        assertThat(span("launch orders").getStatus().getStatusCode()).isEqualTo(StatusCode.ERROR);
+        assertThat(span("launch orders").getStatus().getDescription()).isEqualTo("no permission");
+    }
+
+    @ParameterizedTest
+    @ValueSource(doubles = {-0.1, 1.1, Double.NaN})
+    void should_refuse_what_is_no_ratio(double ratio) {
+        assertThatThrownBy(() -> new DispatcherTracing(sdk, ratio))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("ratio: " + ratio + ", expected 0 to 1");
+    }
+}
