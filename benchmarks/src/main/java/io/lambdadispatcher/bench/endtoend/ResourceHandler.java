@@ -8,15 +8,19 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
 
 /**
  * Serves {@code /ping}, the image and {@code /echo} in a worker. {@link BackendMain} serves the
- * same resources behind a proxy.
+ * same resources behind a proxy. A request for {@code /hold} never gets a response.
  */
 public final class ResourceHandler implements Handler {
     @Override
     public void handle(Request request, Response response) {
         String path = request.path();
+        if (AsciiString.contentEquals(path, "/hold")) {
+            return;
+        }
         if (Resource.isEcho(path)) {
             echo(request, response);
         } else {

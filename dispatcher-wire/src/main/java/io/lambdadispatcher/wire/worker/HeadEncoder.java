@@ -20,7 +20,7 @@ public final class HeadEncoder {
     private static final int NO_HUFFMAN = Integer.MAX_VALUE;
 
     private final Http2HeadersEncoder hpack =
-            new DefaultHttp2HeadersEncoder(Http2HeadersEncoder.NEVER_SENSITIVE, true, 16, NO_HUFFMAN);
+            new DefaultHttp2HeadersEncoder(UniqueHeaders.INSTANCE, true, 16, NO_HUFFMAN);
 
     /** Appends the block to {@code out}. */
     void encode(Http2Headers head, ByteBuf out) throws WireException {

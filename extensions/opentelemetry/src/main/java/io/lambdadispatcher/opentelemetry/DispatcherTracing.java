@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading.</b> Called on event loops. Span processors of the SDK must not block.
  */
 public final class DispatcherTracing implements DispatcherObserver {
-    private static final AsciiString TRACEPARENT = AsciiString.cached("traceparent");
+    static final AsciiString TRACEPARENT = AsciiString.cached("traceparent");
     private static final String SCOPE = "io.lambdadispatcher";
 
     private final Tracer tracer;

@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
 import io.netty.util.NetUtil;
 import io.opentelemetry.api.common.AttributeKey;
 import io.opentelemetry.api.trace.Span;
@@ -59,16 +60,26 @@ final class RequestTrace implements ExchangeListener {
 
         @Override
         public @Nullable String get(@Nullable Http2Headers headers, String name) {
-            CharSequence value = headers == null ? null : headers.get(name.toLowerCase(Locale.ROOT));
+            CharSequence value = headers == null ? null : headers.get(ascii(name));
             return value == null ? null : value.toString();
         }
     };
 
     private static final TextMapSetter<Http2Headers> SETTER = (headers, name, value) -> {
         if (headers != null) {
-            headers.set(name.toLowerCase(Locale.ROOT), value);
+            headers.set(ascii(name), AsciiString.of(value));
         }
     };
+
+    /**
+     * Returns a name as all other headers have it. With strings among them, the JVM compiles slower
+     * code for all requests.
+     */
+    private static AsciiString ascii(String name) {
+        return name.equals("traceparent")
+                ? DispatcherTracing.TRACEPARENT
+                : AsciiString.of(name.toLowerCase(Locale.ROOT));
+    }
 
     private final Tracer tracer;
     private final TextMapPropagator propagator;
