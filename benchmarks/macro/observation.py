@@ -187,7 +187,7 @@ def with_viewer(admin, action):
         try:
             while block := response.read1(1 << 20):
                 received.append(len(block))
-        except (OSError, ValueError, AttributeError):
+        except (OSError, ValueError, AttributeError, http.client.HTTPException):
             pass
 
     viewer = threading.Thread(target=read, daemon=True)

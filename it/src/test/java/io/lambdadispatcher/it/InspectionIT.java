@@ -55,6 +55,7 @@ class InspectionIT {
         Map<String, String> variables = new HashMap<>(Rig.DEMO);
         variables.put("AWS_LAMBDA_FUNCTION_VERSION", "7");
         variables.put("AWS_LAMBDA_LOG_STREAM_NAME", "2026/11/23/[7]0a1b");
+        variables.put("LAMBDA_DISPATCHER_ZONE", "use1-az1");
         rig.worker(1, 2, variables);
     }
 
@@ -139,6 +140,7 @@ class InspectionIT {
         assertThat(worker.completed()).isEqualTo(1);
         assertThat(worker.failed()).isEqualTo(1);
         assertThat(worker.version()).isEqualTo("7");
+        assertThat(worker.zone()).isEqualTo("use1-az1");
         assertThat(worker.logStream()).isEqualTo("2026/11/23/[7]0a1b");
         assertThat(worker.ejection()).isNull();
         assertThat(Duration.between(worker.since(), Instant.now())).isLessThan(Duration.ofMinutes(1));

@@ -8,6 +8,7 @@ import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
+import io.lambdadispatcher.worker.internal.connect.LambdaMetadata;
 import io.lambdadispatcher.worker.internal.exchange.Lifecycles;
 import io.lambdadispatcher.worker.snapshot.SnapshotListener;
 import io.lambdadispatcher.worker.snapshot.Snapshots;
@@ -210,6 +211,9 @@ public class LambdaHandler implements RequestStreamHandler {
         }
         WorkerConfig config = WorkerConfig.ofPayload(new String(event, StandardCharsets.UTF_8));
         config = withDeadline(config, waited, context.getRemainingTimeInMillis());
+        config = config.toBuilder()
+                .zone(LambdaMetadata.availabilityZone(System.getenv()))
+                .build();
         WorkerSummary summary = serve(new Worker(config, handler).start());
         if (summary.refused() && summary.requests() == 0) {
             throw new IOException("worker " + summary.workerId() + " was rejected: " + summary.reason());

@@ -28,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  * @param version the version of the function's code, as the worker says; empty if it does not
  * @param logStream the name of the log that has its output, as the worker says; empty if it does
  *     not
+ * @param zone the availability zone in which it runs, as the worker says; empty if it does not
  */
 public record WorkerSnapshot(
         String function,
@@ -46,7 +47,8 @@ public record WorkerSnapshot(
         @Nullable Load load,
         @Nullable String ejection,
         String version,
-        String logStream) {
+        String logStream,
+        String zone) {
 
     /** What a worker does. */
     public enum State {

@@ -196,6 +196,7 @@ public final class Documents {
             members.put("loopLagMillis", rounded(load.loopLagMicros() / 1000.0, 1));
         }
         put(members, "version", worker.version().isEmpty() ? null : worker.version());
+        put(members, "zone", worker.zone().isEmpty() ? null : worker.zone());
         put(members, "logStream", worker.logStream().isEmpty() ? null : worker.logStream());
         return members;
     }

@@ -123,7 +123,7 @@ function sickness(worker) {
 function workerRow(worker) {
   const colour = {ejected: "bad", unready: "warn", starting: "warn", ready: "good"}[worker.state] || "soft";
   const state = cell(worker.ejected ? `ejected: ${worker.ejected}` : worker.state, colour);
-  return element("tr", {}, state, short(worker.id), cell(worker.function), cell(worker.version),
+  return element("tr", {}, state, short(worker.id), cell(worker.function), cell(worker.version), cell(worker.zone),
     cell(duration(worker.ageSeconds), "number"), cell(duration(worker.secondsToDeadline), "number"),
     cell(`${worker.busy} of ${worker.limit}`, "number"), cell(number(worker.completed), "number"),
     cell(number(worker.failed), worker.failed ? "number bad" : "number"),

@@ -32,6 +32,7 @@ public sealed interface ControlMessage {
      *     empty = not known
      * @param logStream name of the log that has the worker's output, for operators; at most 255
      *     bytes, empty = not known
+     * @param zone availability zone in which the worker runs; at most 255 bytes, empty = not known
      */
     record Hello(
             int minVersion,
@@ -40,7 +41,8 @@ public sealed interface ControlMessage {
             int remainingMillis,
             String agent,
             String functionVersion,
-            String logStream)
+            String logStream,
+            String zone)
             implements ControlMessage {
         public static final int NO_DEADLINE = -1;
 
@@ -53,9 +55,12 @@ public sealed interface ControlMessage {
         public void writeFields(ByteBuf out) {
             out.writeByte(minVersion).writeByte(maxVersion).writeShort(streams).writeInt(remainingMillis);
             writeText(out, agent);
-            if (!functionVersion.isEmpty() || !logStream.isEmpty()) {
+            if (!functionVersion.isEmpty() || !logStream.isEmpty() || !zone.isEmpty()) {
                 writeText(out, functionVersion);
                 writeText(out, logStream);
+            }
+            if (!zone.isEmpty()) {
+                writeText(out, zone);
             }
         }
     }
@@ -230,6 +235,7 @@ public sealed interface ControlMessage {
                 streams,
                 in.readInt(),
                 readText(in),
+                in.isReadable() ? readText(in) : "",
                 in.isReadable() ? readText(in) : "",
                 in.isReadable() ? readText(in) : "");
     }

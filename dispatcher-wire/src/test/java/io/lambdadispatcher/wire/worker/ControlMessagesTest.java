@@ -101,9 +101,9 @@ class ControlMessagesTest {
 
     @Test
     void should_read_a_deadline_beyond_31_bits_and_none() throws Exception {
-        worker.write(bytes, new Hello(1, 1, 1, Hello.NO_DEADLINE, "a", "", ""));
-        worker.write(bytes, new Hello(1, 255, 1000, 0x8000_0000, "", "7", "2026/11/23/[7]0a"));
-        assertThat(read(dispatcher)).isEqualTo(new Hello(1, 1, 1, Hello.NO_DEADLINE, "a", "", ""));
-        assertThat(read(dispatcher)).isEqualTo(new Hello(1, 255, 1000, 0x8000_0000, "", "7", "2026/11/23/[7]0a"));
+        worker.write(bytes, new Hello(1, 1, 1, Hello.NO_DEADLINE, "a", "", "", ""));
+        worker.write(bytes, new Hello(1, 255, 1000, 0x8000_0000, "", "7", "2026/11/23/[7]0a", "use1-az1"));
+        assertThat(read(dispatcher)).isEqualTo(new Hello(1, 1, 1, Hello.NO_DEADLINE, "a", "", "", ""));
+        assertThat(read(dispatcher)).isEqualTo(new Hello(1, 255, 1000, 0x8000_0000, "", "7", "2026/11/23/[7]0a", "use1-az1"));
     }
 }

@@ -69,6 +69,10 @@ final class ConfigReader {
         if (workerId != null) {
             builder.workerId(workerId);
         }
+        String zone = text("zone");
+        if (zone != null) {
+            builder.zone(zone);
+        }
         number("protocolVersion", this::verifyVersion);
         number("connections", builder::connections);
         number("streams", builder::streams);

@@ -200,6 +200,11 @@ public final class WorkerConfig {
         return values.streamWindowBytes;
     }
 
+    /** Returns the availability zone in which the worker runs, or an empty text if it is not known. */
+    public String zone() {
+        return values.zone;
+    }
+
     /**
      * Collects the values of a {@link WorkerConfig}. {@link #build} checks them, and a builder can
      * be used again afterwards. All durations are from zero to 366 days. Not thread-safe.
@@ -220,6 +225,7 @@ public final class WorkerConfig {
         private Duration drainGrace = Duration.ofSeconds(30);
         private Duration loneTimeout;
         private int streamWindowBytes = 512 * 1024;
+        private String zone = "";
 
         private Builder(String function, Credential credential, List<InetSocketAddress> addresses) {
             this.function = function;
@@ -240,6 +246,7 @@ public final class WorkerConfig {
             drainGrace = other.drainGrace;
             loneTimeout = other.loneTimeout;
             streamWindowBytes = other.streamWindowBytes;
+            zone = other.zone;
         }
 
         /**
@@ -252,6 +259,16 @@ public final class WorkerConfig {
         public Builder workerId(String id) {
             requireName("workerId", id);
             workerId = id;
+            return this;
+        }
+
+        /**
+         * Sets the availability zone in which the worker runs, for example {@code use1-az1}, for
+         * operators. Default: an empty text, which means that it is not known. On Lambda, {@link
+         * io.lambdadispatcher.worker.LambdaHandler} reads it from Lambda.
+         */
+        public Builder zone(String id) {
+            zone = Objects.requireNonNull(id, "zone");
             return this;
         }
 

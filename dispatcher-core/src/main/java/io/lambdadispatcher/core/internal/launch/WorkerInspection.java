@@ -67,6 +67,7 @@ public final class WorkerInspection {
                 null,
                 null,
                 "",
+                "",
                 "");
     }
 
@@ -89,6 +90,7 @@ public final class WorkerInspection {
                 worker.load(),
                 ejected ? life.ejection() : null,
                 worker.version(),
-                worker.logStream());
+                worker.logStream(),
+                worker.zone());
     }
 }

@@ -60,6 +60,7 @@ public final class WorkerRegistry implements WorkerEvents {
         final Instant since = Instant.now();
         String version = "";
         String logStream = "";
+        String zone = "";
 
         @Nullable
         Instant deadline;
@@ -212,6 +213,7 @@ public final class WorkerRegistry implements WorkerEvents {
         if (worker != null) {
             worker.version = hello.functionVersion();
             worker.logStream = hello.logStream();
+            worker.zone = hello.zone();
             worker.deadline = connection.deadline();
         }
     }
@@ -255,7 +257,8 @@ public final class WorkerRegistry implements WorkerEvents {
                 worker.load,
                 null,
                 worker.version,
-                worker.logStream);
+                worker.logStream,
+                worker.zone);
     }
 
     @Override

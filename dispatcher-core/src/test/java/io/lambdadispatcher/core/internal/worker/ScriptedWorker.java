@@ -105,7 +105,7 @@ final class ScriptedWorker implements AutoCloseable {
     }
 
     void hello(int version, int streams) throws Exception {
-        say(new ControlMessage.Hello(version, version, streams, -1, "script", "7", "its log"));
+        say(new ControlMessage.Hello(version, version, streams, -1, "script", "7", "its log", "use1-az1"));
     }
 
     void openStream(int id) throws Exception {

@@ -152,7 +152,8 @@ public final class ConnectionKeeper {
                 remainingMillis(),
                 (int) Math.min(Integer.MAX_VALUE, config.drainGrace().toMillis()),
                 config.streamWindowBytes(),
-                AGENT);
+                AGENT,
+                config.zone());
     }
 
     private static String text(InetSocketAddress address) {

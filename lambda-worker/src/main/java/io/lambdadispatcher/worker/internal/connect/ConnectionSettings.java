@@ -7,6 +7,7 @@ package io.lambdadispatcher.worker.internal.connect;
  * @param token must never be logged
  * @param remainingMillis time until the worker's deadline; -1 if there is none
  * @param agent software and version
+ * @param zone availability zone of the worker; empty if it is not known
  */
 record ConnectionSettings(
         String authority,
@@ -16,7 +17,8 @@ record ConnectionSettings(
         int remainingMillis,
         int drainGraceMillis,
         int streamWindowBytes,
-        String agent) {
+        String agent,
+        String zone) {
     @Override
     public String toString() {
         return "ConnectionSettings[" + authority + "]";

@@ -133,7 +133,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
                 settings.remainingMillis(),
                 settings.agent(),
                 System.getenv().getOrDefault("AWS_LAMBDA_FUNCTION_VERSION", ""),
-                System.getenv().getOrDefault("AWS_LAMBDA_LOG_STREAM_NAME", "")));
+                System.getenv().getOrDefault("AWS_LAMBDA_LOG_STREAM_NAME", ""),
+                settings.zone()));
     }
 
     private Http2Headers request(AsciiString path) {
