@@ -9,8 +9,8 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
- * The main class, with the commands {@code serve}, {@code demo}, {@code check-config} and {@code
- * worker-keys}. See {@link ExitCode} for the exit codes.
+ * The main class, with the commands {@code serve}, {@code demo}, {@code check-config},
+ * {@code worker-keys} and {@code top}. See {@link ExitCode} for the exit codes.
  */
 public final class Main {
     private Main() {}
@@ -31,6 +31,7 @@ public final class Main {
         line.addSubcommand(new DemoCommand(environment, termination).spec());
         line.addSubcommand(new CheckConfigCommand(environment).spec());
         line.addSubcommand(new WorkerKeysCommand(environment).spec());
+        line.addSubcommand(new TopCommand(environment).spec());
         line.setExecutionStrategy(Main::execute);
         line.setParameterExceptionHandler((failure, given) -> refuse(failure));
         line.setExecutionExceptionHandler((failure, command, parsed) -> {

@@ -119,9 +119,10 @@ public final class AdminPages implements AutoCloseable {
     public AdminPages(
             Readiness readiness, Launching launching, Supplier<String> metrics, Function<String, byte[]> documents) {
         Map<String, Page> all = new HashMap<>();
-        all.put("/", file("live.html", "text/html; charset=utf-8"));
-        all.put("/live.css", file("live.css", "text/css; charset=utf-8"));
-        all.put("/live.js", file("live.js", "text/javascript; charset=utf-8"));
+        all.put("/", file(Live.class, "live.html", "text/html; charset=utf-8"));
+        all.put("/live.css", file(Live.class, "live.css", "text/css; charset=utf-8"));
+        all.put("/live.js", file(Live.class, "live.js", "text/javascript; charset=utf-8"));
+        all.put("/api/openapi.yaml", file(AdminPages.class, "admin-api.yaml", "application/yaml"));
         all.put("/events", new Page(inspections, false, AdminPages::notFound, null, () -> event(documents)));
         for (String name : DOCUMENTS) {
             all.put("/api/" + name, new Page(inspections, false, () -> document(documents, name), null));
@@ -145,9 +146,9 @@ public final class AdminPages implements AutoCloseable {
         pages = Map.copyOf(all);
     }
 
-    private static Page file(String name, String contentType) {
+    private static Page file(Class<?> neighbour, String name, String contentType) {
         byte[] content;
-        try (InputStream resource = Live.class.getResourceAsStream(name)) {
+        try (InputStream resource = neighbour.getResourceAsStream(name)) {
             content = Objects.requireNonNull(resource, name).readAllBytes();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -192,6 +193,13 @@ public final class AdminPages implements AutoCloseable {
         return Executors.newSingleThreadExecutor(new DefaultThreadFactory(name, true));
     }
 
+    /** Returns the allowed methods of each path, as in the header {@code allow}. */
+    Map<String, String> methods() {
+        Map<String, String> methods = new HashMap<>();
+        pages.forEach((path, page) -> methods.put(path, page.methods()));
+        return methods;
+    }
+
     /** Returns the page for this URI, or a page that answers 404. */
     Page find(String uri) {
         int question = uri.indexOf('?');
@@ -201,8 +209,8 @@ public final class AdminPages implements AutoCloseable {
     private static FullHttpResponse notFound() {
         return AdminAnswers.text(
                 NOT_FOUND,
-                "Not found. Expected /, /health, /ready, /metrics, /launching, or /api/ and one of " + DOCUMENTS
-                        + ".\n");
+                "Not found. Expected /, /health, /ready, /metrics, /launching, /events, /api/openapi.yaml, or /api/ and"
+                        + " one of " + DOCUMENTS + ".\n");
     }
 
     private static FullHttpResponse ready(Readiness readiness) {

@@ -1,0 +1,121 @@
+package io.lambdadispatcher.server;
+
+import io.lambdadispatcher.server.config.Settings;
+import io.lambdadispatcher.server.top.Top;
+import io.lambdadispatcher.server.top.TopException;
+import io.lambdadispatcher.server.top.UnixTerminal;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.net.URI;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.ArgGroupSpec;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+
+/** Shows in the terminal what a running dispatcher does. Runs on the main thread. */
+final class TopCommand implements Callable<Integer> {
+    private static final String ADMIN_URL = "--admin-url";
+    private static final String ONCE = "--once";
+    private static final String NO_COLOUR = "NO_COLOR";
+
+    private final Map<String, String> environment;
+    private final CommandSpec spec;
+
+    TopCommand(Map<String, String> environment) {
+        this.environment = environment;
+        spec = CommandSpec.wrapWithoutInspection(this).name("top");
+        spec.usageMessage()
+                .description(
+                        "Shows what a running dispatcher does now: functions, workers, requests, failures and launches.",
+                        "It reads the admin port, which needs no token for that. Press q or Ctrl-C to quit.")
+                .width(120)
+                .autoWidth(false)
+                .sortOptions(false)
+                .footer(
+                        "",
+                        "COLUMNS and LINES override the size of the terminal. " + NO_COLOUR + " switches colours off.",
+                        "If the output is not a terminal, its size is 120 columns and 40 lines.");
+        spec.addOption(Main.help());
+        spec.addArgGroup(group(
+                0,
+                "Dispatcher",
+                OptionSpec.builder(ADMIN_URL)
+                        .paramLabel("URL")
+                        .type(String.class)
+                        .defaultValue(defaultUrl())
+                        .description("The dispatcher's admin port. The default has the port in "
+                                + Settings.ADMIN_PORT.variable() + ", or 9901. (default: ${DEFAULT-VALUE})")
+                        .build()));
+        spec.addArgGroup(group(
+                1,
+                "Output",
+                OptionSpec.builder(ONCE)
+                        .type(boolean.class)
+                        .description(
+                                "Prints one screen as plain text and exits. This is also what happens if the output is"
+                                        + " not a terminal.")
+                        .build()));
+    }
+
+    private static ArgGroupSpec group(int order, String title, OptionSpec option) {
+        return ArgGroupSpec.builder()
+                .heading("%n" + title + ":%n")
+                .validate(false)
+                .order(order)
+                .addArg(option)
+                .build();
+    }
+
+    private String defaultUrl() {
+        String port = environment.getOrDefault(Settings.ADMIN_PORT.variable(), "");
+        return "http://127.0.0.1:" + (port.matches("[1-9]\\d*") ? port : "9901");
+    }
+
+    CommandSpec spec() {
+        return spec;
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        CommandLine line = spec.commandLine();
+        String given = line.getParseResult().matchedOptionValue(ADMIN_URL, defaultUrl());
+        URI url = url(given);
+        if (url == null) {
+            line.getErr().println(ADMIN_URL + ": expected a URL such as http://127.0.0.1:9901, got \"" + given + "\"");
+            return ExitCode.USAGE;
+        }
+        try {
+            run(url, line.getParseResult().hasMatchedOption(ONCE), line.getOut());
+            return ExitCode.OK;
+        } catch (TopException e) {
+            line.getErr().println(e.getMessage());
+            return ExitCode.FAILED;
+        }
+    }
+
+    private void run(URI url, boolean once, PrintWriter out) throws TopException, IOException, InterruptedException {
+        UnixTerminal terminal = new UnixTerminal(environment);
+        Top top = new Top(
+                url, terminal, out, environment.getOrDefault(NO_COLOUR, "").isEmpty());
+        if (once || !terminal.isPresent()) {
+            top.once();
+        } else {
+            Runtime.getRuntime().addShutdownHook(new Thread(top::leave, "top-leave"));
+            top.live();
+        }
+    }
+
+    private static @Nullable URI url(String text) {
+        try {
+            URI url = URI.create(text);
+            boolean http = "http".equals(url.getScheme()) || "https".equals(url.getScheme());
+            boolean plain = url.getUserInfo() == null && url.getQuery() == null && url.getFragment() == null;
+            return http && plain && url.getHost() != null && url.getPort() <= 65535 ? url : null;
+        } catch (IllegalArgumentException e) {
+            return null;
+        }
+    }
+}

@@ -1,0 +1,72 @@
+package io.lambdadispatcher.server.admin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.dataformat.yaml.YAMLMapper;
+
+/**
+ * docs/reference/admin-api.yaml has the paths that the admin port serves, and admin-api.md has the
+ * members of the former's schemas. {@code AdminApiIT} compares it with the answers.
+ */
+class AdminApiDocTest {
+    private static final Path DOCS = Path.of("..", "docs", "reference");
+    private static final Pattern ROW = Pattern.compile("(?m)^\\| (`.*?) \\|");
+    private static final Pattern CODE = Pattern.compile("`([^`]+)`");
+
+    private static JsonNode description() {
+        return new YAMLMapper().readTree(DOCS.resolve("admin-api.yaml"));
+    }
+
+    @Test
+    void should_describe_each_path_and_method() {
+        Map<String, String> described = new TreeMap<>();
+        description().get("paths").properties().forEach(path -> {
+            boolean post = path.getValue().has("post");
+            // HEAD is allowed where GET is, except for a response without an end.
+            String methods = path.getKey().equals("/events") ? "GET" : post ? "GET, HEAD, POST" : "GET, HEAD";
+            assertThat(path.getValue().has("get")).as(path.getKey()).isTrue();
+            described.put(path.getKey(), methods);
+        });
+        try (AdminPages pages = new AdminPages(new Readiness(), new Launching(), () -> "", name -> new byte[0])) {
+            assertThat(described).isEqualTo(pages.methods());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "A function, Function",
+        "A worker, Worker",
+        "A request, Request",
+        "A failure, Failure",
+        "A launch, Launch",
+        "The configuration, Configuration",
+        "The version, Version"
+    })
+    void should_list_the_same_members_on_the_page(String title, String schema) throws IOException {
+        String page = Files.readString(DOCS.resolve("admin-api.md"));
+        int begin = page.indexOf("\n## " + title + "\n");
+        assertThat(begin).as(title).isPositive();
+        int end = page.indexOf("\n## ", begin + 1);
+        Matcher rows = ROW.matcher(page.substring(begin, end < 0 ? page.length() : end));
+        Set<String> members = new TreeSet<>();
+        while (rows.find()) {
+            CODE.matcher(rows.group(1)).results().forEach(code -> members.add(code.group(1)));
+        }
+
+        JsonNode properties = description().at("/components/schemas/" + schema).get("properties");
+        assertThat(members).isNotEmpty().isEqualTo(new TreeSet<>(properties.propertyNames()));
+    }
+}

@@ -1,0 +1,189 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * A running dispatcher answers as docs/reference/admin-api.yaml says. {@code AdminApiDocTest} checks
+ * that this file has every path.
+ */
+@Timeout(240)
+class AdminApiIT {
+    private static final String TOKEN = "0123456789abcdef";
+    private static final String AUTHORIZED = "Authorization: Bearer " + TOKEN;
+    private static ServedProgram program;
+
+    private final AdminApiDescription description = new AdminApiDescription();
+
+    private record Answer(int status, String contentType, String body) {}
+
+    @BeforeAll
+    static void open() throws Exception {
+        program = ServedProgram.start(Map.of("ADMIN_TOKEN", TOKEN, "FUNCTION_REQUEST_TIMEOUT", "2s"));
+    }
+
+    @AfterAll
+    static void close() throws Exception {
+        program.close();
+    }
+
+    /** @param headers one of them may be another Host */
+    private static Answer send(String method, String target, String... headers) throws Exception {
+        List<String> lines = new ArrayList<>(List.of(headers));
+        if (lines.stream().noneMatch(line -> line.startsWith("Host:"))) {
+            lines.add("Host: localhost");
+        }
+        lines.add("Connection: close");
+        try (Socket socket = new Socket("127.0.0.1", program.adminPort)) {
+            socket.setSoTimeout(10_000);
+            socket.getOutputStream()
+                    .write((method + " " + target + " HTTP/1.1\r\n" + String.join("\r\n", lines) + "\r\n\r\n")
+                            .getBytes(StandardCharsets.US_ASCII));
+            String[] parts =
+                    new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8).split("\r\n\r\n", 2);
+            String contentType =
+                    parts[0].replaceFirst("(?s).*\r\ncontent-type: ", "").replaceFirst("(?s)\r\n.*", "");
+            return new Answer(Integer.parseInt(parts[0].substring(9, 12)), contentType, parts[1]);
+        }
+    }
+
+    /** Returns the first event. */
+    private static Answer event() throws Exception {
+        HttpResponse<InputStream> response = HttpClient.newHttpClient()
+                .send(
+                        HttpRequest.newBuilder(URI.create(program.adminUrl() + "/events"))
+                                .build(),
+                        BodyHandlers.ofInputStream());
+        try (BufferedReader lines =
+                new BufferedReader(new InputStreamReader(response.body(), StandardCharsets.UTF_8))) {
+            return new Answer(
+                    response.statusCode(),
+                    response.headers().firstValue("content-type").orElseThrow(),
+                    lines.readLine().substring("data: ".length()));
+        }
+    }
+
+    private void check(int status, String method, String target, String... headers) throws Exception {
+        Answer answer = target.equals("/events") && status == 200 ? event() : send(method, target, headers);
+        assertThat(answer.status()).as(method + " " + target).isEqualTo(status);
+        assertThat(checked(method, target, answer)).isEmpty();
+    }
+
+    private List<String> checked(String method, String target, Answer answer) {
+        // A wrong method is described with those that are right.
+        String described = method.equals("PUT") ? "get" : method.toLowerCase(Locale.ROOT);
+        return description.check(
+                described, target.replaceFirst("\\?.*", ""), answer.status(), answer.contentType(), answer.body());
+    }
+
+    private static void awaitRequests(int number) {
+        Rig.await(
+                number + " requests are there",
+                () -> program.document("requests").count() == number);
+    }
+
+    @Test
+    void should_answer_as_described() throws Exception {
+        // Makes requests that wait, that a worker has, and that fail.
+        program.get("/ping").get(10, TimeUnit.SECONDS);
+        List<CompletableFuture<HttpResponse<String>>> held = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            held.add(program.get("/delay?delay=60000&order=" + i));
+        }
+        awaitRequests(6);
+        for (String path : description.paths()) {
+            check(200, "GET", path);
+            check(405, "PUT", path);
+        }
+        for (CompletableFuture<HttpResponse<String>> each : held) {
+            assertThat(each.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(504);
+        }
+        program.killOneWorker();
+        Rig.await(
+                "a launch has failed",
+                () -> program.document("launches").anyMatch(each -> "failed".equals(each.get("outcome"))));
+        check(200, "GET", "/events");
+
+        for (String path : description.paths()) {
+            boolean anyHost = Set.of("/health", "/ready").contains(path);
+            if (!anyHost) {
+                check(403, "GET", path, "Host: other.example.org");
+            }
+        }
+        check(401, "POST", "/launching?to=off");
+        check(403, "POST", "/launching?to=off", AUTHORIZED, "Origin: http://other.example.org");
+        check(400, "POST", "/launching?to=maybe", AUTHORIZED);
+        check(200, "POST", "/launching?to=off&function=shop", AUTHORIZED);
+        Rig.await(
+                "launching is paused",
+                () -> program.document("functions").anyMatch(each -> each.containsKey("launchesBlocked")));
+        Rig.await(
+                "a worker reports its load",
+                () -> program.document("workers").anyMatch(each -> each.containsKey("cpu")));
+        check(200, "GET", "/api/functions");
+        check(200, "GET", "/api/workers");
+        check(200, "POST", "/launching?to=on", AUTHORIZED);
+
+        assertThat(description.unseen())
+                .as("members that are described and that no answer has had; these need AWS, or a sick worker")
+                .isEqualTo(Map.of("Worker", Set.of("ejected", "logStream", "secondsToDeadline", "version")));
+    }
+
+    @Test
+    void should_notice_an_answer_that_is_not_described() throws Exception {
+        Answer right = send("GET", "/api/version");
+        assertThat(checked("GET", "/api/version", right)).isEmpty();
+
+        assertThat(checked(
+                        "GET",
+                        "/api/version",
+                        new Answer(200, "application/json", right.body().replace("{", "{\"new\":1,"))))
+                .singleElement()
+                .asString()
+                .contains("new");
+        assertThat(checked(
+                        "GET",
+                        "/api/version",
+                        new Answer(200, "application/json", right.body().replace("netty", "neti"))))
+                .hasSize(2);
+        assertThat(checked(
+                        "GET",
+                        "/api/version",
+                        new Answer(200, "application/json", right.body().replace("Z\"", "\""))))
+                .hasSize(1);
+        assertThat(checked("GET", "/api/version", new Answer(200, "text/plain", right.body())))
+                .hasSize(1);
+        assertThat(checked("GET", "/api/version", new Answer(418, "application/json", right.body())))
+                .hasSize(1);
+        assertThat(checked("GET", "/api/versions", right)).hasSize(1);
+    }
+
+    @Test
+    void should_serve_its_description() throws Exception {
+        assertThat(send("GET", "/api/openapi.yaml").body())
+                .isEqualTo(Files.readString(Path.of("..", "docs", "reference", "admin-api.yaml")));
+    }
+}

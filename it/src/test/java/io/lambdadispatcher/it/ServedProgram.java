@@ -1,0 +1,129 @@
+package io.lambdadispatcher.it;
+
+import io.lambdadispatcher.wire.event.Json;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionTimeoutException;
+
+/**
+ * The command {@code serve} in a process of its own, with the function {@code shop}. It has two
+ * local workers with two worker streams each, and launches no more.
+ */
+final class ServedProgram implements AutoCloseable {
+    final int publicPort = Rig.freePort();
+    final int adminPort = Rig.freePort();
+    private final HttpClient client = HttpClient.newHttpClient();
+    private final Path log;
+    private final Process process;
+
+    /** @param more settings, by environment variable without its prefix */
+    private ServedProgram(Map<String, String> more) throws IOException {
+        log = Files.createTempFile("served-program", ".log");
+        ProcessBuilder builder = command("serve").redirectErrorStream(true).redirectOutput(log.toFile());
+        Map<String, String> settings = new HashMap<>();
+        settings.put("PUBLIC_PLAIN_PORT", Integer.toString(publicPort));
+        settings.put("ADMIN_PORT", Integer.toString(adminPort));
+        settings.put("WORKERS_PORT", Integer.toString(Rig.freePort()));
+        settings.put("WORKERS_HOST", "127.0.0.1");
+        settings.put("FUNCTION_NAME", "shop");
+        settings.put("FUNCTION_LAUNCHER", "local");
+        settings.put("FUNCTION_HANDLER", "io.lambdadispatcher.server.demo.DemoHandler");
+        settings.put("FUNCTION_MIN_WORKERS", "2");
+        settings.put("FUNCTION_MAX_WORKERS", "2");
+        settings.put("FUNCTION_STREAMS", "2");
+        settings.put("FUNCTION_QUEUE_TIMEOUT", "20s");
+        settings.put("FUNCTION_REQUEST_TIMEOUT", "15s");
+        settings.putAll(more);
+        settings.forEach((name, value) -> builder.environment().put("LAMBDA_DISPATCHER_" + name, value));
+        process = builder.start();
+    }
+
+    /** Returns once both workers are ready. */
+    static ServedProgram start(Map<String, String> more) throws Exception {
+        ServedProgram program = new ServedProgram(more);
+        try {
+            program.awaitWorkers();
+            return program;
+        } catch (ConditionTimeoutException e) {
+            program.close();
+            throw e;
+        }
+    }
+
+    private void awaitWorkers() {
+        Awaitility.await("two workers are ready")
+                .atMost(Duration.ofSeconds(150))
+                .until(() -> document("workers")
+                                .filter(each -> "ready".equals(each.get("state")))
+                                .count()
+                        == 2);
+    }
+
+    /** Returns a command of the program, to be started with the tests' class path. */
+    static ProcessBuilder command(String... arguments) {
+        List<String> words = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                "io.lambdadispatcher.server.Main"));
+        words.addAll(List.of(arguments));
+        return new ProcessBuilder(words);
+    }
+
+    String adminUrl() {
+        return "http://127.0.0.1:" + adminPort;
+    }
+
+    /** Returns the objects of an array in {@code /api}; none if the dispatcher is starting. */
+    Stream<Map<String, ?>> document(String name) {
+        try {
+            HttpResponse<byte[]> answer = client.send(
+                    HttpRequest.newBuilder(URI.create(adminUrl() + "/api/" + name))
+                            .build(),
+                    BodyHandlers.ofByteArray());
+            return answer.statusCode() == 200
+                    ? ((List<Map<String, ?>>) Json.read(answer.body())).stream()
+                    : Stream.empty();
+        } catch (IOException e) {
+            return Stream.empty();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Sends a request of a client. */
+    CompletableFuture<HttpResponse<String>> get(String path) {
+        return client.sendAsync(
+                HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + publicPort + path))
+                        .build(),
+                BodyHandlers.ofString());
+    }
+
+    void killOneWorker() {
+        process.children().findFirst().orElseThrow().destroyForcibly();
+    }
+
+    @Override
+    public void close() throws Exception {
+        process.destroy();
+        if (!process.waitFor(30, TimeUnit.SECONDS)) {
+            process.destroyForcibly();
+        }
+        Files.delete(log);
+    }
+}
