@@ -77,7 +77,8 @@ class Run:
         held = hold(dispatcher.port, options.requests)
         try:
             await_requests(admin, options.requests)
-            requests = warm(dispatcher, PING, self.directory, options.warm_up, options.seconds)
+            # With a viewer, so that the code of the page is compiled.
+            requests = with_viewer(admin, lambda: warm(dispatcher, PING, self.directory, options.warm_up, options.seconds))
             progress("measuring the page")
             samples = []
             for number in range(options.pairs):
