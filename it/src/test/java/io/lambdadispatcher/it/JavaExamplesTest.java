@@ -26,8 +26,13 @@ import org.junit.jupiter.api.io.TempDir;
  * which are compiled and run.
  */
 class JavaExamplesTest {
-    private static final List<String> MODULES =
-            List.of("dispatcher-core", "lambda-worker", "extensions/aws", "extensions/micrometer", "extensions/opentelemetry", "extensions/test");
+    private static final List<String> MODULES = List.of(
+            "dispatcher-core",
+            "lambda-worker",
+            "extensions/aws",
+            "extensions/micrometer",
+            "extensions/opentelemetry",
+            "extensions/test");
     private static final Pattern EXPORTS = Pattern.compile("(?m)^ *exports ([\\w.]+);");
     private static final Pattern EXAMPLE = Pattern.compile("(?s)<pre>\\{@code\\n(.*?)\\n[ *]*}</pre>");
 

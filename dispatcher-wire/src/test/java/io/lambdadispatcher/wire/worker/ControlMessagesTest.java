@@ -104,6 +104,7 @@ class ControlMessagesTest {
         worker.write(bytes, new Hello(1, 1, 1, Hello.NO_DEADLINE, "a", "", "", ""));
         worker.write(bytes, new Hello(1, 255, 1000, 0x8000_0000, "", "7", "2026/11/23/[7]0a", "use1-az1"));
         assertThat(read(dispatcher)).isEqualTo(new Hello(1, 1, 1, Hello.NO_DEADLINE, "a", "", "", ""));
-        assertThat(read(dispatcher)).isEqualTo(new Hello(1, 255, 1000, 0x8000_0000, "", "7", "2026/11/23/[7]0a", "use1-az1"));
+        assertThat(read(dispatcher))
+                .isEqualTo(new Hello(1, 255, 1000, 0x8000_0000, "", "7", "2026/11/23/[7]0a", "use1-az1"));
     }
 }

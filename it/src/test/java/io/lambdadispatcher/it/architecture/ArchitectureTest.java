@@ -119,7 +119,12 @@ class ArchitectureTest {
     private static Set<String> exportedPackages() throws IOException {
         Set<String> packages = new HashSet<>();
         for (String module : List.of(
-                "dispatcher-core", "lambda-worker", "extensions/aws", "extensions/micrometer", "extensions/opentelemetry", "extensions/test")) {
+                "dispatcher-core",
+                "lambda-worker",
+                "extensions/aws",
+                "extensions/micrometer",
+                "extensions/opentelemetry",
+                "extensions/test")) {
             try (InputStream descriptor =
                     Files.newInputStream(ROOT.resolve(module + "/target/classes/module-info.class"))) {
                 ModuleDescriptor.read(descriptor).exports().stream()

@@ -24,7 +24,8 @@ class LambdaMetadataTest {
     void start() throws IOException {
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         server.createContext("/2026-01-15/metadata/execution-environment", exchange -> {
-            boolean allowed = "Bearer secret".equals(exchange.getRequestHeaders().getFirst("authorization"));
+            boolean allowed =
+                    "Bearer secret".equals(exchange.getRequestHeaders().getFirst("authorization"));
             byte[] body = answer.getBytes(StandardCharsets.UTF_8);
             exchange.sendResponseHeaders(allowed ? 200 : 403, allowed ? body.length : -1);
             if (allowed) {
@@ -42,10 +43,7 @@ class LambdaMetadataTest {
 
     private String zone(String token) {
         return LambdaMetadata.availabilityZone(Map.of(
-                LambdaMetadata.ADDRESS,
-                "127.0.0.1:" + server.getAddress().getPort(),
-                LambdaMetadata.TOKEN,
-                token));
+                LambdaMetadata.ADDRESS, "127.0.0.1:" + server.getAddress().getPort(), LambdaMetadata.TOKEN, token));
     }
 
     @Test
