@@ -48,6 +48,7 @@ class JavaExamplesTest {
             import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
             import io.micrometer.core.instrument.MeterRegistry;
             import io.netty.buffer.*;
+            import io.opentelemetry.api.OpenTelemetry;
             import io.netty.channel.epoll.*;
             import io.netty.handler.codec.http2.Http2Headers;
             import java.net.*;
@@ -71,6 +72,7 @@ class JavaExamplesTest {
             Dispatcher previous;
             Handler handler;
             MeterRegistry registry;
+            OpenTelemetry openTelemetry;
             String secret;
             static final String SECRET = "sixteen bytes at least";
             SnapshotListener listener;

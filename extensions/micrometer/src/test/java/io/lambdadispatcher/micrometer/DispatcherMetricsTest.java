@@ -140,7 +140,7 @@ class DispatcherMetricsTest {
                 .contains("lambda_dispatcher_workers_desired{function=\"a\"} 4.0\n")
                 .contains("lambda_dispatcher_launches_blocked{function=\"a\"} 1.0\n")
                 .contains("lambda_dispatcher_launches_blocked{function=\"b\"} 0.0\n")
-                .contains("lambda_dispatcher_worker_gb_seconds_total{function=\"a\"} 90.5\n")
+                .contains("lambda_dispatcher_worker_gigabyte_seconds_total{function=\"a\"} 90.5\n")
                 .contains("lambda_dispatcher_client_memory_bytes 1000.0\n")
                 .contains("lambda_dispatcher_client_memory_limit_bytes 4000.0\n")
                 .contains("lambda_dispatcher_client_memory_level 1.0\n");
