@@ -84,6 +84,62 @@ class MainTest {
                 .doesNotContain("\"80\"");
     }
 
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "127.0.0.1:9901",
+                "ftp://127.0.0.1",
+                "http://",
+                "http://127.0.0.1:x",
+                "http://127.0.0.1:65536",
+                "http://user@127.0.0.1",
+                "http://127.0.0.1/?a=b",
+                "http://a b",
+                ""
+            })
+    void should_refuse_a_wrong_admin_url_with_2(String url) {
+        assertThat(run("top", "--admin-url", url)).isEqualTo(ExitCode.USAGE);
+
+        assertThat(err.toString())
+                .isEqualToIgnoringNewLines(
+                        "--admin-url: expected a URL such as http://127.0.0.1:9901, got \"" + url + "\"\n");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--once=1 2", "--admin-token=x", "stray"})
+    void should_refuse_other_flags_of_top_with_2(String flag) {
+        assertThat(run("top", flag)).isEqualTo(ExitCode.USAGE);
+
+        assertThat(err.toString()).contains("dispatcher top --help lists all flags.");
+    }
+
+    @Test
+    void should_say_in_one_line_with_1_that_there_is_no_dispatcher() throws IOException {
+        int port;
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+            port = socket.getLocalPort();
+        }
+
+        assertThat(run("top", "--once", "--admin-url", "http://127.0.0.1:" + port))
+                .isEqualTo(ExitCode.FAILED);
+
+        assertThat(out.toString()).isEmpty();
+        assertThat(err.toString().lines())
+                .containsExactly("http://127.0.0.1:" + port + "/events: cannot connect (connection refused)."
+                        + " Set --admin-url to the admin port of a running dispatcher.");
+    }
+
+    @Test
+    void should_find_the_admin_port_in_the_environment() {
+        Map<String, String> environment = Map.of("LAMBDA_DISPATCHER_ADMIN_PORT", "19901");
+        CommandLine line = Main.commandLine(environment, MainTest::alreadyRequested);
+        line.setOut(new PrintWriter(out));
+
+        assertThat(line.execute("top", "--help")).isEqualTo(ExitCode.OK);
+
+        assertThat(out.toString()).contains("(default: http://127.0.0.1:19901)");
+    }
+
     private String[] serveOnFreePorts(String... more) {
         List<String> arguments = new ArrayList<>(List.of("serve", "--workers-secret", SECRET));
         arguments.addAll(List.of("--public-plain-host", "127.0.0.1", "--workers-host", "127.0.0.1"));

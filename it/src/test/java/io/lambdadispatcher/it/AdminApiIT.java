@@ -27,8 +27,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * A running dispatcher answers as docs/reference/admin-api.yaml says. {@code AdminApiDocTest} checks
- * that this file has every path.
+ * A running dispatcher answers as docs/reference/admin-api.yaml says. {@code AdminApiDocTest}
+ * checks that this file has every path.
  */
 @Timeout(240)
 class AdminApiIT {
@@ -179,6 +179,24 @@ class AdminApiIT {
         assertThat(checked("GET", "/api/version", new Answer(418, "application/json", right.body())))
                 .hasSize(1);
         assertThat(checked("GET", "/api/versions", right)).hasSize(1);
+    }
+
+    /** The request is in progress, or has failed by then. */
+    @Test
+    void should_show_its_state_as_text() throws Exception {
+        CompletableFuture<HttpResponse<String>> held = program.get("/delay?delay=60000&held=1");
+        awaitRequests(1);
+        ProcessBuilder builder = ServedProgram.command("top", "--admin-url", program.adminUrl());
+        builder.environment().put("COLUMNS", "150");
+        Process top = builder.redirectErrorStream(true).start();
+        String text = new String(top.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+
+        assertThat(top.waitFor()).as(text).isZero();
+        assertThat(text)
+                .startsWith("Lambda Dispatcher at " + program.adminUrl() + ": live, ")
+                .contains("\nshop\n", "worker streams are busy.", "\nWorkers ", "GET /delay", "Recent launches ")
+                .matches("[ -~\n]*");
+        held.get(30, TimeUnit.SECONDS);
     }
 
     @Test

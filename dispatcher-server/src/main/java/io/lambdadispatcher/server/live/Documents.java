@@ -28,8 +28,9 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The documents of {@code /api} and of the live page. {@code docs/reference/admin-api.md} describes
- * their members. Any thread except event loops, because some wait for these.
+ * The documents of {@code /api} and of the live page. {@code docs/reference/admin-api.yaml} and
+ * {@code admin-api.md} describe their members. Any thread except event loops, because some wait for
+ * these.
  */
 public final class Documents {
     /** The requests that one document lists, at most. */

@@ -43,7 +43,9 @@ final class Watcher implements AutoCloseable {
         } catch (TimeoutException e) {
             throw new TopException(uri + ": no event within " + FIRST_SECONDS + " s. Try again later.", e);
         } catch (ExecutionException e) {
-            throw new TopException(e.getCause().getMessage(), e);
+            throw e.getCause() instanceof TopException failure
+                    ? failure
+                    : new TopException(uri + ": " + e.getMessage(), e);
         }
     }
 

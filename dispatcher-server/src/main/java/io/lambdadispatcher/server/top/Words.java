@@ -7,6 +7,7 @@ import java.util.Locale;
 /** Writes values as the live page does. */
 final class Words {
     private static final int FEW_SECONDS = 10;
+    private static final int SIGNIFICANT_DIGITS = 2;
     private static final int MINUTE = 60;
     private static final int HOUR = 3600;
     private static final double KILOBYTE = 1e3;
@@ -53,10 +54,12 @@ final class Words {
         if (value >= 1) {
             return String.format(Locale.ROOT, "$%.2f", value);
         }
+        BigDecimal rounded = new BigDecimal(value).round(new MathContext(SIGNIFICANT_DIGITS));
         return "$"
                 + (value == 0
                         ? "0"
-                        : new BigDecimal(value).round(new MathContext(2)).toPlainString());
+                        : rounded.setScale(rounded.scale() + SIGNIFICANT_DIGITS - rounded.precision())
+                                .toPlainString());
     }
 
     /** Returns hours, minutes and seconds of a time such as 2026-11-23T12:30:45Z. */
