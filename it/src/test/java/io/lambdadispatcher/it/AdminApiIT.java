@@ -149,7 +149,7 @@ class AdminApiIT {
 
         assertThat(description.unseen())
                 .as("members that are described and that no answer has had; these need AWS, or a sick worker")
-                .isEqualTo(Map.of("Worker", Set.of("ejected", "logStream", "secondsToDeadline", "version")));
+                .isEqualTo(Map.of("Worker", Set.of("ejected", "logStream", "secondsToDeadline", "version", "zone")));
     }
 
     @Test

@@ -17,6 +17,8 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -62,7 +64,7 @@ class ErrorResponseIT {
                 assertThat(without.headers().firstValue(ID).orElseThrow()).matches("[0-9a-f]{32}");
             }
             String malformed = raw(rig, "GET / HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n");
-            assertThat(malformed).startsWith("HTTP/1.1 400").contains("\"failure\":\"BAD_REQUEST\"");
+            assertThat(malformed).startsWith("HTTP/1.1 400").contains("\"failure\":\"bad_request\"");
         }
     }
 
@@ -71,6 +73,20 @@ class ErrorResponseIT {
                 InputStream in = socket.getInputStream()) {
             socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
             return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Version.class)
+    void should_name_the_failure_in_a_header(Version version) throws Exception {
+        try (Rig rig = Rig.start(
+                Rig.function().build(),
+                DispatcherObserver.NONE,
+                builder -> builder.failureHeader("x-dispatcher-failure").router(head -> null))) {
+            assertThat(get(rig, version, "/lost").headers().firstValue("x-dispatcher-failure"))
+                    .contains("no_function");
+            assertThat(raw(rig, "GET / HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n"))
+                    .contains("x-dispatcher-failure: bad_request");
         }
     }
 
@@ -85,7 +101,7 @@ class ErrorResponseIT {
         try (Rig rig = rig(pages)) {
             HttpResponse<String> page = get(rig, Version.HTTP_2, "/lost");
             assertThat(page.headers().firstValue("content-type")).contains("text/html");
-            assertThat(page.body()).isEqualTo("<h1>NO_FUNCTION</h1>");
+            assertThat(page.body()).isEqualTo("<h1>no_function</h1>");
 
             HttpResponse<String> text = get(rig, Version.HTTP_1_1, "/lost/broken");
             assertThat(text.statusCode()).isEqualTo(404);

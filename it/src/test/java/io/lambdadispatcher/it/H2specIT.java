@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 class H2specIT {
     private static final Path OF_GO = Path.of(System.getProperty("user.home"), "go", "bin", "h2spec");
 
-    /** With /ping, the response may end a stream before h2spec has sent what the stream must not survive. */
+    /** The route /ping may answer before h2spec has sent what a stream must not survive. */
     private static final String WAITS_FOR_THE_BODY = "/debug";
 
     private static String program = "";

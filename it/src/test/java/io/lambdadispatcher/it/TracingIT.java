@@ -49,7 +49,7 @@ class TracingIT {
     @TempDir
     Path directory;
 
-    /** A dispatcher in a process of its own, with a worker that it launches for the first request. */
+    /** A dispatcher in its own process. It launches a worker for the first request. */
     private final class Program implements AutoCloseable {
         private final int port = Rig.freePort();
         private final Process process;

@@ -17,7 +17,7 @@ public enum AccessField {
     CLIENT,
     /** The header {@code x-forwarded-for} as the worker received it. */
     FORWARDED_FOR,
-    /** The protocol of the client's connection: {@code http/1.1} or {@code h2}, or {@code embedded}. */
+    /** The client's protocol: {@code http/1.1}, {@code h2}, or {@code embedded}. */
     PROTOCOL,
     /** The method. */
     METHOD,

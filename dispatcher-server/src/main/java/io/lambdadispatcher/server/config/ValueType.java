@@ -215,7 +215,7 @@ public record ValueType<T>(
         return choice(choices, "one of " + String.join(", ", choices.keySet()), String.join("|", choices.keySet()));
     }
 
-    /** Several different constants, separated by commas or spaces, with their names in lower case. */
+    /** Several different constants, separated by commas or spaces, in lower case. */
     static <E extends Enum<E>> ValueType<List<E>> choices(String label, Class<E> type) {
         Map<String, E> choices = new LinkedHashMap<>();
         for (E value : type.getEnumConstants()) {

@@ -30,7 +30,9 @@ record QueueReason(WaitReason reason, String detail) {
         }
         if (capacity != null && capacity.starting() > 0) {
             return new QueueReason(
-                    WaitReason.WORKERS_STARTING, now + ", and " + (capacity.starting() == 1 ? "1 worker is" : capacity.starting() + " workers are") + " starting");
+                    WaitReason.WORKERS_STARTING,
+                    now + ", and " + (capacity.starting() == 1 ? "1 worker is" : capacity.starting() + " workers are")
+                            + " starting");
         }
         if (pool.readyWorkers() == 0) {
             return new QueueReason(

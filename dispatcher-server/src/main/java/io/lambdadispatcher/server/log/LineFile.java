@@ -29,7 +29,7 @@ public final class LineFile implements AccessLog.Writer, AutoCloseable {
     private final @Nullable Path file;
 
     private FileChannel channel;
-    /** Identifies the open file; {@code null} for standard output, or if the system has no such key. */
+    /** Identifies the open file; {@code null} for standard output, or without such keys. */
     private @Nullable Object key;
 
     private long checkedNanos = System.nanoTime();
@@ -58,7 +58,7 @@ public final class LineFile implements AccessLog.Writer, AutoCloseable {
         return Files.readAttributes(file, BasicFileAttributes.class).fileKey();
     }
 
-    /** If the disk is full, it removes what it has written of the lines, so that no line is cut off. */
+    /** If the disk is full, it removes what it has written, so that no line is cut off. */
     @Override
     public void write(List<String> lines) throws IOException {
         if (file != null) {

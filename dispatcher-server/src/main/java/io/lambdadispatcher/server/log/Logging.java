@@ -23,8 +23,8 @@ public final class Logging {
     }
 
     /**
-     * Sets the form of the lines that {@link LogConfigurator} has set up. Has no effect on a Logback
-     * configuration of the user's own.
+     * Sets the form of the lines that {@link LogConfigurator} has set up. Has no effect on the
+     * user's own Logback configuration.
      */
     public static void setFormat(LogFormat format) {
         Appender<ILoggingEvent> appender = root().getAppender(LogConfigurator.APPENDER);

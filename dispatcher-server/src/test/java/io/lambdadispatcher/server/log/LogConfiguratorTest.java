@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Runs a process, because Logback configures itself only once, with standard error at its start. */
+/** Runs a process, because Logback configures itself only once, at the start. */
 @Timeout(60)
 class LogConfiguratorTest {
     static final class Program {

@@ -36,8 +36,8 @@ class ArchitectureTest {
     private static final Path DRAWING = ROOT.resolve("docs/explanation/architecture.svg");
     private static final String BASE = "io.lambdadispatcher.";
     private static final String INTERNAL = BASE + "core.internal.";
-    private static final Pattern PACKAGE_NAME =
-            Pattern.compile("`((?:core|aws|micrometer|opentelemetry|spring|test|worker|wire|server)(?:\\.[a-z0-9]+)*)`");
+    private static final Pattern PACKAGE_NAME = Pattern.compile(
+            "`((?:core|aws|micrometer|opentelemetry|spring|test|worker|wire|server)(?:\\.[a-z0-9]+)*)`");
     private static final JavaClasses CLASSES = classes();
     private static final PackageGraph GRAPH = PackageGraph.of(CLASSES);
     private static final Plan PLAN = Plan.read();

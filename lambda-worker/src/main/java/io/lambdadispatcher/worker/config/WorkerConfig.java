@@ -200,7 +200,7 @@ public final class WorkerConfig {
         return values.streamWindowBytes;
     }
 
-    /** Returns the availability zone in which the worker runs, or an empty text if it is not known. */
+    /** Returns the worker's availability zone, or an empty text if it is not known. */
     public String zone() {
         return values.zone;
     }

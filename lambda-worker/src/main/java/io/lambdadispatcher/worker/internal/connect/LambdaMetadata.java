@@ -14,9 +14,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads where an execution environment of Lambda runs. The metadata endpoint is described in {@code
- * https://docs.aws.amazon.com/lambda/latest/dg/configuration-metadata-endpoint.html}. A plain socket
- * is used, because an HTTP client would load several hundred classes in a cold start.
+ * Reads where an execution environment of Lambda runs. {@code
+ * https://docs.aws.amazon.com/lambda/latest/dg/configuration-metadata-endpoint.html} describes the
+ * endpoint. A plain socket is used, because an HTTP client would load several hundred classes in a
+ * cold start.
  */
 public final class LambdaMetadata {
     static final String ADDRESS = "AWS_LAMBDA_METADATA_API";
