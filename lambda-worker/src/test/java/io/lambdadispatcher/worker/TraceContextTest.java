@@ -4,11 +4,14 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
+import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.HandlerInterceptor;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.handler.TraceContext;
+import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.opentelemetry.api.trace.Span;
 import java.util.ArrayList;
@@ -67,6 +70,54 @@ class TraceContextTest {
             }
         }
         assertThat(MDC.get(TraceContext.TRACE_ID)).isNull();
+    }
+
+    @Test
+    void should_never_mix_the_traces_of_concurrent_requests_of_an_asynchronous_handler() throws Exception {
+        Handler handler = new Handler() {
+            @Override
+            public void handle(Request request, Response response) {
+                String before = seen();
+                request.body().read(new BodyReader() {
+                    @Override
+                    public void onData(ByteBuf data) {
+                        data.release();
+                        if (!before.equals(seen())) {
+                            response.fail(FailureReason.HANDLER_FAILED, "mixed: " + seen());
+                        }
+                    }
+
+                    @Override
+                    public void onEnd(Http2Headers trailers) {
+                        response.respond(200, before.equals(seen()) ? before : before + " then " + seen());
+                    }
+
+                    @Override
+                    public void onFailed(FailureReason reason) {}
+                });
+            }
+
+            @Override
+            public HandlerInterceptor interceptor() {
+                return TraceContext.interceptor();
+            }
+        };
+        try (Harness harness = new Harness(handler, config -> config.streams(CONCURRENT))) {
+            ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
+            List<ScriptedStream> streams = new ArrayList<>();
+            for (int i = 0; i < CONCURRENT; i++) {
+                streams.add(link.takeStream());
+                streams.get(i).request(traced(i, "00").method("POST"), 0, false);
+            }
+            for (int part = 0; part < 3; part++) {
+                for (ScriptedStream stream : streams) {
+                    stream.data(new byte[10], part == 2);
+                }
+            }
+            for (int i = 0; i < CONCURRENT; i++) {
+                assertThat(streams.get(i).gather().text()).isEqualTo(expected(i));
+            }
+        }
     }
 
     @Test

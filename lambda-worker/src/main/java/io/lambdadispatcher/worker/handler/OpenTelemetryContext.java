@@ -51,6 +51,8 @@ final class OpenTelemetryContext {
 
         private Api() {}
 
+        /** The caller closes the scope. */
+        @SuppressWarnings("MustBeClosedChecker")
         static Scope enter(Http2Headers headers) {
             return W3CTraceContextPropagator.getInstance()
                     .extract(Context.root(), headers, GETTER)
