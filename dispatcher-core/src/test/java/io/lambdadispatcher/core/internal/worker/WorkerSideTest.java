@@ -830,6 +830,11 @@ class WorkerSideTest {
                 SubmissionPublisher<ByteBuf> body = new SubmissionPublisher<>()) {
             send(DispatchRequest.builder("POST", "/a").authority("a").body(body).build());
             worker.expect("3 REQUEST_HEAD /a");
+            // The worker can have the headers before the dispatcher has subscribed on another event
+            // loop, and a publisher drops what nobody has subscribed to.
+            while (!body.hasSubscribers()) {
+                Thread.sleep(1);
+            }
             for (int i = 0; i < 3; i++) {
                 body.submit(Unpooled.buffer().writeZero(100));
                 worker.expect("3 DATA 100");
