@@ -3,6 +3,7 @@ package io.lambdadispatcher.server;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.AccessLog;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.server.DispatcherAssembly.PublicListener;
 import io.lambdadispatcher.server.admin.AdminAccess;
 import io.lambdadispatcher.server.admin.AdminPages;
@@ -300,8 +301,9 @@ final class Server {
         URI endpoint = configuration.find(Settings.TRACING_ENDPOINT);
         if (endpoint != null) {
             double ratio = configuration.get(Settings.TRACING_RATIO);
-            traces = new TraceExport(endpoint, configuration.get(Settings.TRACING_PROTOCOL), ratio);
-            log.info("Sending traces to {}: {} % of the requests without a traceparent", endpoint, ratio * 100);
+            boolean callersDecide = configuration.get(Settings.FORWARDING_TRUST) == ForwardingPolicy.Trust.APPEND;
+            traces = new TraceExport(endpoint, configuration.get(Settings.TRACING_PROTOCOL), ratio, callersDecide);
+            log.info("Sending traces of {} % of the requests to {}", ratio * 100, endpoint);
         }
     }
 

@@ -106,7 +106,9 @@ class TracingIT {
                 "TRACING_PROTOCOL",
                 protocol,
                 "TRACING_RATIO",
-                ratio);
+                ratio,
+                "FORWARDING_TRUST",
+                "append");
     }
 
     private static Span named(List<Span> spans, String name) {

@@ -387,7 +387,9 @@ public final class Settings {
                     "tracing.protocol", choice(TracingProtocol.class), "grpc")
             .doc("Protocol of the collector: grpc, usually on port 4317, or http, usually on port 4318.");
     public static final Setting<Double> TRACING_RATIO = TRACING.setting("tracing.ratio", ratio(), "0.01")
-            .doc("Part of the requests that is traced, if the client has not decided: 0 = none, 1 = all.");
+            .doc(
+                    "Part of the requests that is traced: 0 = none, 1 = all. With forwarding.trust: append, the traceparent header"
+                            + " of a request decides if there is one.");
 
     private static final Topic PROCESS = new Topic("Sockets, threads and shutdown");
     public static final Setting<TransportKind> TRANSPORT = PROCESS.setting(

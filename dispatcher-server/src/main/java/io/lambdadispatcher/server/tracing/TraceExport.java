@@ -26,9 +26,10 @@ public final class TraceExport implements AutoCloseable {
      * later.
      *
      * @param endpoint URL of the collector
-     * @param ratio part of the requests that is traced if the client has not decided, 0 to 1
+     * @param ratio part of the requests that is traced, 0 to 1
+     * @param callersDecide whether a {@code traceparent} decides instead
      */
-    public TraceExport(URI endpoint, TracingProtocol protocol, double ratio) {
+    public TraceExport(URI endpoint, TracingProtocol protocol, double ratio, boolean callersDecide) {
         // The SDK logs with java.util.logging.
         SLF4JBridgeHandler.removeHandlersForRootLogger();
         SLF4JBridgeHandler.install();
@@ -38,7 +39,7 @@ public final class TraceExport implements AutoCloseable {
                 .disableShutdownHook()
                 .build()
                 .getOpenTelemetrySdk();
-        observer = new DispatcherTracing(sdk, ratio);
+        observer = new DispatcherTracing(sdk, ratio, callersDecide);
     }
 
     private static Map<String, String> settings(URI endpoint, TracingProtocol protocol) {

@@ -26,13 +26,13 @@ import org.jspecify.annotations.Nullable;
  * ({@code https://www.w3.org/TR/trace-context/}).
  *
  * <pre>{@code
- * DispatcherTracing tracing = new DispatcherTracing(openTelemetry, 0.01);
+ * DispatcherTracing tracing = new DispatcherTracing(openTelemetry, 0.01, false);
  * Dispatcher.Builder builder = Dispatcher.builder().observer(tracing);
  * }</pre>
  *
- * <p>A request with a {@code traceparent} is traced if the caller traces it. Of the others, this
- * class chooses some at random. A request that is not traced costs nothing more, and its headers
- * are not changed.
+ * <p>This class chooses requests at random. If callers are trusted, a request with a {@code
+ * traceparent} is traced if and only if its caller traces it. In both cases, the trace of the caller
+ * is continued. A request that is not traced costs nothing more, and its headers are not changed.
  *
  * <p>Spans need no agent in the workers: a worker reports how long its handler ran, and the
  * dispatcher exports the span. So a worker on Lambda has neither a cold start nor a flush for it.
@@ -46,18 +46,21 @@ public final class DispatcherTracing implements DispatcherObserver {
     private final Tracer tracer;
     private final TextMapPropagator propagator;
     private final double ratio;
+    private final boolean callersDecide;
     /** Launches by worker id, until the worker exits. */
     private final Map<String, LaunchSpan> launches = new ConcurrentHashMap<>();
 
     /**
      * Creates the observer.
      *
-     * @param openTelemetry with an SDK whose sampler records what it is given, for example {@code
-     *     parentBased(alwaysOn())}, and with the W3C propagator
-     * @param ratio part of the requests without a {@code traceparent} that is traced, 0 to 1
+     * @param openTelemetry with the W3C propagator and the sampler {@code alwaysOn()}, because this
+     *     class has chosen before. Another sampler may drop some of the chosen requests
+     * @param ratio part of the requests that is traced, 0 to 1
+     * @param callersDecide whether a {@code traceparent} decides instead. Only for callers that are
+     *     trusted, because any client could have all its requests traced
      * @throws IllegalArgumentException if {@code ratio} is less than 0 or more than 1
      */
-    public DispatcherTracing(OpenTelemetry openTelemetry, double ratio) {
+    public DispatcherTracing(OpenTelemetry openTelemetry, double ratio, boolean callersDecide) {
         if (!(ratio >= 0 && ratio <= 1)) {
             throw new IllegalArgumentException("ratio: " + ratio + ", expected 0 to 1");
         }
@@ -65,19 +68,24 @@ public final class DispatcherTracing implements DispatcherObserver {
         this.tracer = openTelemetry.getTracer(SCOPE);
         this.propagator = openTelemetry.getPropagators().getTextMapPropagator();
         this.ratio = ratio;
+        this.callersDecide = callersDecide;
     }
 
     @Override
     public @Nullable ExchangeListener onExchangeStart(ExchangeStart start) {
-        if (start.headers().contains(TRACEPARENT)) {
-            Context caller = propagator.extract(Context.root(), start.headers(), RequestTrace.GETTER);
+        if (callersDecide && start.headers().contains(TRACEPARENT)) {
+            Context caller = callerOf(start);
             SpanContext parent = Span.fromContext(caller).getSpanContext();
             if (parent.isValid()) {
                 return parent.isSampled() ? trace(start, caller) : null;
             }
         }
         boolean chosen = ratio > 0 && ThreadLocalRandom.current().nextDouble() < ratio;
-        return chosen ? trace(start, Context.root()) : null;
+        return chosen ? trace(start, callerOf(start)) : null;
+    }
+
+    private Context callerOf(ExchangeStart start) {
+        return propagator.extract(Context.root(), start.headers(), RequestTrace.GETTER);
     }
 
     private ExchangeListener trace(ExchangeStart start, Context caller) {

@@ -19,6 +19,7 @@ import io.opentelemetry.sdk.testing.exporter.InMemorySpanExporter;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
 import io.opentelemetry.sdk.trace.data.SpanData;
 import io.opentelemetry.sdk.trace.export.SimpleSpanProcessor;
+import io.opentelemetry.sdk.trace.samplers.Sampler;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.List;
@@ -36,12 +37,13 @@ class DispatcherTracingTest {
     private final InMemorySpanExporter exporter = InMemorySpanExporter.create();
     private final OpenTelemetrySdk sdk = OpenTelemetrySdk.builder()
             .setTracerProvider(SdkTracerProvider.builder()
+                    .setSampler(Sampler.alwaysOn())
                     .addSpanProcessor(SimpleSpanProcessor.create(exporter))
                     .build())
             .setPropagators(ContextPropagators.create(W3CTraceContextPropagator.getInstance()))
             .build();
-    private final DispatcherTracing all = new DispatcherTracing(sdk, 1);
-    private final DispatcherTracing none = new DispatcherTracing(sdk, 0);
+    private final DispatcherTracing all = new DispatcherTracing(sdk, 1, true);
+    private final DispatcherTracing none = new DispatcherTracing(sdk, 0, true);
 
     @AfterEach
     void close() {
@@ -195,6 +197,17 @@ class DispatcherTracingTest {
     }
 
     @Test
+    void should_not_let_callers_decide_that_are_not_trusted() {
+        Http2Headers headers = request("GET").add("traceparent", PARENT + "01");
+        assertThat(new DispatcherTracing(sdk, 0, false).onExchangeStart(new Start("orders", headers)))
+                .isNull();
+        headers = request("GET").add("traceparent", PARENT + "00");
+        ExchangeListener trace = new DispatcherTracing(sdk, 1, false).onExchangeStart(new Start("orders", headers));
+        trace.onEnd(completed(headers, "w-1"));
+        assertThat(span("GET orders").getParentSpanId()).isEqualTo("00f067aa0ba902b7");
+    }
+
+    @Test
     void should_decide_itself_if_the_parent_is_malformed() {
         Http2Headers headers = request("GET").add("traceparent", "00-0-0-01");
         assertThat(all.onExchangeStart(new Start("orders", headers))).isNotNull();
@@ -203,7 +216,7 @@ class DispatcherTracingTest {
 
     @Test
     void should_trace_a_part_of_the_requests() {
-        DispatcherTracing tenth = new DispatcherTracing(sdk, 0.1);
+        DispatcherTracing tenth = new DispatcherTracing(sdk, 0.1, true);
         int traced = 0;
         for (int i = 0; i < 10_000; i++) {
             traced += tenth.onExchangeStart(new Start("orders", request("GET"))) == null ? 0 : 1;
@@ -241,7 +254,7 @@ class DispatcherTracingTest {
     @ParameterizedTest
     @ValueSource(doubles = {-0.1, 1.1, Double.NaN})
     void should_refuse_what_is_no_ratio(double ratio) {
-        assertThatThrownBy(() -> new DispatcherTracing(sdk, ratio))
+        assertThatThrownBy(() -> new DispatcherTracing(sdk, ratio, false))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("ratio: " + ratio + ", expected 0 to 1");
     }
