@@ -494,17 +494,25 @@ def amount(value):
 
 
 def jmh_section(results, drawn):
-    exchanges, others = [], []
+    exchanges, others = [], {}
     for _, report in results.of("jmh"):
         jdk = f"JDK {feature(report['meta'].get('jdk', '?'))}. {from_line(report)}"
         ours = [row for row in report["results"] if "ExchangeBenchmark" in row["benchmark"]]
-        rest = [row for row in report["results"] if row not in ours]
         exchanges += [jdk, exchange_table(ours), *exchange_lesson(ours)] if ours else []
-        others += [jdk, jmh_table(rest)] if rest else []
+        for owner, rows in by_class(row for row in report["results"] if row not in ours).items():
+            others.setdefault(owner, []).extend([jdk, jmh_table(rows)])
     if not exchanges and not others:
         return []
-    return ["## JMH", JMH_TEXT, *(["### Events and worker streams", EXCHANGES, *exchanges] if exchanges else []),
-            *(["### Single operations", JMH_RATIOS, *others] if others else [])]
+    single = [part for owner, parts in others.items() for part in (f"#### {JMH_QUESTIONS[owner]}", *parts)]
+    return ["## JMH", JMH_TEXT, *(["### How much do base64 and JSON cost?", EXCHANGES, *exchanges] if exchanges else []),
+            *(["### Single operations", JMH_COLUMNS, *single] if single else [])]
+
+
+def by_class(rows):
+    found = {}
+    for row in rows:
+        found.setdefault(row["benchmark"].rpartition(".")[0].rpartition(".")[2], []).append(row)
+    return found
 
 
 def feature(jdk):
@@ -514,9 +522,20 @@ def feature(jdk):
 
 
 JMH_TEXT = "JMH measures parts of the program in one JVM. [benchmarks/README.md](../../benchmarks/README.md#jmh) describes each benchmark and its limits."
-JMH_RATIOS = "**÷ first** compares a row with the first row of the same class and parameters."
+JMH_COLUMNS = """**÷ first** compares a row with the first row of the same class and parameters. **±** is half of JMH's confidence interval of 99.9 %, as a value
+and as a part of the score. A score whose interval is half as large as itself says little."""
+# What each table answers, by the class of the benchmark.
+JMH_QUESTIONS = {
+    "DataFrameBenchmark": "What does a DATA frame of the worker protocol cost?",
+    "HeadBenchmark": "How much cheaper are headers that resemble those of the request before?",
+    "DispatchBenchmark": "Does the choice of a worker stream take longer with more streams?",
+    "LeastOutstandingBenchmark": "Does finding the least busy worker take longer with more workers?",
+    "PendingQueueBenchmark": "Does the queue take longer with more queued requests?",
+    "LoopbackBenchmark": "How long does a ping take through client, dispatcher and worker on one machine?",
+    "CodecBenchmark": "Which base64 library is the fastest?",
+}
 EXCHANGES = """A body goes to the function and back, without sockets, and both ends are measured. An event carries the body as JSON with base64, in one of two
-formats of AWS. A worker stream carries it in frames, by reference. Cells show µs, and the bytes allocated in parentheses."""
+formats of AWS. A worker stream carries it in frames, by reference. Cells show µs with their uncertainty of 99.9 %, and the bytes allocated in parentheses."""
 
 
 def exchange_lesson(rows):
@@ -552,12 +571,17 @@ def exchange_table(rows):
 
 
 def exchange_cell(row):
-    return f"{row['score'] / 1000:,.1f} ({row['allocated_bytes']:,.0f})" if row else "–"
+    if not row:
+        return "–"
+    error = row.get("error")
+    known = isinstance(error, (int, float)) and error == error and row["score"]
+    spread = f" ± {error / row['score']:.0%}" if known else ""
+    return f"{row['score'] / 1000:,.1f}{spread} ({row['allocated_bytes']:,.0f})"
 
 
 def jmh_table(rows):
     """Rows in their order. The ratio compares each row with the first row of its kind."""
-    lines = ["| benchmark | parameters | ÷ first | score | unit | B/op |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = ["| benchmark | parameters | ÷ first | score | ± | unit | B/op |", "| --- | --- | --- | --- | --- | --- | --- |"]
     first = {}
     for row in rows:
         owner, _, method = row["benchmark"].rpartition(".")
@@ -565,11 +589,17 @@ def jmh_table(rows):
         parameters = ", ".join(f"{key} {value}" for key, value in (row.get("params") or {}).items())
         base = first.setdefault((owner, parameters, row["unit"]), row)
         ratio = f"{row['score'] / base['score']:.2f}" if base["score"] else "–"
-        error = row.get("error")
-        score = f"{row['score']:,.1f}" + (f" ± {error:,.1f}" if isinstance(error, (int, float)) and error == error else "")
         allocated = row.get("allocated_bytes")
-        lines.append(f"| {short} | {parameters or '–'} | {ratio} | {score} | {row['unit']} | {'–' if allocated is None else f'{allocated:,.0f}'} |")
+        lines.append(f"| {short} | {parameters or '–'} | {ratio} | {row['score']:,.1f} | {uncertainty(row)} | {row['unit']} "
+                     f"| {'–' if allocated is None else f'{allocated:,.0f}'} |")
     return "\n".join(lines)
+
+
+def uncertainty(row):
+    error = row.get("error")
+    if not isinstance(error, (int, float)) or error != error or not row["score"]:
+        return "–"
+    return f"{error:,.1f} ({error / row['score']:.0%})"
 
 
 def runs_section(results):

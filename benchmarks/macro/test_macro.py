@@ -249,7 +249,7 @@ class PerformanceTest(unittest.TestCase):
         row = lambda method, size, score: {"benchmark": f"a.b.Codec.{method}", "params": {"size": size}, "score": score, "error": 1.0,
                                            "unit": "ns/op", "allocated_bytes": 10}
         table = performance.jmh_table([row("base64", 1, 10), row("base64", 2, 100), row("raw", 1, 5), row("raw", 2, 10)]).splitlines()
-        self.assertIn("| Codec.raw | size 1 | 0.50 | 5.0 ± 1.0 | ns/op | 10 |", table)
+        self.assertIn("| Codec.raw | size 1 | 0.50 | 5.0 | 1.0 (20%) | ns/op | 10 |", table)
         self.assertIn("| Codec.raw | size 2 | 0.10 |", table[5])
 
     def test_exchanges_of_one_size_stand_in_one_row(self):
