@@ -31,8 +31,8 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>This class chooses requests at random. If callers are trusted, a request with a {@code
- * traceparent} is traced if and only if its caller traces it. In both cases, the trace of the caller
- * is continued. A request that is not traced costs nothing more, and its headers are not changed.
+ * traceparent} is traced if and only if its caller traces it. In both cases, the caller's trace is
+ * continued. A request that is not traced costs nothing more, and its headers are not changed.
  *
  * <p>Spans need no agent in the workers: a worker reports how long its handler ran, and the
  * dispatcher exports the span. So a worker on Lambda has neither a cold start nor a flush for it.

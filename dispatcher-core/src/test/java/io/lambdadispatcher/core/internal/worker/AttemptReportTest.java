@@ -100,7 +100,12 @@ class AttemptReportTest {
     }
 
     private ScriptedWorker worker(String id) throws Exception {
-        return new ScriptedWorker(loops, dispatcher.workerAddress(), "f", id, SECRET).ready(1);
+        int ready = dispatcher.pools().get(0).readyWorkers();
+        ScriptedWorker worker = new ScriptedWorker(loops, dispatcher.workerAddress(), "f", id, SECRET).ready(1);
+        while (dispatcher.pools().get(0).readyWorkers() == ready) {
+            Thread.sleep(1);
+        }
+        return worker;
     }
 
     private void get(String path) {
