@@ -1,14 +1,17 @@
 package io.lambdadispatcher.core.observe;
 
+import io.netty.handler.codec.http2.Http2Headers;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -36,6 +39,12 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
 
     private static final int MAX_LINES = 256;
 
+    /** Large headers must not fill the heap while the disk is slow. */
+    private static final long MAX_QUEUED_BYTES = 32L << 20;
+
+    private static final int ENTRY_BYTES = 512;
+    private static final int HEADER_BYTES = 64;
+
     /** Writes the lines of an access log, on one thread. */
     @FunctionalInterface
     public interface Writer {
@@ -47,11 +56,13 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
         void write(List<String> lines) throws IOException;
     }
 
-    private record Entry(ExchangeEnd end, long epochMillis) {}
+    /** @param bytes estimated memory of the headers */
+    private record Entry(ExchangeEnd end, long epochMillis, int bytes) {}
 
     private final Writer writer;
     private final AccessLine format;
     private final BlockingQueue<Entry> queue;
+    private final AtomicLong queuedBytes = new AtomicLong();
     private final LongAdder dropped = new LongAdder();
     private final Thread thread = new Thread(this::writeLines, "access-log");
     private final ExchangeListener listener = this::log;
@@ -100,7 +111,8 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
         }
 
         /**
-         * Sets the maximum number of lines that wait to be written. Further lines are dropped.
+         * Sets the maximum number of lines that wait to be written. Further lines are dropped. So
+         * are lines beyond 32 MiB of headers.
          *
          * @throws IllegalArgumentException if it is less than 1
          */
@@ -136,9 +148,23 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
     }
 
     private void log(ExchangeEnd end) {
-        if (closed || !queue.offer(new Entry(end, System.currentTimeMillis()))) {
+        int bytes = bytesOf(end.headers());
+        // Two threads may pass the limit together, which exceeds it by one entry of each.
+        if (closed
+                || queuedBytes.get() + bytes > MAX_QUEUED_BYTES
+                || !queue.offer(new Entry(end, System.currentTimeMillis(), bytes))) {
             dropped.increment();
+        } else {
+            queuedBytes.addAndGet(bytes);
         }
+    }
+
+    private static int bytesOf(Http2Headers headers) {
+        int bytes = ENTRY_BYTES;
+        for (Map.Entry<CharSequence, CharSequence> header : headers) {
+            bytes += HEADER_BYTES + header.getKey().length() + header.getValue().length();
+        }
+        return bytes;
     }
 
     /** Returns the number of lines that have been dropped so far, for whatever reason. */
@@ -154,6 +180,7 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
                     taken.add(first);
                     queue.drainTo(taken, MAX_LINES - 1);
                     writeTaken();
+                    taken.forEach(entry -> queuedBytes.addAndGet(-entry.bytes));
                     taken.clear();
                 }
             }

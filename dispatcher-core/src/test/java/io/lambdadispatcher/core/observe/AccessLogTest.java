@@ -14,7 +14,9 @@ import java.net.SocketAddress;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
@@ -231,6 +233,37 @@ class AccessLogTest {
         assertThat(format.of(end("/"), TIME)).isEqualTo("{\"status\":200,\"method\":\"GET\"}");
         assertThat(new AccessLine(List.of(AccessField.FAILURE), null).of(end("/"), TIME))
                 .isEqualTo("{}");
+    }
+
+    @Test
+    void should_bound_the_memory_of_queued_lines() throws Exception {
+        CountDownLatch mayWrite = new CountDownLatch(1);
+        AtomicInteger written = new AtomicInteger();
+        AccessLog accessLog = AccessLog.builder()
+                .writer(lines -> {
+                    try {
+                        mayWrite.await();
+                    } catch (InterruptedException e) {
+                        throw new IOException(e);
+                    }
+                    written.addAndGet(lines.size());
+                })
+                .start();
+        String path = "/" + "a".repeat(60_000);
+        for (int i = 0; i < 5_000; i++) {
+            accessLog.onExchangeStart(null).onEnd(end(path));
+        }
+
+        long kept = 5_000 - accessLog.dropped();
+        assertThat(kept * 60_000).isBetween(30L << 20, 32L << 20);
+        mayWrite.countDown();
+        long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        while (written.get() < kept && System.nanoTime() < untilNanos) {
+            Thread.sleep(5);
+        }
+        accessLog.onExchangeStart(null).onEnd(end(path));
+        accessLog.close();
+        assertThat(written).hasValue((int) kept + 1);
     }
 
     @Test

@@ -34,7 +34,12 @@ public final class TraceExport implements AutoCloseable {
         SLF4JBridgeHandler.removeHandlersForRootLogger();
         SLF4JBridgeHandler.install();
         sdk = AutoConfiguredOpenTelemetrySdk.builder()
-                .addPropertiesSupplier(() -> Map.of("otel.service.name", "lambda-dispatcher"))
+                .addPropertiesSupplier(() -> Map.of(
+                        "otel.service.name",
+                        "lambda-dispatcher",
+                        // A path or a user agent can be as long as a client likes.
+                        "otel.attribute.value.length.limit",
+                        "1024"))
                 .addPropertiesCustomizer(config -> settings(endpoint, protocol))
                 .disableShutdownHook()
                 .build()
