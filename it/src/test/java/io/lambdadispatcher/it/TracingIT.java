@@ -58,6 +58,8 @@ class TracingIT {
             ProcessBuilder builder = new ProcessBuilder(
                             Path.of(System.getProperty("java.home"), "bin", "java")
                                     .toString(),
+                            // Without it, JDK 24 and later write warnings that are not JSON.
+                            "--enable-native-access=ALL-UNNAMED",
                             "-cp",
                             System.getProperty("java.class.path"),
                             "io.lambdadispatcher.server.Main",
