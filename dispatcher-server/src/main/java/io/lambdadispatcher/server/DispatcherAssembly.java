@@ -287,7 +287,6 @@ final class DispatcherAssembly {
                 .maxRequestLineBytes(configuration.get(Settings.HTTP_MAX_REQUEST_LINE))
                 .maxConcurrentStreams(configuration.get(Settings.HTTP_MAX_CONCURRENT_STREAMS))
                 .streamWindowBytes(configuration.get(Settings.HTTP_STREAM_WINDOW))
-                .connectionWindowBytes(configuration.get(Settings.HTTP_CONNECTION_WINDOW))
                 .headerTimeout(configuration.get(Settings.HTTP_HEADER_TIMEOUT))
                 .idleTimeout(configuration.get(Settings.HTTP_IDLE_TIMEOUT))
                 .bodyTimeout(configuration.get(Settings.HTTP_BODY_TIMEOUT))

@@ -19,7 +19,7 @@ public final class HttpLimits {
     private static final int MIB = 1024 * KIB;
 
     /**
-     * The initial size of each window in HTTP/2, below which a connection's cannot be set (RFC 9113
+     * The initial size of each window in HTTP/2 (RFC 9113
      * section 6.9.2).
      */
     private static final int MIN_WINDOW_BYTES = 65_535;
@@ -29,7 +29,6 @@ public final class HttpLimits {
     private final int maxRequestLineBytes;
     private final int maxConcurrentStreams;
     private final int streamWindowBytes;
-    private final int connectionWindowBytes;
     private final Duration headerTimeout;
     private final Duration idleTimeout;
     private final Duration bodyTimeout;
@@ -46,7 +45,6 @@ public final class HttpLimits {
         maxRequestLineBytes = from.maxRequestLineBytes;
         maxConcurrentStreams = from.maxConcurrentStreams;
         streamWindowBytes = from.streamWindowBytes;
-        connectionWindowBytes = from.connectionWindowBytes;
         headerTimeout = from.headerTimeout;
         idleTimeout = from.idleTimeout;
         bodyTimeout = from.bodyTimeout;
@@ -61,7 +59,6 @@ public final class HttpLimits {
         Check.range("maxRequestLineBytes", maxRequestLineBytes, 256, 256 * KIB);
         Check.range("maxConcurrentStreams", maxConcurrentStreams, 1, 1_000_000);
         Check.range("streamWindowBytes", streamWindowBytes, MIN_WINDOW_BYTES, 64 * MIB);
-        Check.range("connectionWindowBytes", connectionWindowBytes, MIN_WINDOW_BYTES, 512 * MIB);
         Check.positive("headerTimeout", headerTimeout);
         Check.positive("idleTimeout", idleTimeout);
         Check.positive("bodyTimeout", bodyTimeout);
@@ -120,14 +117,6 @@ public final class HttpLimits {
      */
     public int streamWindowBytes() {
         return streamWindowBytes;
-    }
-
-    /**
-     * Returns the flow-control window of an HTTP/2 connection, in bytes. See {@link
-     * Builder#connectionWindowBytes}.
-     */
-    public int connectionWindowBytes() {
-        return connectionWindowBytes;
     }
 
     /**
@@ -207,7 +196,6 @@ public final class HttpLimits {
         private int maxRequestLineBytes = 16 * KIB;
         private int maxConcurrentStreams = 100;
         private int streamWindowBytes = 256 * KIB;
-        private int connectionWindowBytes = MIB;
         private Duration headerTimeout = Duration.ofSeconds(10);
         private Duration idleTimeout = Duration.ofMinutes(5);
         private Duration bodyTimeout = Duration.ofSeconds(20);
@@ -267,24 +255,13 @@ public final class HttpLimits {
 
         /**
          * Sets the flow-control window of an HTTP/2 stream (RFC 9113 section 5.2). The dispatcher
-         * buffers at most this part of a request's body. Default: 256 KiB.
+         * buffers at most this part of a request's body. A connection's window is larger than those
+         * of its streams together, so one request never waits for another's body. Default: 256 KiB.
          *
          * @param bytes 65,535 bytes to 64 MiB
          */
         public Builder streamWindowBytes(int bytes) {
             streamWindowBytes = bytes;
-            return this;
-        }
-
-        /**
-         * Sets the flow-control window of an HTTP/2 connection (RFC 9113 section 5.2). The
-         * dispatcher buffers at most this part of all request bodies of the connection. Default: 1
-         * MiB.
-         *
-         * @param bytes 65,535 bytes to 512 MiB
-         */
-        public Builder connectionWindowBytes(int bytes) {
-            connectionWindowBytes = bytes;
             return this;
         }
 

@@ -79,7 +79,6 @@ class OptionsTest {
                 .maxRequestLineBytes(300)
                 .maxConcurrentStreams(4)
                 .streamWindowBytes(70_000)
-                .connectionWindowBytes(80_000)
                 .headerTimeout(Duration.ofSeconds(5))
                 .idleTimeout(Duration.ofSeconds(6))
                 .writeTimeout(Duration.ofSeconds(7))
@@ -101,7 +100,6 @@ class OptionsTest {
                         limits.maxRequestLineBytes(),
                         limits.maxConcurrentStreams(),
                         limits.streamWindowBytes(),
-                        limits.connectionWindowBytes(),
                         limits.headerTimeout(),
                         limits.idleTimeout(),
                         limits.writeTimeout(),
@@ -114,7 +112,6 @@ class OptionsTest {
                         300,
                         4,
                         70_000,
-                        80_000,
                         Duration.ofSeconds(5),
                         Duration.ofSeconds(6),
                         Duration.ofSeconds(7),
@@ -211,8 +208,8 @@ class OptionsTest {
                         "maxHeaders: 7, expected 8 to 10,000",
                         () -> HttpLimits.builder().maxHeaders(7).build()),
                 refused(
-                        "connectionWindowBytes: 65,534, expected 65,535 to 536,870,912",
-                        () -> HttpLimits.builder().connectionWindowBytes(65_534).build()),
+                        "streamWindowBytes: 65,534, expected 65,535 to 67,108,864",
+                        () -> HttpLimits.builder().streamWindowBytes(65_534).build()),
                 refused(
                         "headerTimeout: PT0S, expected more than 0",
                         () -> HttpLimits.builder().headerTimeout(Duration.ZERO).build()),

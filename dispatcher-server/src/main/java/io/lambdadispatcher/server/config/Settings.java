@@ -271,9 +271,6 @@ public final class Settings {
     public static final Setting<Integer> HTTP_STREAM_WINDOW = HTTP.setting(
                     "http.stream-window", size(64 * 1024, 64 << 20), "256KiB")
             .doc("Maximum number of bytes of one request body that the dispatcher buffers.");
-    public static final Setting<Integer> HTTP_CONNECTION_WINDOW = HTTP.setting(
-                    "http.connection-window", size(64 * 1024, 512 << 20), "1MiB")
-            .doc("Maximum number of bytes of request bodies that the dispatcher buffers for one HTTP/2 connection.");
     public static final Setting<Duration> HTTP_HEADER_TIMEOUT = HTTP.setting(
                     "http.header-timeout", positiveDuration(), "10s")
             .doc("Maximum time for a TLS handshake, for all headers of a request, and for a worker's HELLO to arrive.");

@@ -49,8 +49,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     private static final long GOAWAY_PAUSE_MILLIS = 250;
 
     /**
-     * Maximum of {@link #uselessFrames}, which is enough for a client that fills a window of 1 MiB
-     * with frames of 100 bytes.
+     * Maximum of {@link #uselessFrames}, which is enough for a client that has 100 uploads of 256
+     * KiB in transit, in frames of 3 KB.
      */
     private static final int MAX_USELESS_FRAMES = 10_000;
 
@@ -154,11 +154,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         }
         rules = new HeadRules(
                 context.forwarding(), context.scheme(), ctx.channel().remoteAddress());
-        int more = context.limits().connectionWindowBytes()
-                - connection().local().flowController().windowSize(connection().connectionStream());
-        if (more > 0) {
-            growConnectionWindow(more);
-        }
+        growConnectionWindow(moreThanAllStreams(context.limits()));
         // Netty would set the limit only when the client acknowledges the SETTINGS, which a client
         // can delay.
         connection().remote().maxActiveStreams(context.limits().maxConcurrentStreams());
@@ -169,6 +165,15 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         watch.add(this);
         context.drain().register(ctx.channel(), this);
         context.account().heldBy(this);
+    }
+
+    /**
+     * Returns twice the sum of the streams' windows. With a smaller window, uploads that wait for a
+     * worker could fill it and stop those that a worker has. The client learns of bytes that were
+     * read when they are half of the window. Only the streams' windows bound the memory.
+     */
+    private static int moreThanAllStreams(HttpLimits limits) {
+        return (int) Math.min(Integer.MAX_VALUE / 2, 2L * limits.maxConcurrentStreams() * limits.streamWindowBytes());
     }
 
     @Override

@@ -705,23 +705,6 @@ class Http2ClientConnectionTest {
         assertThat(goAwayError()).isEqualTo((int) Http2Error.FLOW_CONTROL_ERROR.code());
     }
 
-    @Test
-    void should_close_a_connection_that_exceeds_its_own_window() {
-        taking = false;
-        int each = HttpLimits.defaults().streamWindowBytes();
-        int streams = HttpLimits.defaults().connectionWindowBytes() / each;
-        read(SETTINGS_ACK);
-        for (int i = 0; i <= streams; i++) {
-            read("000006 01 04 %08x 838684 010161".formatted(2 * i + 1));
-        }
-        for (int i = 0; i < streams; i++) {
-            dataOf(2 * i + 1, each);
-        }
-        assertThat(sent(0)).doesNotContain(Http2FrameTypes.GO_AWAY);
-        dataOf(2 * streams + 1, 1);
-        assertThat(goAwayError()).isEqualTo((int) Http2Error.FLOW_CONTROL_ERROR.code());
-    }
-
     private int goAwayError() {
         channel.runPendingTasks();
         int error = -1;
