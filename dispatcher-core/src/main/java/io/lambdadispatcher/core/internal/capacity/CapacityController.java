@@ -45,8 +45,12 @@ public final class CapacityController {
         /** Terminates a worker by force. */
         void kill(String workerId, String reason);
 
-        /** Sets the maximum number of a worker's concurrent exchanges; 0 = none for now. */
-        void limit(String workerId, int exchanges);
+        /**
+         * Sets the maximum number of a worker's concurrent exchanges; 0 = none for now.
+         *
+         * @param reason for the log, in one line
+         */
+        void limit(String workerId, int exchanges, String reason);
     }
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
@@ -140,7 +144,7 @@ public final class CapacityController {
         }
         if (worker.allowed() < function.streamsPerWorker()) {
             // The limit was set on the worker's previous connections only.
-            actions.limit(worker.id, worker.allowed());
+            actions.limit(worker.id, worker.allowed(), "as before it dialled in again");
         }
     }
 
@@ -276,7 +280,7 @@ public final class CapacityController {
             }
             endOverdue(nowNanos, worker);
             if (worker.returns(nowNanos)) {
-                actions.limit(worker.id, worker.allowed());
+                actions.limit(worker.id, worker.allowed(), "its ejection has ended");
             }
         }
         OutlierDetector.find(fleet.ready()).forEach(outlier -> eject(nowNanos, outlier));
@@ -284,14 +288,16 @@ public final class CapacityController {
 
     private void tellLimit(WorkerLife worker, int before) {
         if (worker.allowed() != before) {
-            actions.limit(worker.id, worker.allowed());
+            boolean less = worker.allowed() < before;
+            String reason = less ? "its event loop is late, or its heap is full" : "it is less loaded";
+            actions.limit(worker.id, worker.allowed(), reason);
         }
     }
 
     private void eject(long nowNanos, OutlierDetector.Outlier outlier) {
         WorkerLife worker = outlier.worker();
         worker.eject(nowNanos, outlier.reason());
-        actions.limit(worker.id, 0);
+        actions.limit(worker.id, 0, outlier.reason());
         if (worker.ours && worker.ejections >= MOST_EJECTIONS) {
             drain(nowNanos, worker, DrainCode.REQUESTED);
         }

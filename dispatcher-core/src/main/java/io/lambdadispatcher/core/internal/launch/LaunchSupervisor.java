@@ -420,8 +420,13 @@ public final class LaunchSupervisor {
         }
 
         @Override
-        public void limit(String workerId, int exchanges) {
-            log.info("worker {} of {} now gets at most {} concurrent requests", workerId, function.name(), exchanges);
+        public void limit(String workerId, int exchanges, String reason) {
+            log.info(
+                    "worker {} of {} now gets at most {} concurrent requests: {}",
+                    workerId,
+                    function.name(),
+                    exchanges,
+                    reason);
             pool.limit(workerId, exchanges);
         }
     }

@@ -51,7 +51,7 @@ class CapacityControllerTest {
         }
 
         @Override
-        public void limit(String workerId, int exchanges) {
+        public void limit(String workerId, int exchanges, String reason) {
             limits.put(workerId, exchanges);
         }
     }

@@ -352,7 +352,7 @@ final class DispatchPath implements Path {
         }
 
         @Override
-        public void limit(String workerId, int exchanges) {
+        public void limit(String workerId, int exchanges, String reason) {
             later(workerId, worker -> {
                 worker.limit = exchanges;
                 settle(worker);
