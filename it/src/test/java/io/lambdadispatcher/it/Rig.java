@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.server.demo.DemoHandler;
@@ -84,6 +85,7 @@ final class Rig implements AutoCloseable {
                                         : ListenerOptions.plain("127.0.0.1", 0))
                         .secret(SECRET)
                         .observer(observer)
+                        .limits(HttpLimits.builder().headerTimeout(MOST_WAIT).build())
                         .liveness(Duration.ofSeconds(2), Duration.ofSeconds(30)))
                 .start();
     }

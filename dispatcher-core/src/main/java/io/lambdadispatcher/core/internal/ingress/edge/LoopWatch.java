@@ -12,12 +12,16 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Checks all client connections of an event loop once a second. They share one timer, so an idle
- * connection costs a method call per second. Event loop only.
+ * connection costs a method call per second. After a pause of the process, one check is left out.
+ * Event loop only.
  */
 public final class LoopWatch {
     private static final Logger log = LoggerFactory.getLogger(LoopWatch.class);
 
     static final long PERIOD_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /** Maximum time between two checks if this process gets the CPU time that it needs. */
+    static final long MAX_PAUSE_NANOS = 2 * PERIOD_NANOS;
 
     private static final FastThreadLocal<LoopWatch> OF_THREAD = new FastThreadLocal<>();
 
@@ -30,6 +34,7 @@ public final class LoopWatch {
     private final EventExecutor loop;
     private final Set<Watched> watched = new LinkedHashSet<>();
     private @Nullable Future<?> timer;
+    private long lookedAtNanos;
 
     private LoopWatch(EventExecutor loop) {
         this.loop = loop;
@@ -48,7 +53,8 @@ public final class LoopWatch {
     public void add(Watched connection) {
         watched.add(connection);
         if (timer == null) {
-            timer = loop.scheduleAtFixedRate(this::look, PERIOD_NANOS, PERIOD_NANOS, TimeUnit.NANOSECONDS);
+            lookedAtNanos = loop.ticker().nanoTime();
+            timer = loop.scheduleWithFixedDelay(this::look, PERIOD_NANOS, PERIOD_NANOS, TimeUnit.NANOSECONDS);
         }
     }
 
@@ -62,6 +68,13 @@ public final class LoopWatch {
 
     private void look() {
         long now = loop.ticker().nanoTime();
+        boolean paused = now - lookedAtNanos > MAX_PAUSE_NANOS;
+        lookedAtNanos = now;
+        if (paused) {
+            // This process did not run. What clients have sent meanwhile is read before the next
+            // check.
+            return;
+        }
         // A copy, because a connection that is closed by its check removes itself from the set.
         for (Watched connection : watched.toArray(new Watched[0])) {
             try {

@@ -14,10 +14,8 @@ public final class Pace {
     private static final long FIRST_CREDIT_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long MAX_CREDIT_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-    /**
-     * If two checks are further apart, this process has paused, which is not the client's fault.
-     */
-    private static final long MAX_COUNTED_NANOS = 2 * LoopWatch.PERIOD_NANOS;
+    /** A pause of this process is not the client's fault. */
+    private static final long MAX_COUNTED_NANOS = LoopWatch.MAX_PAUSE_NANOS;
 
     private boolean waitedForAtLook;
     private long lookNanos;

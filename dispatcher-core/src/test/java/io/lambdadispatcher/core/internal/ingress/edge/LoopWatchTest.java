@@ -57,6 +57,17 @@ class LoopWatchTest {
         assertThat(looks).endsWith("a").hasSize(4);
     }
 
+    /** Otherwise, clients would be blamed for bytes that are not read yet. */
+    @Test
+    void should_leave_out_one_look_after_a_pause() {
+        watch.add(now -> looks.add("a"));
+        passSeconds(1);
+        passSeconds(20);
+        assertThat(looks).hasSize(1);
+        passSeconds(1);
+        assertThat(looks).hasSize(2);
+    }
+
     @Test
     void should_look_at_the_others_when_one_leaves_or_fails() {
         LoopWatch.Watched leaving = new LoopWatch.Watched() {
