@@ -24,6 +24,9 @@ public final class HttpLimits {
      */
     private static final int MIN_WINDOW_BYTES = 65_535;
 
+    /** Twice this is the largest window of a connection (RFC 9113 section 6.9.1). */
+    private static final long MAX_WINDOWS_BYTES = 1L << 30;
+
     private final int maxHeaderBytes;
     private final int maxHeaders;
     private final int maxRequestLineBytes;
@@ -59,6 +62,11 @@ public final class HttpLimits {
         Check.range("maxRequestLineBytes", maxRequestLineBytes, 256, 256 * KIB);
         Check.range("maxConcurrentStreams", maxConcurrentStreams, 1, 1_000_000);
         Check.range("streamWindowBytes", streamWindowBytes, MIN_WINDOW_BYTES, 64 * MIB);
+        Check.that(
+                (long) maxConcurrentStreams * streamWindowBytes <= MAX_WINDOWS_BYTES,
+                "maxConcurrentStreams × streamWindowBytes",
+                Check.number((double) maxConcurrentStreams * streamWindowBytes),
+                Check.number(MAX_WINDOWS_BYTES) + " or less, the largest connection window that HTTP/2 allows");
         Check.positive("headerTimeout", headerTimeout);
         Check.positive("idleTimeout", idleTimeout);
         Check.positive("bodyTimeout", bodyTimeout);

@@ -48,8 +48,10 @@ public final class EagerFrameReader implements Http2FrameReader {
     private int newestHeadId;
     private boolean insideData;
     private int dataStreamId;
+    private int dataFrameBytes;
     private int dataBytesLeft;
     private boolean dataEndsStream;
+    private boolean dataContinued;
     private boolean failed;
     private boolean insideFrame;
     private long finished;
@@ -89,6 +91,7 @@ public final class EagerFrameReader implements Http2FrameReader {
         }
         // Before the call, because it can throw a stream error, and the frame continues behind what
         // was read.
+        dataContinued = dataBytesLeft < dataFrameBytes;
         dataBytesLeft -= bytes;
         insideData = dataBytesLeft > 0;
         finished++;
@@ -107,6 +110,7 @@ public final class EagerFrameReader implements Http2FrameReader {
         if (input.readableBytes() < HEADER_BYTES) {
             return false;
         }
+        dataContinued = false;
         int start = input.readerIndex();
         if (!insideHeaderBlock) {
             newestHeadId = Math.max(newestHeadId, headId);
@@ -125,6 +129,7 @@ public final class EagerFrameReader implements Http2FrameReader {
             input.skipBytes(HEADER_BYTES);
             insideData = true;
             dataStreamId = streamId;
+            dataFrameBytes = payloadBytes;
             dataBytesLeft = payloadBytes;
             dataEndsStream = (flags & END_STREAM) != 0;
             return true;
@@ -184,6 +189,11 @@ public final class EagerFrameReader implements Http2FrameReader {
     /** Returns whether a header block, or a frame that is not DATA, is incomplete. */
     public boolean isUnfinished() {
         return insideHeaderBlock || insideFrame;
+    }
+
+    /** Returns whether what was passed on last is a part of DATA, but not the first of its frame. */
+    public boolean isContinuingData() {
+        return dataContinued;
     }
 
     /** Returns whether the last frame that was started is part of a header block. */

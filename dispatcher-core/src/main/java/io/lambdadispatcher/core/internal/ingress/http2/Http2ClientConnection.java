@@ -20,6 +20,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPipeline;
+import io.netty.handler.codec.DecoderException;
+import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
@@ -49,8 +51,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     private static final long GOAWAY_PAUSE_MILLIS = 250;
 
     /**
-     * Maximum of {@link #uselessFrames}, which is enough for a client that has 100 uploads of 256
-     * KiB in transit, in frames of 3 KB.
+     * Maximum of {@link #uselessFrames}, which is enough for a client whose uploads of 160 MB are
+     * refused while they are in transit, in frames of 16 KiB.
      */
     private static final int MAX_USELESS_FRAMES = 10_000;
 
@@ -173,7 +175,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
      * read when they are half of the window. Only the streams' windows bound the memory.
      */
     private static int moreThanAllStreams(HttpLimits limits) {
-        return (int) Math.min(Integer.MAX_VALUE / 2, 2L * limits.maxConcurrentStreams() * limits.streamWindowBytes());
+        long twice = 2L * limits.maxConcurrentStreams() * limits.streamWindowBytes();
+        return (int) Math.min(Integer.MAX_VALUE - Http2CodecUtil.DEFAULT_WINDOW_SIZE, twice);
     }
 
     @Override
@@ -186,8 +189,10 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
 
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) throws Exception {
-        if (cause instanceof IOException || cause instanceof io.netty.handler.ssl.NotSslRecordException) {
-            log.debug("client {}: {}", ctx.channel().remoteAddress(), cause.toString());
+        // TLS wraps its errors.
+        Throwable root = cause instanceof DecoderException && cause.getCause() != null ? cause.getCause() : cause;
+        if (root instanceof IOException) {
+            log.debug("client {}: {}", ctx.channel().remoteAddress(), root.toString());
             ctx.close();
         } else {
             super.exceptionCaught(ctx, cause);
@@ -197,7 +202,14 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     @Override
     protected void onConnectionError(
             ChannelHandlerContext ctx, boolean outbound, Throwable cause, @Nullable Http2Exception error) {
-        log.debug("client {}: connection error: {}", ctx.channel().remoteAddress(), cause.toString());
+        if (error == null && !(cause instanceof IOException)) {
+            log.error(
+                    "client {}: unexpected, the connection is closed",
+                    ctx.channel().remoteAddress(),
+                    cause);
+        } else {
+            log.debug("client {}: connection error: {}", ctx.channel().remoteAddress(), cause.toString());
+        }
         super.onConnectionError(ctx, outbound, cause, error);
     }
 
@@ -259,7 +271,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     }
 
     private void countUselessFrame() {
-        if (++uselessFrames == MAX_USELESS_FRAMES) {
+        // The network decides how many parts a frame arrives in.
+        if (!reader.isContinuingData() && ++uselessFrames == MAX_USELESS_FRAMES) {
             breakOff(Http2Error.ENHANCE_YOUR_CALM, MAX_USELESS_FRAMES + " frames without effect");
         }
     }
@@ -344,6 +357,11 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             context.observer().onProtection(Protection.RESPONSE_TOO_SLOW);
             AbruptClose.of(ctx.channel());
         } else if (!active && now - idleSinceNanos > idleNanos()) {
+            log.debug(
+                    "client {}: no {} within {} ms",
+                    ctx.channel().remoteAddress(),
+                    decoder().prefaceReceived() ? "request" : "HTTP/2 preface",
+                    TimeUnit.NANOSECONDS.toMillis(idleNanos()));
             ctx.channel().close();
         } else if (isHeadSlow(now)) {
             breakOff(

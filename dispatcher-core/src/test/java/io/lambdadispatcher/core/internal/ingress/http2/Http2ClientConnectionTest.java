@@ -617,6 +617,18 @@ class Http2ClientConnectionTest {
         assertThat(sent(0)).contains(Http2FrameTypes.GO_AWAY);
     }
 
+    /** The network decides how many parts a frame arrives in. */
+    @Test
+    void should_count_a_late_frame_once_however_many_parts_it_arrives_in() {
+        commit(Fault.WRONG_LENGTH, 1);
+        String late = frame(11_000, "0000", 1, "00".repeat(11_000));
+        for (int i = 0; i < late.length(); i += 2) {
+            read(late.substring(i, i + 2));
+        }
+        assertThat(channel.isOpen()).isTrue();
+        assertThat(sent(0)).doesNotContain(Http2FrameTypes.GO_AWAY);
+    }
+
     /**
      * Go's client sends all its requests before it knows the limit, and each body directly after
      * its headers.
