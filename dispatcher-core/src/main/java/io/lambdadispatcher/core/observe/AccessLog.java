@@ -198,11 +198,12 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
                 failing = false;
                 log.info("The access log is written again. {} lines have been dropped so far.", dropped());
             }
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | RuntimeException | Error e) {
+            // An Error, too, because all later lines would be lost without this thread.
             dropped.add(taken.size());
             if (!failing) {
                 failing = true;
-                log.warn("The access log cannot be written, and its lines are dropped: {}", e.getMessage());
+                log.warn("The access log cannot be written, and its lines are dropped: {}", e.toString());
             }
         }
     }

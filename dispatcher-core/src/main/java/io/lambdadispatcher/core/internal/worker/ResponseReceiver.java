@@ -27,10 +27,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class ResponseReceiver implements FrameReader.Listener {
     /**
-     * Limit for one response. A handler that sends an interim response each second for 15 minutes
-     * stays below it.
+     * Maximum number of interim responses and TIMING frames of one response. No back-pressure
+     * limits them, so they could fill the queue of the client's event loop. A handler that sends an
+     * interim response each second for 15 minutes stays below it.
      */
-    private static final int MAX_INTERIMS = 1000;
+    private static final int MAX_SIDE_FRAMES = 1000;
 
     private static final String BAD_LENGTH = "the response's body does not match its content-length or status";
 
@@ -47,7 +48,7 @@ final class ResponseReceiver implements FrameReader.Listener {
     private boolean headSeen;
     private boolean failed;
     private boolean headRequest;
-    private int interims;
+    private int sideFrames;
 
     // Number of body bytes that the current call of read() has discarded.
     private int dropped;
@@ -64,7 +65,7 @@ final class ResponseReceiver implements FrameReader.Listener {
         tunnel = Exchange.isTunnel(request);
         headSeen = false;
         failed = false;
-        interims = 0;
+        sideFrames = 0;
         headRequest = Methods.isHead(request.method());
     }
 
@@ -133,12 +134,10 @@ final class ResponseReceiver implements FrameReader.Listener {
         Attempt to = receiver(FrameType.INTERIM, !headSeen);
         if (to != null) {
             verifyInterim(head.status());
-            if (interims < MAX_INTERIMS) {
-                interims++;
+            if (sideFrames < MAX_SIDE_FRAMES) {
+                sideFrames++;
                 to.onInterim(head);
             } else {
-                // No back-pressure limits them, so they could fill the queue of the client's event
-                // loop.
                 stream.onInterimDropped();
             }
         }
@@ -182,7 +181,8 @@ final class ResponseReceiver implements FrameReader.Listener {
 
     private void onTiming(long waitMicros, long handlerMicros) throws WireException {
         Attempt to = receiver(FrameType.TIMING, true);
-        if (to != null) {
+        if (to != null && sideFrames < MAX_SIDE_FRAMES) {
+            sideFrames++;
             to.onTiming(waitMicros, handlerMicros);
         }
     }
