@@ -50,7 +50,8 @@ final class Rehearsal {
                 worker.drain(DrainReason.REQUESTED);
                 worker.done().toCompletableFuture().get(LONGEST_MILLIS / 4, TimeUnit.MILLISECONDS);
             }
-        } catch (IOException | ExecutionException | TimeoutException e) {
+        } catch (IOException | ExecutionException | TimeoutException | RuntimeException | LinkageError e) {
+            // Nothing of it may fail an initialisation that works without it.
             log.debug("the rehearsal has failed", e);
             return false;
         } catch (InterruptedException e) {

@@ -15,6 +15,7 @@ import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.internal.exchange.ServedRequests;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -68,6 +69,36 @@ class WorkerTest {
                     assertThat(link.takeStream().exchange(get("/ping")).text()).isEqualTo("pong");
                 }
             }
+        }
+    }
+
+    /** The dispatcher would take requests of an application in another process for cheap ones. */
+    @Test
+    void should_count_only_the_requests_whose_work_this_process_does() throws Exception {
+        assertThat(countedOfThree(true)).isBetween(2L, 3L);
+        assertThat(countedOfThree(false)).isZero();
+    }
+
+    /** The last request may not have been counted when its response has arrived. */
+    private static long countedOfThree(boolean inProcess) throws Exception {
+        long before = ServedRequests.total();
+        Handler handler = new Handler() {
+            @Override
+            public void handle(io.lambdadispatcher.worker.handler.Request request, Response response) {
+                response.respond(200, "done");
+            }
+
+            @Override
+            public boolean servesInProcess() {
+                return inProcess;
+            }
+        };
+        try (Harness harness = new Harness(handler, c -> c.connections(1).streams(1))) {
+            ScriptedStream stream = harness.dispatcher.takeReady().takeStream();
+            for (int i = 0; i < 3; i++) {
+                assertThat(stream.exchange(get("/")).text()).isEqualTo("done");
+            }
+            return ServedRequests.total() - before;
         }
     }
 

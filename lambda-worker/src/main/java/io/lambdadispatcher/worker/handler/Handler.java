@@ -44,6 +44,17 @@ public interface Handler {
         return HandlerInterceptor.NONE;
     }
 
+    /**
+     * Returns whether this process does the work of a request. If another process does it, for
+     * example an application that this handler forwards to, the CPU time of a request is not known,
+     * and the dispatcher sends requests that arrive together to several workers.
+     *
+     * <p>Default: true.
+     */
+    default boolean servesInProcess() {
+        return true;
+    }
+
     /** Returns a handler that serves tunnels, for use with a lambda expression. */
     static Handler withTunnels(Handler handler) {
         return new Handler() {
@@ -60,6 +71,11 @@ public interface Handler {
             @Override
             public HandlerInterceptor interceptor() {
                 return handler.interceptor();
+            }
+
+            @Override
+            public boolean servesInProcess() {
+                return handler.servesInProcess();
             }
         };
     }

@@ -9,7 +9,6 @@ import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.exchange.HandlerThreads;
-import io.lambdadispatcher.worker.internal.exchange.ServedRequests;
 import io.netty.handler.codec.http.HttpMethod;
 import java.io.IOException;
 import java.io.InputStream;
@@ -96,12 +95,17 @@ public final class RuntimeHandler implements Handler, Lifecycle, RequestStreamHa
         return started;
     }
 
+    /** Returns false, because the children do the work. */
+    @Override
+    public boolean servesInProcess() {
+        return false;
+    }
+
     @Override
     public void handle(Request request, Response response) {
         if (HttpMethod.CONNECT.asciiName().contentEquals(request.method())) {
             throw new UnsupportedOperationException("an event cannot carry CONNECT");
         }
-        ServedRequests.onForwarded();
         new RequestExchange(shared(), request, response).start();
     }
 

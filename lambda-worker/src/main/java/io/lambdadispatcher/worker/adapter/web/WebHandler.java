@@ -8,7 +8,6 @@ import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
-import io.lambdadispatcher.worker.internal.exchange.ServedRequests;
 import io.lambdadispatcher.worker.internal.transport.FreezeClocks;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpResponseStatus;
@@ -142,9 +141,14 @@ public final class WebHandler implements Handler, Lifecycle, RequestStreamHandle
         return true;
     }
 
+    /** Returns false, because the application does the work. */
+    @Override
+    public boolean servesInProcess() {
+        return false;
+    }
+
     @Override
     public void handle(Request request, Response response) {
-        ServedRequests.onForwarded();
         relayUnclaimed(request, response, Origin.STREAM);
     }
 

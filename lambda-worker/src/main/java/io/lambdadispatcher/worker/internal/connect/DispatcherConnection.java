@@ -515,7 +515,9 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     @Override
     public void onExchangeEnded(boolean failed, long requestBytes, long responseBytes) {
         busy--;
-        ServedRequests.onServed();
+        if (handler.servesInProcess()) {
+            ServedRequests.onServed();
+        }
         listener.onExchangeEnded(failed, requestBytes, responseBytes);
         checkDrained();
     }

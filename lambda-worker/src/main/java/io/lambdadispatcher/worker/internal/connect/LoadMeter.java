@@ -26,6 +26,8 @@ final class LoadMeter {
     /** The unit of a process's CPU clock on Linux. The process may have used this much more. */
     private static final long CPU_CLOCK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
+    private static final long CPU_UNKNOWN = 0;
+
     private final EventExecutor loop;
     private final Consumer<Load> reports;
     private long reportedAtNanos;
@@ -88,7 +90,7 @@ final class LoadMeter {
         recentCpuNanos = recentCpuNanos / 2 + cpuNanos;
         recentRequests = recentRequests / 2 + requests - reportedRequests;
         reportedRequests = requests;
-        if (recentRequests <= 0) {
+        if (recentRequests <= 0 || reportedCpuNanos == CPU_UNKNOWN) {
             return 0;
         }
         long nanos = (recentCpuNanos + CPU_CLOCK_NANOS) / recentRequests;
@@ -123,7 +125,7 @@ final class LoadMeter {
                 .info()
                 .totalCpuDuration()
                 .map(Duration::toNanos)
-                .orElse(0L);
+                .orElse(CPU_UNKNOWN);
     }
 
     private static int heapPermille() {

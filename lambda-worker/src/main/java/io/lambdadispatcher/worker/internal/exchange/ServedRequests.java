@@ -11,20 +11,12 @@ public final class ServedRequests {
 
     private ServedRequests() {}
 
-    /** Called when any exchange has ended. */
+    /** Called when an exchange has ended whose work this process has done. */
     public static void onServed() {
         TOTAL.increment();
     }
 
-    /**
-     * Called for each exchange that another process serves, whose CPU time is not known. The
-     * exchange is not counted when it ends.
-     */
-    public static void onForwarded() {
-        TOTAL.decrement();
-    }
-
-    /** Returns the total since the process started, less the forwarded exchanges in flight. */
+    /** Returns the total since the process started. */
     public static long total() {
         return TOTAL.sum();
     }
