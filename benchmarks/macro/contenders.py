@@ -242,13 +242,14 @@ class LambdaDispatcher(Contender):
         self.jvm_flags = jvm_flags
         self.worker_flags = worker_flags
         self.worker_shape = worker_shape
+        self.class_path = machine.SERVER_CLASS_PATH
         self.worker_port = free_port()
         self.flags = {"event-loops": 1}
         self.core = PROXY_CORE
         self.worker = None
 
-    def start(self, run):
-        settings = {
+    def settings(self):
+        return {
             "public-plain-host": "127.0.0.1",
             "public-plain-port": self.port,
             "public-tls-port": "off",
@@ -261,10 +262,12 @@ class LambdaDispatcher(Contender):
             "function-streams": 1000,
             **self.flags,
         }
+
+    def start(self, run):
         self.process = Process(
             self.name,
-            [self.java, *self.jvm_flags, "-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.server.Main", "serve",
-             *(f"--{name}={value}" for name, value in settings.items())],
+            [self.java, *self.jvm_flags, "-cp", self.class_path, "io.lambdadispatcher.server.Main", "serve",
+             *(f"--{name}={value}" for name, value in self.settings().items())],
             self.core,
             run.directory,
             {"LAMBDA_DISPATCHER_WORKERS_SECRET": SECRET},
@@ -276,7 +279,7 @@ class LambdaDispatcher(Contender):
     def start_worker(self, run):
         return Process(
             f"{self.name}-worker",
-            [self.java, *self.worker_flags, "-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.worker.WorkerMain"],
+            [self.java, *self.worker_flags, "-cp", self.class_path, "io.lambdadispatcher.worker.WorkerMain"],
             LOAD_CORE,
             run.directory,
             self.worker_environment(),

@@ -17,11 +17,9 @@ pairs, with its 95 % interval.
 import argparse
 import http.client
 import http.server
-import math
 import pathlib
 import resource
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -35,12 +33,11 @@ from contenders import Crowd, LambdaDispatcher  # noqa: E402
 from load import LOAD_CORE, PING  # noqa: E402
 from machine import progress  # noqa: E402
 from measure import Shape, await_answers, measure, warm  # noqa: E402
+from pairs import alternate, compare, table  # noqa: E402
 from processes import Failure, free_port, pinned, tool  # noqa: E402
 
 NAMES = ("page", "traces")
 TRACE_RATE = 10_000
-# Student's t for 95 %, by degrees of freedom.
-T_95 = {4: 2.776, 5: 2.571, 7: 2.365, 9: 2.262, 14: 2.145, 17: 2.110, 19: 2.093, 23: 2.069, 29: 2.045}
 
 
 class Run:
@@ -87,7 +84,7 @@ class Run:
                     lambda: measure(dispatcher, PING, requests, self.directory),
                     lambda: with_viewer(admin, lambda: measure(dispatcher, PING, requests, self.directory))))
             check_held(held)
-            self.results["page"] = summary(samples)
+            self.results["page"] = compare(samples)
         finally:
             held.kill()
             held.wait()
@@ -114,33 +111,9 @@ class Run:
                         lambda: measure(traced, PING, requests, self.directory, shape)))
                 for each in (plain, traced):
                     each.stop()
-            self.results[f"traces {float(ratio):.0%}"] = {**summary(samples), "exports": collector.exports}
+            self.results[f"traces {float(ratio):.0%}"] = {**compare(samples), "exports": collector.exports}
             if float(ratio) == 1 and collector.exports == 0:
                 raise Failure("the collector received nothing")
-
-
-def alternate(number, plain, observed):
-    """Measures both, in an order that changes with the number. @return the samples of plain and observed"""
-    if number % 2 == 0:
-        first = plain()
-        return first, observed()
-    first = observed()
-    return plain(), first
-
-
-def summary(samples):
-    ratios = [observed["cpu_micros"] / plain["cpu_micros"] for plain, observed in samples]
-    errors = sum(sample["errors"] for pair in samples for sample in pair)
-    if errors:
-        raise Failure(f"{errors} requests failed")
-    mean = statistics.mean(ratios)
-    half = T_95.get(len(ratios) - 1, 2.0) * statistics.stdev(ratios) / math.sqrt(len(ratios))
-    return {
-        "pairs": len(ratios),
-        "plain_cpu_micros": statistics.median(plain["cpu_micros"] for plain, _ in samples),
-        "observed_cpu_micros": statistics.median(observed["cpu_micros"] for _, observed in samples),
-        "ratio": mean, "ratio_low": mean - half, "ratio_high": mean + half,
-    }
 
 
 def hold(port, requests):
@@ -239,10 +212,7 @@ class Collector:
 def print_report(report):
     meta = report["meta"]
     print(f"commit {meta['commit'][:12]}{' (dirty)' if meta['dirty'] else ''}, {meta['jdk']}, {meta['cpu']}")
-    print("\n| observation | CPU µs/request without, with | ratio (95 % interval) | pairs |\n| --- | --- | --- | --- |")
-    for name, row in report["results"].items():
-        print(f"| {name} | {row['plain_cpu_micros']:.2f}, {row['observed_cpu_micros']:.2f} |"
-              f" {row['ratio']:.3f} ({row['ratio_low']:.3f}–{row['ratio_high']:.3f}) | {row['pairs']} |")
+    print("\n" + table("observation", "without", "with", report["results"]))
 
 
 def arguments():

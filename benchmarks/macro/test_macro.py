@@ -15,6 +15,7 @@ import contenders  # noqa: E402
 import load  # noqa: E402
 import machine  # noqa: E402
 import measure  # noqa: E402
+import pairs  # noqa: E402
 import performance  # noqa: E402
 import plots  # noqa: E402
 import proxies  # noqa: E402
@@ -81,6 +82,32 @@ class JvmTest(unittest.TestCase):
         found = measure.summary([sample(1), sample(9), sample(2)])
         self.assertEqual((found["cpu_micros"], found["cpu_micros_lowest"], found["cpu_micros_highest"], found["errors"]), (2, 1, 9, 3))
         self.assertNotIn("allocated_bytes", found)
+
+
+class PairsTest(unittest.TestCase):
+    def sample(self, cpu, errors=0):
+        return {"cpu_micros": cpu, "errors": errors}
+
+    def test_order_alternates(self):
+        order = []
+        measured = [pairs.alternate(number, lambda: order.append("a") or "a", lambda: order.append("b") or "b") for number in (0, 1)]
+        self.assertEqual(("".join(order), measured), ("abba", [("a", "b"), ("a", "b")]))
+
+    def test_interval_is_students(self):
+        found = pairs.compare([(self.sample(10), self.sample(second)) for second in (9, 10, 11, 10, 10)])
+        self.assertAlmostEqual(found["ratio"], 1.0)
+        # 2.776 × 0.0707 ÷ √5
+        self.assertAlmostEqual(found["ratio_high"] - found["ratio"], 0.0878, places=4)
+        self.assertEqual((found["first_cpu_micros"], found["pairs"]), (10, 5))
+
+    def test_interval_of_many_pairs_is_never_too_narrow(self):
+        found = pairs.compare([(self.sample(10), self.sample(9 + 2 * (i % 2))) for i in range(14)])
+        # 13 degrees of freedom are not in the table, so it takes those of 11.
+        self.assertAlmostEqual(found["ratio_high"] - found["ratio"], 2.201 * 0.10377 / 14 ** 0.5, places=4)
+
+    def test_failed_requests_are_no_measurement(self):
+        with self.assertRaises(Failure):
+            pairs.compare([(self.sample(10), self.sample(9, errors=1)), (self.sample(10), self.sample(9))])
 
 
 class MachineTest(unittest.TestCase):

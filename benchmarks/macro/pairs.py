@@ -1,0 +1,47 @@
+"""Compares the CPU time of two contenders in pairs of loads, of which each is measured directly after the other.
+
+On a shared machine, the speed of the processors drifts. Both loads of a pair see nearly the same speed, so their ratio is steadier than the times.
+"""
+
+import math
+import statistics
+
+from processes import Failure
+
+# Student's t for 95 %, by degrees of freedom.
+T_95 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 7: 2.365, 9: 2.262, 11: 2.201, 14: 2.145, 17: 2.110, 19: 2.093, 23: 2.069, 29: 2.045}
+
+
+def alternate(number, first, second):
+    """Measures both, in an order that changes with the number. @return the samples of first and second"""
+    if number % 2 == 0:
+        sample = first()
+        return sample, second()
+    sample = second()
+    return first(), sample
+
+
+def compare(pairs):
+    """The ratio of CPU time per request, second ÷ first: the mean of all pairs, with its 95 % interval."""
+    ratios = [second["cpu_micros"] / first["cpu_micros"] for first, second in pairs]
+    errors = sum(sample["errors"] for pair in pairs for sample in pair)
+    if errors:
+        raise Failure(f"{errors} requests failed")
+    mean = statistics.mean(ratios)
+    freedom = len(ratios) - 1
+    half = T_95[max(known for known in T_95 if known <= freedom)] * statistics.stdev(ratios) / math.sqrt(len(ratios))
+    return {
+        "pairs": len(ratios),
+        "first_cpu_micros": statistics.median(first["cpu_micros"] for first, _ in pairs),
+        "second_cpu_micros": statistics.median(second["cpu_micros"] for _, second in pairs),
+        "ratio": mean, "ratio_low": mean - half, "ratio_high": mean + half,
+    }
+
+
+def table(title, first, second, results):
+    """@return Markdown with a row for each comparison"""
+    rows = [f"| {title} | CPU µs/request {first}, {second} | ratio (95 % interval) | pairs |", "| --- | --- | --- | --- |"]
+    for name, row in results.items():
+        rows.append(f"| {name} | {row['first_cpu_micros']:.2f}, {row['second_cpu_micros']:.2f} |"
+                    f" {row['ratio']:.3f} ({row['ratio_low']:.3f}–{row['ratio_high']:.3f}) | {row['pairs']} |")
+    return "\n".join(rows)
