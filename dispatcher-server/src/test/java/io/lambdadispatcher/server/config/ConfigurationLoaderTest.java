@@ -17,6 +17,8 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ConfigurationLoaderTest {
     private static final String SECRET = "0123456789abcdef";
@@ -184,6 +186,31 @@ class ConfigurationLoaderTest {
 
         flags.put("--workers-secret", SECRET);
         assertThat(load().report()).contains("(secret)").doesNotContain(SECRET);
+    }
+
+    @Test
+    void should_show_only_the_names_of_environment_variables() throws Exception {
+        write("local.environment: [PORT=8080, 'DB_PASSWORD=hush hush']");
+        assertThat(loadWithSecret().report())
+                .containsPattern("local\\.environment +DB_PASSWORD=\\(secret\\) PORT=\\(secret\\) +")
+                .doesNotContain("hush");
+
+        flags.put("--local-environment", "DB_PASSWORD=hush hush");
+        assertThat(problems())
+                .containsExactly("local.environment: expected NAME=VALUE, separated by spaces, or a list if a value"
+                        + " contains spaces, got 21 bytes (flag --local-environment)");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"https://user:hush@host", "https://hush@host:4318", "https://ho st:hush@x"})
+    void should_refuse_a_url_with_a_password_without_showing_it(String url) {
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+        flags.put("--aws-endpoint", url);
+
+        assertThat(problems())
+                .containsExactly(
+                        "aws.endpoint: expected a URL such as http://host:4566, without user and password, got "
+                                + url.length() + " bytes (flag --aws-endpoint)");
     }
 
     @Test
