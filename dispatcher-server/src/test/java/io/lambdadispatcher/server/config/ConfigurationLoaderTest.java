@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class ConfigurationLoaderTest {
@@ -535,6 +536,34 @@ class ConfigurationLoaderTest {
         assertThat(problems())
                 .containsExactly("admin.token: expected visible ASCII characters without spaces, got 17 bytes"
                         + " (flag --admin-token)");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "grpc, http://c:4317, ",
+        "grpc, http://c:4317/, ",
+        "grpc, http://c:4318/v1/traces, 'a URL without a path, or tracing.protocol to be http'",
+        "grpc, http://c:4317?key=1, 'a URL without a path, or tracing.protocol to be http'",
+        "http, http://c:4318, ",
+        "http, https://gateway.example.org/otlp, ",
+        "http, http://c:4318/v1/traces, 'a URL without a query and without /v1/traces, which the dispatcher appends'",
+        "http, http://c:4318/v1/traces/, 'a URL without a query and without /v1/traces, which the dispatcher appends'",
+        "http, http://c:4318?key=1, 'a URL without a query and without /v1/traces, which the dispatcher appends'",
+        "http, http://c:4318#here, 'a URL without a query and without /v1/traces, which the dispatcher appends'"
+    })
+    void should_refuse_an_endpoint_that_no_collector_has(String protocol, String url, @Nullable String expected)
+            throws Exception {
+        flags.put("--tracing-endpoint", url);
+        flags.put("--tracing-protocol", protocol);
+
+        if (expected == null) {
+            assertThat(loadWithSecret().find(Settings.TRACING_ENDPOINT)).hasToString(url);
+        } else {
+            environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+            assertThat(problems())
+                    .containsExactly("tracing.endpoint: expected " + expected + ", got \"" + url
+                            + "\" (flag --tracing-endpoint)");
+        }
     }
 
     @Test
