@@ -67,7 +67,8 @@ public final class TraceExport implements AutoCloseable {
         settings.put("otel.traces.exporter", "otlp");
         settings.put("otel.metrics.exporter", "none");
         settings.put("otel.logs.exporter", "none");
-        settings.put("otel.propagators", "tracecontext,baggage");
+        // Baggage passes unmodified, as all other headers do.
+        settings.put("otel.propagators", "tracecontext");
         // The dispatcher has decided which requests are traced.
         settings.put("otel.traces.sampler", "always_on");
         // The SDK prefers these names to those without "traces". It does not append a path to them.
