@@ -17,6 +17,7 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
@@ -235,6 +236,24 @@ class MainTest {
     void should_refuse_an_unknown_command() {
         assertThat(run("server")).isEqualTo(ExitCode.USAGE);
         assertThat(err.toString()).contains("server");
+    }
+
+    @Test
+    void should_refuse_an_unknown_command_even_with_help() {
+        assertThat(run("servee", "--help")).isEqualTo(ExitCode.USAGE);
+        assertThat(out.toString()).isEmpty();
+        assertThat(err.toString())
+                .contains("'servee'")
+                .contains("Did you mean: dispatcher serve")
+                .endsWith("dispatcher --help lists all commands." + System.lineSeparator());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"--helpp, --help", "--confg, --config"})
+    void should_suggest_flags_that_are_no_settings(String flag, String nearest) {
+        assertThat(run("demo", flag)).isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString().lines())
+                .containsExactly("unknown flag \"" + flag + "\", did you mean \"" + nearest + "\"?");
     }
 
     @Test
