@@ -54,11 +54,17 @@ public final class Main {
         CommandLine line = failure.getCommandLine();
         line.getErr().println(failure.getMessage());
         UnmatchedArgumentException.printSuggestions(failure, line.getErr());
-        line.getErr().println(line.getCommandSpec().qualifiedName() + " --help lists all flags.");
+        line.getErr()
+                .println(line.getCommandSpec().qualifiedName() + " --help lists all "
+                        + (line.getSubcommands().isEmpty() ? "flags." : "commands."));
         return ExitCode.USAGE;
     }
 
     private static int execute(CommandLine.ParseResult parsed) {
+        if (!parsed.unmatched().isEmpty() && !parsed.hasSubcommand()) {
+            // Picocli reports it only if there is no --help.
+            throw new UnmatchedArgumentException(parsed.commandSpec().commandLine(), parsed.unmatched());
+        }
         if (!parsed.hasSubcommand() && !parsed.isUsageHelpRequested()) {
             CommandLine line = parsed.commandSpec().commandLine();
             line.usage(line.getErr());

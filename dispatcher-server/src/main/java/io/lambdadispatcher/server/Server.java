@@ -12,6 +12,7 @@ import io.lambdadispatcher.server.admin.Launching;
 import io.lambdadispatcher.server.admin.Readiness;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
+import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.live.Live;
 import io.lambdadispatcher.server.log.LineFile;
@@ -28,6 +29,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -154,10 +156,50 @@ final class Server {
                         remembered.earlier().taken(), remembered.earlier().functions());
             }
             return builder.start();
+        } catch (UncheckedIOException e) {
+            assembly.abandon();
+            throw cannotListen(e);
         } catch (StartException | RuntimeException | Error e) {
             assembly.abandon();
             throw e;
         }
+    }
+
+    /** The dispatcher names the address. This adds the settings that have it. */
+    private StartException cannotListen(UncheckedIOException e) {
+        String reason = reason(e);
+        OptionalInt workers = OptionalInt.of(configuration.get(Settings.WORKERS_PORT));
+        // The TLS port is the last, because it is not open if there is no certificate.
+        List<Map.Entry<String, InetSocketAddress>> ports = List.of(
+                Map.entry(
+                        "public.plain",
+                        address(Settings.PUBLIC_PLAIN_HOST, configuration.get(Settings.PUBLIC_PLAIN_PORT))),
+                Map.entry("workers", address(Settings.WORKERS_HOST, workers)),
+                Map.entry(
+                        "public.tls", address(Settings.PUBLIC_TLS_HOST, configuration.get(Settings.PUBLIC_TLS_PORT))));
+        for (Map.Entry<String, InetSocketAddress> port : ports) {
+            String listening = listening(port.getValue());
+            if (reason.startsWith(listening + ": ")) {
+                return cannotListen(port.getValue(), port.getKey(), reason.substring(listening.length() + 2), e);
+            }
+        }
+        return new StartException(reason, e);
+    }
+
+    private InetSocketAddress address(Setting<String> host, OptionalInt port) {
+        return new InetSocketAddress(configuration.get(host), port.orElse(0));
+    }
+
+    private static String listening(InetSocketAddress address) {
+        return "cannot listen on " + address.getHostString() + ":" + address.getPort();
+    }
+
+    private static StartException cannotListen(
+            InetSocketAddress address, String settings, String reason, Throwable cause) {
+        return new StartException(
+                listening(address) + " (" + settings + ".port): " + reason + ". Change " + settings + ".port or "
+                        + settings + ".host, or stop the program that uses this port.",
+                cause);
     }
 
     private @Nullable StateFile readState() throws StartException {
@@ -199,7 +241,7 @@ final class Server {
         if (port.isEmpty()) {
             return;
         }
-        InetSocketAddress address = new InetSocketAddress(configuration.get(Settings.ADMIN_HOST), port.getAsInt());
+        InetSocketAddress address = address(Settings.ADMIN_HOST, port);
         try {
             admin = new AdminServer(
                     address,
@@ -209,10 +251,7 @@ final class Server {
                             configuration.find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE)),
                     metrics.observer()::onProtection);
         } catch (IOException e) {
-            throw new StartException(
-                    "cannot listen on " + address.getHostString() + ":" + address.getPort() + " (admin.port): "
-                            + e.getMessage(),
-                    e);
+            throw cannotListen(address, "admin", String.valueOf(e.getMessage()), e);
         }
     }
 

@@ -17,6 +17,7 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
@@ -156,19 +157,29 @@ class MainTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"--public-plain-port", "--admin-port"})
-    void should_say_in_one_line_with_1_that_a_port_is_taken(String flag) throws IOException {
-        String other = flag.equals("--admin-port") ? "--public-plain-port" : "--admin-port";
-        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
-            String port = Integer.toString(taken.getLocalPort());
+    @ValueSource(strings = {"public.plain", "public.tls", "workers", "admin"})
+    void should_say_in_one_line_with_1_that_a_port_is_taken(String settings) throws Exception {
+        try (DemoCertificate certificate = DemoCertificate.create();
+                ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+            int port = taken.getLocalPort();
+            List<String> arguments = new ArrayList<>(List.of("serve", "--workers-secret", SECRET));
+            arguments.addAll(List.of(
+                    "--public-tls-certificate", certificate.certificate().toString()));
+            arguments.addAll(List.of("--public-tls-key", certificate.key().toString()));
+            for (String each : List.of("public.plain", "public.tls", "workers", "admin")) {
+                String flag = "--" + each.replace('.', '-');
+                arguments.addAll(List.of(flag + "-host", "127.0.0.1", flag + "-port"));
+                arguments.add(each.equals(settings) ? Integer.toString(port) : "0");
+            }
 
-            assertThat(run(serveOnFreePorts(flag, port, other, "0"))).isEqualTo(ExitCode.FAILED);
+            assertThat(run(arguments.toArray(String[]::new))).isEqualTo(ExitCode.FAILED);
 
             assertThat(err.toString().lines())
                     .singleElement()
                     .asString()
-                    .startsWith("cannot start: cannot listen on ")
-                    .contains("127.0.0.1:" + port);
+                    .startsWith("cannot start: cannot listen on 127.0.0.1:" + port + " (" + settings + ".port): ")
+                    .endsWith("Address already in use. Change " + settings + ".port or " + settings
+                            + ".host, or stop the program that uses this port.");
         }
     }
 
@@ -225,6 +236,24 @@ class MainTest {
     void should_refuse_an_unknown_command() {
         assertThat(run("server")).isEqualTo(ExitCode.USAGE);
         assertThat(err.toString()).contains("server");
+    }
+
+    @Test
+    void should_refuse_an_unknown_command_even_with_help() {
+        assertThat(run("servee", "--help")).isEqualTo(ExitCode.USAGE);
+        assertThat(out.toString()).isEmpty();
+        assertThat(err.toString())
+                .contains("'servee'")
+                .contains("Did you mean: dispatcher serve")
+                .endsWith("dispatcher --help lists all commands." + System.lineSeparator());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"--helpp, --help", "--confg, --config"})
+    void should_suggest_flags_that_are_no_settings(String flag, String nearest) {
+        assertThat(run("demo", flag)).isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString().lines())
+                .containsExactly("unknown flag \"" + flag + "\", did you mean \"" + nearest + "\"?");
     }
 
     @Test

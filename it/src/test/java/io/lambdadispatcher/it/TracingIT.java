@@ -152,6 +152,8 @@ class TracingIT {
                     "00-" + CLIENT_TRACE + "-" + CLIENT_SPAN + "-01",
                     "tracestate",
                     "vendor=value",
+                    "tracestate",
+                    "other=1",
                     "user-agent",
                     "curl/8");
             assertThat(response.statusCode()).isEqualTo(200);
@@ -162,7 +164,7 @@ class TracingIT {
 
             Span request = named(spans, "GET shop");
             assertThat(hex(request.getParentSpanId())).isEqualTo(CLIENT_SPAN);
-            assertThat(request.getTraceState()).isEqualTo("vendor=value");
+            assertThat(request.getTraceState()).isEqualTo("vendor=value,other=1");
             assertThat(request.getKind()).isEqualTo(SpanKind.SPAN_KIND_SERVER);
             assertThat(request.getStatus().getCode()).isEqualTo(StatusCode.STATUS_CODE_UNSET);
             assertThat(attributes(request))
@@ -214,7 +216,9 @@ class TracingIT {
             assertThat(program.get("/ping", "traceparent", "00-" + CLIENT_TRACE + "-" + CLIENT_SPAN + "-00")
                             .statusCode())
                     .isEqualTo(200);
-            String headers = program.get("/headers").body();
+            String headers =
+                    program.get("/headers", "baggage", "a=1", "baggage", "b=2").body();
+            assertThat(headers).contains("a=1", "b=2");
             Awaitility.await("two traces")
                     .atMost(Duration.ofSeconds(30))
                     .until(() -> collector.spans().stream()

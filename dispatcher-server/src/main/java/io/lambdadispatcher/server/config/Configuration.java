@@ -58,7 +58,8 @@ public final class Configuration {
     /**
      * One setting.
      *
-     * @param value as it may be shown: secrets are masked, and "-" is no value
+     * @param value as it may be shown: secrets and the values in {@code local.environment} are
+     *     masked, and "-" is no value
      * @param source what has set it, for example a line of the file
      */
     public record Row(String name, String value, String source) {}

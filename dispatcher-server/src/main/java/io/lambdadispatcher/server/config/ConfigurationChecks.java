@@ -4,6 +4,7 @@ import io.lambdadispatcher.aws.FunctionName;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -64,6 +65,23 @@ final class ConfigurationChecks {
                 trusted || !checked.isSet(Settings.FORWARDING_CLIENT_HEADER),
                 Settings.FORWARDING_CLIENT_HEADER,
                 "forwarding.trust to be append, or this not to be set");
+        checkTracing();
+    }
+
+    private void checkTracing() {
+        URI endpoint = checked.find(Settings.TRACING_ENDPOINT);
+        if (endpoint == null) {
+            return;
+        }
+        String path = endpoint.getPath().replaceFirst("/+$", "");
+        boolean plain = endpoint.getQuery() == null && endpoint.getFragment() == null;
+        boolean grpc = checked.get(Settings.TRACING_PROTOCOL) == TracingProtocol.GRPC;
+        require(
+                plain && (path.isEmpty() || !grpc && !path.endsWith("/v1/traces")),
+                Settings.TRACING_ENDPOINT,
+                grpc
+                        ? "a URL without a path, or tracing.protocol to be http"
+                        : "a URL without a query and without /v1/traces, which the dispatcher appends");
     }
 
     private void checkEither(Setting<byte[]> text, Setting<byte[]> file) {

@@ -40,6 +40,9 @@ public final class ConfigurationLoader {
             Setting.VARIABLE_PREFIX + "TLS_TRUST_PEM",
             Setting.VARIABLE_PREFIX + "EXIT_WITH_PARENT");
 
+    /** Flags that are not settings. */
+    private static final List<String> OTHER_FLAGS = List.of("--help", "--config");
+
     private final List<String> problems = new ArrayList<>();
     private final Map<Setting<?>, RawValue> raw = new LinkedHashMap<>();
     private YamlFile file = YamlFile.empty();
@@ -120,7 +123,9 @@ public final class ConfigurationLoader {
     private void refuseArgument(String argument) {
         if (argument.startsWith("-")) {
             String flag = argument.split("=", 2)[0];
-            problems.add("unknown flag \"" + flag + "\"" + Nearest.suggestion(flag, Settings.BY_FLAG.keySet()));
+            List<String> known = new ArrayList<>(Settings.BY_FLAG.keySet());
+            known.addAll(OTHER_FLAGS);
+            problems.add("unknown flag \"" + flag + "\"" + Nearest.suggestion(flag, known));
         } else {
             problems.add("unexpected argument \"" + argument + "\"");
         }

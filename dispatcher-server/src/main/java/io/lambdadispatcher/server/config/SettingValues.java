@@ -123,9 +123,7 @@ final class SettingValues {
 
     private Row row(Setting<?> setting) {
         Value<?> value = value(setting);
-        String shown = value.text == null || value.text.isEmpty()
-                ? "-"
-                : setting.type().show(value.text);
-        return new Row(name(setting), shown, value.source);
+        String shown = value.text == null ? "" : setting.type().show(value.text, value.value);
+        return new Row(name(setting), shown.isEmpty() ? "-" : shown, value.source);
     }
 }

@@ -379,7 +379,7 @@ public final class Settings {
     public static final Setting<URI> TRACING_ENDPOINT = TRACING.setting("tracing.endpoint", uri())
             .doc(
                     "URL of the collector that receives traces by OTLP, for example http://collector:4317. If it is not set,"
-                            + " the dispatcher traces nothing.");
+                            + " the dispatcher traces nothing. With tracing.protocol: http, the dispatcher appends /v1/traces.");
     public static final Setting<TracingProtocol> TRACING_PROTOCOL = TRACING.setting(
                     "tracing.protocol", choice(TracingProtocol.class), "grpc")
             .doc("Protocol of the collector: grpc, usually on port 4317, or http, usually on port 4318.");

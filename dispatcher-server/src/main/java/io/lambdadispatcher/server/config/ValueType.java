@@ -53,6 +53,8 @@ public record ValueType<T>(
     private static final Pattern VARIABLE = Pattern.compile("([A-Za-z_][A-Za-z0-9_]*)=(.*)", Pattern.DOTALL);
     private static final Duration LONGEST = Duration.ofDays(366);
     private static final String SECRET = "SECRET";
+    private static final String VARIABLES = "NAME=VALUE...";
+    private static final String URL = "URL";
 
     /** @throws IllegalArgumentException if the text is not what {@link #expected} says */
     T parse(RawValue raw) {
@@ -68,14 +70,28 @@ public record ValueType<T>(
         return trimmed.isEmpty() ? List.of() : List.of(separator.split(trimmed));
     }
 
-    /** Returns the text of a value, or a placeholder if the value is secret. */
-    String show(String text) {
-        return label.equals(SECRET) ? "(secret)" : text;
+    /**
+     * Returns the text of a value without its secrets. The value of an environment variable can be
+     * a password, so only the names of variables are shown.
+     *
+     * @param value the text, parsed
+     */
+    String show(String text, @Nullable Object value) {
+        if (label.equals(SECRET)) {
+            return "(secret)";
+        }
+        return value instanceof Map<?, ?> variables
+                ? variables.keySet().stream()
+                        .map(name -> name + "=(secret)")
+                        .sorted()
+                        .collect(Collectors.joining(" "))
+                : text;
     }
 
-    /** Returns the value in quotation marks, or the size of a secret. */
+    /** Returns the value in quotation marks, or only its size if it may contain a secret. */
     String quote(String text) {
-        return label.equals(SECRET) ? text.getBytes(StandardCharsets.UTF_8).length + " bytes" : '"' + text + '"';
+        boolean secret = label.equals(SECRET) || label.equals(VARIABLES) || label.equals(URL) && text.contains("@");
+        return secret ? text.getBytes(StandardCharsets.UTF_8).length + " bytes" : '"' + text + '"';
     }
 
     private static <T> ValueType<T> single(String label, String expected, Function<String, T> parser) {
@@ -302,10 +318,12 @@ public record ValueType<T>(
         });
     }
 
+    /** A URL without user and password, because URLs are shown and logged. */
     static ValueType<URI> uri() {
-        return single("URL", "a URL such as http://host:4566", text -> {
+        return single(URL, "a URL such as http://host:4566, without user and password", text -> {
             URI uri = URI.create(text);
-            require(("http".equals(uri.getScheme()) || "https".equals(uri.getScheme())) && uri.getHost() != null);
+            require("http".equals(uri.getScheme()) || "https".equals(uri.getScheme()));
+            require(uri.getHost() != null && uri.getUserInfo() == null);
             return uri;
         });
     }
@@ -363,7 +381,7 @@ public record ValueType<T>(
      */
     static ValueType<Map<String, String>> variables() {
         return new ValueType<>(
-                "NAME=VALUE...",
+                VARIABLES,
                 "NAME=VALUE, separated by spaces, or a list if a value contains spaces",
                 items -> {
                     Map<String, String> variables = new TreeMap<>();

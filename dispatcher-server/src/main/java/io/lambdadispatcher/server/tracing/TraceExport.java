@@ -5,6 +5,7 @@ import io.lambdadispatcher.opentelemetry.DispatcherTracing;
 import io.lambdadispatcher.server.config.TracingProtocol;
 import io.opentelemetry.sdk.OpenTelemetrySdk;
 import io.opentelemetry.sdk.autoconfigure.AutoConfiguredOpenTelemetrySdk;
+import io.opentelemetry.sdk.autoconfigure.spi.ConfigurationException;
 import java.net.URI;
 import java.util.HashMap;
 import java.util.Map;
@@ -25,26 +26,40 @@ public final class TraceExport implements AutoCloseable {
      * Starts the exporter. A collector that cannot be reached is only logged, because it may start
      * later.
      *
-     * @param endpoint URL of the collector
+     * @param endpoint URL of the collector. With HTTP, {@code /v1/traces} is appended
      * @param ratio part of the requests that is traced, 0 to 1
      * @param callersDecide whether a {@code traceparent} decides instead
+     * @throws IllegalArgumentException if the SDK rejects the endpoint or one of its environment
+     *     variables
      */
     public TraceExport(URI endpoint, TracingProtocol protocol, double ratio, boolean callersDecide) {
         // The SDK logs with java.util.logging.
         SLF4JBridgeHandler.removeHandlersForRootLogger();
         SLF4JBridgeHandler.install();
-        sdk = AutoConfiguredOpenTelemetrySdk.builder()
-                .addPropertiesSupplier(() -> Map.of(
-                        "otel.service.name",
-                        "lambda-dispatcher",
-                        // A path or a user agent can be as long as a client likes.
-                        "otel.attribute.value.length.limit",
-                        "1024"))
-                .addPropertiesCustomizer(config -> settings(endpoint, protocol))
-                .disableShutdownHook()
-                .build()
-                .getOpenTelemetrySdk();
+        sdk = build(endpoint, protocol);
         observer = new DispatcherTracing(sdk, ratio, callersDecide);
+    }
+
+    private static OpenTelemetrySdk build(URI endpoint, TracingProtocol protocol) {
+        try {
+            return AutoConfiguredOpenTelemetrySdk.builder()
+                    .addPropertiesSupplier(() -> Map.of(
+                            "otel.service.name",
+                            "lambda-dispatcher",
+                            // A path or a user agent can be as long as a client likes.
+                            "otel.attribute.value.length.limit",
+                            "1024"))
+                    .addPropertiesCustomizer(config -> settings(endpoint, protocol))
+                    .disableShutdownHook()
+                    .build()
+                    .getOpenTelemetrySdk();
+        } catch (ConfigurationException e) {
+            String cause = e.getCause() == null ? "" : " (" + e.getCause().getMessage() + ")";
+            throw new IllegalArgumentException(
+                    "OpenTelemetry rejects tracing.endpoint or an environment variable OTEL_...: " + e.getMessage()
+                            + cause,
+                    e);
+        }
     }
 
     private static Map<String, String> settings(URI endpoint, TracingProtocol protocol) {
@@ -52,11 +67,15 @@ public final class TraceExport implements AutoCloseable {
         settings.put("otel.traces.exporter", "otlp");
         settings.put("otel.metrics.exporter", "none");
         settings.put("otel.logs.exporter", "none");
-        settings.put("otel.propagators", "tracecontext,baggage");
+        // Baggage passes unmodified, as all other headers do.
+        settings.put("otel.propagators", "tracecontext");
         // The dispatcher has decided which requests are traced.
         settings.put("otel.traces.sampler", "always_on");
-        settings.put("otel.exporter.otlp.endpoint", endpoint.toString());
-        settings.put("otel.exporter.otlp.protocol", protocol == TracingProtocol.GRPC ? "grpc" : "http/protobuf");
+        // The SDK prefers these names to those without "traces". It does not append a path to them.
+        boolean grpc = protocol == TracingProtocol.GRPC;
+        String base = endpoint.toString().replaceFirst("/+$", "");
+        settings.put("otel.exporter.otlp.traces.endpoint", grpc ? base : base + "/v1/traces");
+        settings.put("otel.exporter.otlp.traces.protocol", grpc ? "grpc" : "http/protobuf");
         return settings;
     }
 

@@ -17,6 +17,9 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ConfigurationLoaderTest {
     private static final String SECRET = "0123456789abcdef";
@@ -184,6 +187,31 @@ class ConfigurationLoaderTest {
 
         flags.put("--workers-secret", SECRET);
         assertThat(load().report()).contains("(secret)").doesNotContain(SECRET);
+    }
+
+    @Test
+    void should_show_only_the_names_of_environment_variables() throws Exception {
+        write("local.environment: [PORT=8080, 'DB_PASSWORD=hush hush']");
+        assertThat(loadWithSecret().report())
+                .containsPattern("local\\.environment +DB_PASSWORD=\\(secret\\) PORT=\\(secret\\) +")
+                .doesNotContain("hush");
+
+        flags.put("--local-environment", "DB_PASSWORD=hush hush");
+        assertThat(problems())
+                .containsExactly("local.environment: expected NAME=VALUE, separated by spaces, or a list if a value"
+                        + " contains spaces, got 21 bytes (flag --local-environment)");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"https://user:hush@host", "https://hush@host:4318", "https://ho st:hush@x"})
+    void should_refuse_a_url_with_a_password_without_showing_it(String url) {
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+        flags.put("--aws-endpoint", url);
+
+        assertThat(problems())
+                .containsExactly(
+                        "aws.endpoint: expected a URL such as http://host:4566, without user and password, got "
+                                + url.length() + " bytes (flag --aws-endpoint)");
     }
 
     @Test
@@ -508,6 +536,34 @@ class ConfigurationLoaderTest {
         assertThat(problems())
                 .containsExactly("admin.token: expected visible ASCII characters without spaces, got 17 bytes"
                         + " (flag --admin-token)");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "grpc, http://c:4317, ",
+        "grpc, http://c:4317/, ",
+        "grpc, http://c:4318/v1/traces, 'a URL without a path, or tracing.protocol to be http'",
+        "grpc, http://c:4317?key=1, 'a URL without a path, or tracing.protocol to be http'",
+        "http, http://c:4318, ",
+        "http, https://gateway.example.org/otlp, ",
+        "http, http://c:4318/v1/traces, 'a URL without a query and without /v1/traces, which the dispatcher appends'",
+        "http, http://c:4318/v1/traces/, 'a URL without a query and without /v1/traces, which the dispatcher appends'",
+        "http, http://c:4318?key=1, 'a URL without a query and without /v1/traces, which the dispatcher appends'",
+        "http, http://c:4318#here, 'a URL without a query and without /v1/traces, which the dispatcher appends'"
+    })
+    void should_refuse_an_endpoint_that_no_collector_has(String protocol, String url, @Nullable String expected)
+            throws Exception {
+        flags.put("--tracing-endpoint", url);
+        flags.put("--tracing-protocol", protocol);
+
+        if (expected == null) {
+            assertThat(loadWithSecret().find(Settings.TRACING_ENDPOINT)).hasToString(url);
+        } else {
+            environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+            assertThat(problems())
+                    .containsExactly("tracing.endpoint: expected " + expected + ", got \"" + url
+                            + "\" (flag --tracing-endpoint)");
+        }
     }
 
     @Test

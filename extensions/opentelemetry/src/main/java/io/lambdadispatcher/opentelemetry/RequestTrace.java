@@ -58,10 +58,11 @@ final class RequestTrace implements ExchangeListener {
             return names;
         }
 
+        /** Repeated headers are one list: a client may send tracestate and baggage in parts. */
         @Override
         public @Nullable String get(@Nullable Http2Headers headers, String name) {
-            CharSequence value = headers == null ? null : headers.get(ascii(name));
-            return value == null ? null : value.toString();
+            List<CharSequence> values = headers == null ? List.of() : headers.getAll(ascii(name));
+            return values.isEmpty() ? null : String.join(",", values);
         }
     };
 

@@ -2,6 +2,7 @@ package io.lambdadispatcher.opentelemetry;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.entry;
 
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
@@ -11,9 +12,11 @@ import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.opentelemetry.api.baggage.propagation.W3CBaggagePropagator;
 import io.opentelemetry.api.trace.StatusCode;
 import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator;
 import io.opentelemetry.context.propagation.ContextPropagators;
+import io.opentelemetry.context.propagation.TextMapPropagator;
 import io.opentelemetry.sdk.OpenTelemetrySdk;
 import io.opentelemetry.sdk.testing.exporter.InMemorySpanExporter;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
@@ -35,11 +38,12 @@ class DispatcherTracingTest {
     private static final String PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-";
 
     private final InMemorySpanExporter exporter = InMemorySpanExporter.create();
+    private final SdkTracerProvider tracers = SdkTracerProvider.builder()
+            .setSampler(Sampler.alwaysOn())
+            .addSpanProcessor(SimpleSpanProcessor.create(exporter))
+            .build();
     private final OpenTelemetrySdk sdk = OpenTelemetrySdk.builder()
-            .setTracerProvider(SdkTracerProvider.builder()
-                    .setSampler(Sampler.alwaysOn())
-                    .addSpanProcessor(SimpleSpanProcessor.create(exporter))
-                    .build())
+            .setTracerProvider(tracers)
             .setPropagators(ContextPropagators.create(W3CTraceContextPropagator.getInstance()))
             .build();
     private final DispatcherTracing all = new DispatcherTracing(sdk, 1, true);
@@ -183,6 +187,31 @@ class DispatcherTracingTest {
         assertThat(request.getAttributes().get(TraceAttributes.METHOD_ORIGINAL)).isEqualTo("BREW");
         assertThat(request.getAttributes().get(TraceAttributes.ERROR_TYPE)).isEqualTo("no_function");
         assertThat(request.getAttributes().get(TraceAttributes.OUTCOME)).isEqualTo("failed");
+    }
+
+    /** An embedding program can have the propagator of baggage. */
+    @Test
+    void should_keep_all_values_of_repeated_headers() {
+        OpenTelemetrySdk withBaggage = OpenTelemetrySdk.builder()
+                .setTracerProvider(tracers)
+                .setPropagators(ContextPropagators.create(TextMapPropagator.composite(
+                        W3CTraceContextPropagator.getInstance(), W3CBaggagePropagator.getInstance())))
+                .build();
+        Http2Headers headers = request("GET")
+                .add("traceparent", PARENT + "01")
+                .add("tracestate", "a=1")
+                .add("tracestate", "b=2,c=3")
+                .add("baggage", "x=1")
+                .add("baggage", "y=2");
+        ExchangeListener trace =
+                new DispatcherTracing(withBaggage, 0, true).onExchangeStart(new Start("orders", headers));
+        trace.onAttempt(1, headers);
+        trace.onEnd(completed(headers, "w-1"));
+
+        assertThat(span("GET orders").getSpanContext().getTraceState().asMap())
+                .containsExactly(entry("a", "1"), entry("b", "2"), entry("c", "3"));
+        assertThat(headers.getAll("tracestate")).singleElement().hasToString("a=1,b=2,c=3");
+        assertThat(headers.getAll("baggage")).singleElement().hasToString("x=1,y=2");
     }
 
     @ParameterizedTest

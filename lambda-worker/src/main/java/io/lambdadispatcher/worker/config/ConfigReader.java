@@ -167,7 +167,7 @@ final class ConfigReader {
     }
 
     private void number(String name, Consumer<Integer> to) {
-        Long value = whole(name, Integer.MIN_VALUE, Integer.MAX_VALUE, "a 32-bit number");
+        Long value = whole(name, Integer.MIN_VALUE, Integer.MAX_VALUE, "a whole 32-bit number");
         if (value != null) {
             to.accept(value.intValue());
         }
@@ -186,7 +186,7 @@ final class ConfigReader {
         if (value == null) {
             return null;
         }
-        boolean fits = value.scale() == 0
+        boolean fits = value.stripTrailingZeros().scale() <= 0
                 && value.compareTo(BigDecimal.valueOf(least)) >= 0
                 && value.compareTo(BigDecimal.valueOf(most)) <= 0;
         if (!fits) {

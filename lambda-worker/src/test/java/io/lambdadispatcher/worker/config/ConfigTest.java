@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ConfigTest {
     private static final String REQUIRED =
@@ -36,15 +37,28 @@ class ConfigTest {
         assertThat(config.untilDrain()).isEqualTo(Duration.ofSeconds(890));
     }
 
+    /** In JSON, all of these are the same number. */
+    @ParameterizedTest
+    @ValueSource(strings = {"1000", "1e3", "1000.0", "0.1E+4"})
+    void should_read_a_whole_number_however_it_is_written(String number) {
+        assertThat(WorkerConfig.ofPayload("{" + REQUIRED + ",\"streams\":" + number + "}")
+                        .streams())
+                .isEqualTo(1000);
+        assertThat(WorkerConfig.ofEnvironment(environment("STREAMS", number)).streams())
+                .isEqualTo(1000);
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
             value = {
                 "\"connections\":0|connections is 0, expected 1 to 64",
-                "\"streams\":\"many\"|streams is a string, expected a 32-bit number",
-                "\"streams\":4294967297|streams is 4294967297, expected a 32-bit number",
-                "\"streams\":99999999999999999999|streams is 99999999999999999999, expected a 32-bit number",
-                "\"streams\":1.5|streams is 1.5, expected a 32-bit number",
+                "\"streams\":\"many\"|streams is a string, expected a whole 32-bit number",
+                "\"streams\":4294967297|streams is 4294967297, expected a whole 32-bit number",
+                "\"streams\":99999999999999999999|streams is 99999999999999999999, expected a whole 32-bit number",
+                "\"streams\":1.5|streams is 1.5, expected a whole 32-bit number",
+                "\"streams\":1e-1|streams is 0.1, expected a whole 32-bit number",
+                "\"streams\":1e999999999|streams is 1E+999999999, expected a whole 32-bit number",
                 "\"function\":7|function is 7, expected a string",
                 "\"function\":null|function is null, expected a string",
                 "\"function\":{}|function is an object, expected a string",
