@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Outcome;
+import io.netty.util.AsciiString;
 import java.time.Instant;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -18,6 +19,9 @@ import org.jspecify.annotations.Nullable;
 public final class Recorder implements DispatcherObserver {
     private static final String NO_FUNCTION = "none";
     private static final int FAILURES = 100;
+    /** Clients can send paths of 64 KiB. A snapshot of a request is cut in the same way. */
+    private static final int MAX_CHARACTERS = 512;
+
     private static final int LAUNCHES = 100;
 
     /** The requests of one function that have ended. */
@@ -33,7 +37,8 @@ public final class Recorder implements DispatcherObserver {
     /**
      * A request that failed.
      *
-     * @param path without the query, which may contain secrets
+     * @param method at most 512 characters of it
+     * @param path without the query, which may contain secrets; at most 512 characters of it
      */
     record FailedRequest(
             Instant time,
@@ -92,8 +97,8 @@ public final class Recorder implements DispatcherObserver {
     }
 
     private static FailedRequest failed(ExchangeEnd end) {
-        String path = end.path().toString();
-        int query = path.indexOf('?');
+        CharSequence path = end.path();
+        int query = AsciiString.indexOf(path, '?', 0);
         String failure = end.failure();
         return new FailedRequest(
                 Instant.now(),
@@ -101,9 +106,13 @@ public final class Recorder implements DispatcherObserver {
                 failure == null ? "unknown" : failure,
                 end.status(),
                 end.workerId(),
-                end.method().toString(),
-                query < 0 ? path : path.substring(0, query),
+                start(end.method(), end.method().length()),
+                start(path, query < 0 ? path.length() : query),
                 end.totalNanos() / 1_000_000);
+    }
+
+    private static String start(CharSequence text, int end) {
+        return text.subSequence(0, Math.min(end, MAX_CHARACTERS)).toString();
     }
 
     @Override

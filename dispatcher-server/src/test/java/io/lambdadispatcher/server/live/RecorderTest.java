@@ -20,6 +20,7 @@ class RecorderTest {
     private record End(
             @Nullable String function,
             String method,
+            String path,
             int status,
             Outcome outcome,
             @Nullable String failure,
@@ -33,7 +34,7 @@ class RecorderTest {
 
         @Override
         public Http2Headers headers() {
-            return new DefaultHttp2Headers().method(method).path("/orders?token=secret");
+            return new DefaultHttp2Headers().method(method).path(path);
         }
 
         @Override
@@ -53,7 +54,9 @@ class RecorderTest {
     }
 
     private void end(@Nullable String function, String method, int status, Outcome outcome, @Nullable String failure) {
-        recorder.onExchangeStart(null).onEnd(new End(function, method, status, outcome, failure, 1_000_000, 5_000_000));
+        recorder.onExchangeStart(null)
+                .onEnd(new End(
+                        function, method, "/orders?token=secret", status, outcome, failure, 1_000_000, 5_000_000));
     }
 
     @Test
@@ -82,6 +85,17 @@ class RecorderTest {
         assertThat(failures.get(0).reason()).isEqualTo("timeout");
         assertThat(failures.get(0).path()).isEqualTo("/orders");
         assertThat(failures.get(0).millis()).isEqualTo(5);
+    }
+
+    @Test
+    void should_remember_the_start_of_a_long_path_and_method() {
+        recorder.onExchangeStart(null)
+                .onEnd(new End(
+                        null, "M".repeat(60_000), "/" + "p".repeat(60_000), 404, Outcome.FAILED, "no_function", 0, 0));
+
+        Recorder.FailedRequest failure = recorder.failures().list().get(0);
+        assertThat(failure.path()).isEqualTo("/" + "p".repeat(511));
+        assertThat(failure.method()).isEqualTo("M".repeat(512));
     }
 
     @Test
