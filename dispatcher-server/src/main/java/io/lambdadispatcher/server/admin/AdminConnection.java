@@ -230,6 +230,8 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
         }
         context().channel().closeFuture().addListener(closed -> all.onStreamEnd());
         context().writeAndFlush(AdminAnswers.events());
+        // Notices when the client disconnects.
+        context().read();
         nextEvent(executor, event);
     }
 

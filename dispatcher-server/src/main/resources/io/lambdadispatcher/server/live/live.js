@@ -104,6 +104,10 @@ function short(id) {
 
 // Returns the shown rows. The filter looks at all values, also those that are shortened.
 function draw(name, all, filter, row, unit) {
+  if (!all) {
+    byId(name + "-count").textContent = "not known";
+    return;
+  }
   const words = filter ? filter.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
   const fitting = words.length ? all.filter((each) => {
     const text = JSON.stringify(Object.values(each)).toLowerCase();
@@ -160,9 +164,9 @@ function drawReasons(failures) {
 
 function drawAll() {
   drawFunctions(latest.functions);
-  const workers = [...latest.workers].sort((a, b) => sickness(b) - sickness(a) || b.busy - a.busy);
+  const workers = latest.workers && [...latest.workers].sort((a, b) => sickness(b) - sickness(a) || b.busy - a.busy);
   draw("workers", workers, byId("workers-filter"), workerRow, "");
-  draw("requests", latest.requests, byId("requests-filter"), requestRow, latest.requests.length === 200 ? " or more" : "");
+  draw("requests", latest.requests, byId("requests-filter"), requestRow, latest.requests?.length === 200 ? " or more" : "");
   draw("failures", latest.failures, null, failureRow, "");
   draw("launches", latest.launches, null, launchRow, "");
   drawReasons(latest.failures);
@@ -185,9 +189,12 @@ function listen() {
   const events = new EventSource("events");
   events.onmessage = (event) => {
     if (paused) return;
-    latest = JSON.parse(event.data);
+    const {problem, ...state} = JSON.parse(event.data);
+    // What is not known now stays as it was.
+    latest = {...latest, ...state};
     drawAll();
-    say(`Live, ${time(latest.time)} UTC`);
+    if (problem) say(problem, "bad");
+    else say(`Live, ${time(latest.time)} UTC`);
   };
   events.addEventListener("problem", (event) => say(event.data, "bad"));
   events.onerror = () => say("The dispatcher does not answer. Trying again …", "bad");
