@@ -208,15 +208,13 @@ final class Screen {
     /** The rule of the live page. */
     private static double sickness(Members worker) {
         int state = switch (worker.text("state")) {
-            case "ejected" -> 5;
-            case "unready" -> 4;
-            case "starting" -> 3;
-            case "draining" -> 1;
+            case "ejected" -> 50;
+            case "unready" -> 40;
             default -> 0;
         };
         double completed = worker.number("completed");
         double failing = completed == 0 ? 0 : worker.number("failed") / completed;
-        return state * 10
+        return state
                 + failing * 10
                 + (worker.number("loopLagMillis") > LONG_LAG_MILLIS ? 8 : 0)
                 + (worker.number("heap") > FULL_HEAP ? 8 : 0);

@@ -119,9 +119,9 @@ function draw(name, all, filter, row, unit) {
 }
 
 function sickness(worker) {
-  const states = {ejected: 5, unready: 4, starting: 3, draining: 1, ready: 0};
+  const states = {ejected: 50, unready: 40};
   const failing = worker.completed ? worker.failed / worker.completed : 0;
-  return states[worker.state] * 10 + failing * 10 + (worker.loopLagMillis > 250 ? 8 : 0) + (worker.heap > 0.97 ? 8 : 0);
+  return (states[worker.state] || 0) + failing * 10 + (worker.loopLagMillis > 250 ? 8 : 0) + (worker.heap > 0.97 ? 8 : 0);
 }
 
 function workerRow(worker) {
