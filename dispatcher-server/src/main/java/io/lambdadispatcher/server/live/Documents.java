@@ -254,7 +254,7 @@ public final class Documents {
 
     private List<Object> launches() {
         List<Object> all = new ArrayList<>();
-        for (Recorder.Launch launch : recorder.launches().list()) {
+        for (Recorder.Launch launch : recorder.launches()) {
             Map<String, Object> members = new LinkedHashMap<>();
             members.put("time", launch.time().toString());
             members.put("function", launch.function());

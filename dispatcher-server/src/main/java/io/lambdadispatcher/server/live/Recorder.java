@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.netty.util.AsciiString;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
@@ -22,7 +23,7 @@ public final class Recorder implements DispatcherObserver {
     /** Clients can send paths of 64 KiB. A snapshot of a request is cut in the same way. */
     private static final int MAX_CHARACTERS = 512;
 
-    private static final int LAUNCHES = 100;
+    private static final int LAUNCHES = 50;
 
     /** The requests of one function that have ended. */
     static final class Counts {
@@ -62,7 +63,12 @@ public final class Recorder implements DispatcherObserver {
     private final ExchangeListener listener = this::onEnd;
     private final Map<String, Counts> functions = new ConcurrentHashMap<>();
     private final Latest<FailedRequest> failures = new Latest<>(FAILURES);
+    /** Launches that have not failed. */
     private final Latest<Launch> launches = new Latest<>(LAUNCHES);
+    /** Separate, because launches follow each other quickly with many workers. */
+    private final Latest<Launch> failedLaunches = new Latest<>(LAUNCHES);
+    /** Launches that have not ended, by worker. */
+    private final Map<String, Launch> running = new ConcurrentHashMap<>();
 
     Counts counts(String function) {
         Counts counts = functions.get(function);
@@ -73,8 +79,14 @@ public final class Recorder implements DispatcherObserver {
         return failures;
     }
 
-    Latest<Launch> launches() {
-        return launches;
+    /**
+     * Returns the latest 50 launches that have failed, then the latest 50 that have not, each the
+     * latest first.
+     */
+    List<Launch> launches() {
+        List<Launch> all = failedLaunches.list();
+        all.addAll(launches.list());
+        return all;
     }
 
     @Override
@@ -118,13 +130,23 @@ public final class Recorder implements DispatcherObserver {
     @Override
     public void onLaunch(String function, String workerId) {
         counts(function).launches.increment();
-        launches.add(new Launch(Instant.now(), function, workerId, null, false, null));
+        Launch launch = new Launch(Instant.now(), function, workerId, null, false, null);
+        running.put(workerId, launch);
+        launches.add(launch);
     }
 
     @Override
     public void onLaunchEnd(String function, String workerId, boolean failed, String detail) {
-        launches.replace(
-                launch -> launch.worker().equals(workerId),
-                launch -> new Launch(launch.time(), function, workerId, Instant.now(), failed, detail));
+        Launch launch = running.remove(workerId);
+        if (launch == null) {
+            return;
+        }
+        Launch ended = new Launch(launch.time(), function, workerId, Instant.now(), failed, detail);
+        if (failed) {
+            launches.remove(launch::equals);
+            failedLaunches.add(ended);
+        } else {
+            launches.replace(launch::equals, ended);
+        }
     }
 }

@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -113,7 +114,7 @@ class RecorderTest {
                         throw new AssertionError(e);
                     }
                 },
-                each -> each));
+                0));
         reader.start();
         reading.await();
 
@@ -129,14 +130,36 @@ class RecorderTest {
     void should_join_a_launch_and_its_end() {
         recorder.onLaunch("f", "w-1");
         recorder.onLaunch("f", "w-2");
+        recorder.onLaunch("f", "w-3");
         recorder.onLaunchEnd("f", "w-1", true, "out of memory");
+        recorder.onLaunchEnd("f", "w-2", false, "drained");
 
-        List<Recorder.Launch> launches = recorder.launches().list();
-        assertThat(launches).extracting(Recorder.Launch::worker).containsExactly("w-2", "w-1");
-        assertThat(launches.get(0).end()).isNull();
-        assertThat(launches.get(1).failed()).isTrue();
-        assertThat(launches.get(1).detail()).isEqualTo("out of memory");
-        assertThat(recorder.counts("f").launches.sum()).isEqualTo(2);
+        List<Recorder.Launch> launches = recorder.launches();
+        assertThat(launches)
+                .as("the failed one first")
+                .extracting(Recorder.Launch::worker)
+                .containsExactly("w-1", "w-3", "w-2");
+        assertThat(launches).extracting(Recorder.Launch::failed).containsExactly(true, false, false);
+        assertThat(launches).extracting(Recorder.Launch::detail).containsExactly("out of memory", null, "drained");
+        assertThat(launches.get(1).end()).isNull();
+        assertThat(recorder.counts("f").launches.sum()).isEqualTo(3);
+    }
+
+    @Test
+    void should_remember_failed_launches_for_longer_than_others() {
+        recorder.onLaunch("f", "old");
+        Instant time = recorder.launches().get(0).time();
+        for (int i = 0; i < 500; i++) {
+            recorder.onLaunch("f", "w-" + i);
+        }
+        recorder.onLaunchEnd("f", "old", true, "out of memory");
+        recorder.onLaunchEnd("f", "w-0", false, "drained");
+
+        List<Recorder.Launch> launches = recorder.launches();
+        assertThat(launches).hasSize(51);
+        assertThat(launches.get(0).worker()).isEqualTo("old");
+        assertThat(launches.get(0).time()).isEqualTo(time);
+        assertThat(launches.get(1).worker()).isEqualTo("w-499");
     }
 
     @Test
