@@ -24,6 +24,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -196,6 +197,17 @@ class ServerTest {
                 viewer.close();
             }
         }
+    }
+
+    @Test
+    void should_take_no_samples_for_a_live_page_that_is_off() throws Exception {
+        Set<Thread> before = Thread.getAllStackTraces().keySet();
+        start(Map.of(Settings.ADMIN_PORT, "off"));
+
+        assertThat(Thread.getAllStackTraces().keySet())
+                .filteredOn(thread -> !before.contains(thread))
+                .extracting(Thread::getName)
+                .noneMatch(name -> name.startsWith("live-history"));
     }
 
     @Test
