@@ -180,15 +180,18 @@ public final class Documents {
 
     private void addCounts(Map<String, Object> members, String function, @Nullable CapacitySnapshot capacity) {
         Recorder.Counts counts = recorder.counts(function);
-        long requests = counts.requests.sum();
-        members.put("requests", requests);
+        members.put("requests", counts.requests.sum());
         members.put("requestsFailed", counts.failures.sum());
         int memory = optionsOf(function).launching().workerMegabytes();
         if (capacity != null) {
             members.put("gbSecondsLastHour", rounded(capacity.gbSecondsLastHour(), 1));
             members.put("gbSeconds", rounded(capacity.gbSecondsTotal(), 1));
-            members.put("dollars", rounded(Cost.ofWorkers(capacity.gbSecondsTotal(), counts.launches.sum()), 6));
-            members.put("dollarsIfDirect", rounded(Cost.ofDirect(requests, counts.serviceNanos.sum(), memory), 6));
+            members.put(
+                    "dollars",
+                    rounded(Cost.of(capacity.gbSecondsTotal(), counts.launches.sum() + counts.direct.sum()), 6));
+            members.put(
+                    "dollarsIfDirect",
+                    rounded(Cost.ofDirect(counts.served.sum(), counts.serviceNanos.sum(), memory), 6));
         }
     }
 

@@ -32,6 +32,11 @@ public final class Recorder implements DispatcherObserver {
         /** Time that requests spent with workers, in nanoseconds. */
         final LongAdder serviceNanos = new LongAdder();
 
+        /** Requests that were given to a worker or a direct invocation. */
+        final LongAdder served = new LongAdder();
+        /** Requests that were given to a direct invocation last. */
+        final LongAdder direct = new LongAdder();
+
         final LongAdder launches = new LongAdder();
     }
 
@@ -102,6 +107,12 @@ public final class Recorder implements DispatcherObserver {
             counts.failures.increment();
             // In a flood of failures, only some are remembered.
             failures.tryAdd(() -> failed(end));
+        }
+        if (end.attempts() > 0) {
+            counts.served.increment();
+            if (end.workerId() == null) {
+                counts.direct.increment();
+            }
         }
         if (!end.isTunnel()) {
             counts.serviceNanos.add(end.totalNanos() - end.queueNanos());

@@ -20,6 +20,8 @@ class RecorderTest {
 
     private record End(
             @Nullable String function,
+            @Nullable String workerId,
+            int attempts,
             String method,
             String path,
             int status,
@@ -28,11 +30,6 @@ class RecorderTest {
             long queueNanos,
             long totalNanos)
             implements ExchangeEnd {
-        @Override
-        public String workerId() {
-            return "w";
-        }
-
         @Override
         public Http2Headers headers() {
             return new DefaultHttp2Headers().method(method).path(path);
@@ -47,17 +44,21 @@ class RecorderTest {
         public long responseBytes() {
             return 0;
         }
-
-        @Override
-        public int attempts() {
-            return 1;
-        }
     }
 
     private void end(@Nullable String function, String method, int status, Outcome outcome, @Nullable String failure) {
         recorder.onExchangeStart(null)
                 .onEnd(new End(
-                        function, method, "/orders?token=secret", status, outcome, failure, 1_000_000, 5_000_000));
+                        function,
+                        "w",
+                        1,
+                        method,
+                        "/orders?token=secret",
+                        status,
+                        outcome,
+                        failure,
+                        1_000_000,
+                        5_000_000));
     }
 
     @Test
@@ -72,6 +73,22 @@ class RecorderTest {
         assertThat(counts.failures.sum()).isEqualTo(1);
         assertThat(counts.serviceNanos.sum()).as("without the tunnel").isEqualTo(8_000_000);
         assertThat(recorder.counts("none").failures.sum()).isEqualTo(1);
+    }
+
+    @Test
+    void should_count_what_costs_money() {
+        for (End end : List.of(
+                new End("f", "w", 1, "GET", "/", 200, Outcome.COMPLETED, null, 0, 5),
+                new End("f", null, 1, "GET", "/", 200, Outcome.COMPLETED, null, 1, 5),
+                new End("f", null, 0, "GET", "/", 503, Outcome.FAILED, "queue_full", 0, 0),
+                new End("f", null, 0, "GET", "/", 503, Outcome.FAILED, "queue_timeout", 9, 9))) {
+            recorder.onExchangeStart(null).onEnd(end);
+        }
+
+        Recorder.Counts counts = recorder.counts("f");
+        assertThat(counts.requests.sum()).isEqualTo(4);
+        assertThat(counts.served.sum()).isEqualTo(2);
+        assertThat(counts.direct.sum()).isEqualTo(1);
     }
 
     @Test
@@ -92,7 +109,16 @@ class RecorderTest {
     void should_remember_the_start_of_a_long_path_and_method() {
         recorder.onExchangeStart(null)
                 .onEnd(new End(
-                        null, "M".repeat(60_000), "/" + "p".repeat(60_000), 404, Outcome.FAILED, "no_function", 0, 0));
+                        null,
+                        null,
+                        0,
+                        "M".repeat(60_000),
+                        "/" + "p".repeat(60_000),
+                        404,
+                        Outcome.FAILED,
+                        "no_function",
+                        0,
+                        0));
 
         Recorder.FailedRequest failure = recorder.failures().list().get(0);
         assertThat(failure.path()).isEqualTo("/" + "p".repeat(511));
@@ -183,7 +209,7 @@ class RecorderTest {
     /** The figures are those of AWS's price list, calculated by hand. */
     @Test
     void should_compare_the_cost_with_direct_invocations() {
-        assertThat(Cost.ofWorkers(1_000_000, 1_000_000)).isCloseTo(16.67 + 0.20, within(0.01));
+        assertThat(Cost.of(1_000_000, 1_000_000)).isCloseTo(16.67 + 0.20, within(0.01));
         long nanos = TimeUnit.MILLISECONDS.toNanos(100);
         assertThat(Cost.ofDirect(10_000_000, 10_000_000 * nanos, 512))
                 .as("ten million requests of 100 ms with 512 MB")
