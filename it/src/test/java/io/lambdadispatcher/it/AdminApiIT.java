@@ -150,7 +150,11 @@ class AdminApiIT {
         assertThat(description.unseen())
                 .as("members that are described and that no answer has had; these need AWS, a sick worker, or a stuck"
                         + " event loop")
-                .isEqualTo(Map.of("State", Set.of("problem"), "Worker", Set.of("ejected", "logStream", "secondsToDeadline", "version", "zone")));
+                .isEqualTo(Map.of(
+                        "State",
+                        Set.of("problem"),
+                        "Worker",
+                        Set.of("ejected", "logStream", "secondsToDeadline", "version", "zone")));
     }
 
     @Test
