@@ -193,7 +193,7 @@ public final class AdminPages implements AutoCloseable {
         return event.toByteArray();
     }
 
-    private static byte[] problem(String text) {
+    private static byte[] problem(@Nullable String text) {
         return ("event: problem\ndata: " + text).getBytes(StandardCharsets.UTF_8);
     }
 
