@@ -124,7 +124,9 @@ final class Server {
         List<FunctionConfiguration> functions = configuration.functions();
         metrics.watch(started);
         launching.of(started);
-        live.watch(started, configuration);
+        if (admin != null) {
+            live.watch(started, configuration);
+        }
         readiness.serving(
                 started,
                 functions.stream().collect(Collectors.toMap(f -> f.options().name(), Server::neededWorkers)));

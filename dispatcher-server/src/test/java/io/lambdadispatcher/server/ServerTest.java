@@ -9,17 +9,22 @@ import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -95,12 +100,17 @@ class ServerTest {
                 .contains("\"path\":\"/ping?x\"", "\"status\":503", "\"failure\":\"queue_timeout\"");
     }
 
-    /** The observer is called on event loops, and the only one hangs in it. */
-    @Test
-    void should_answer_on_the_admin_port_while_all_event_loops_hang() throws Exception {
+    /**
+     * Starts a server whose only event loop hangs in an observer.
+     *
+     * @return ends it
+     */
+    private CountDownLatch startHanging(Map<Setting<?>, String> more) throws Exception {
         CountDownLatch hangs = new CountDownLatch(1);
         CountDownLatch mayGoOn = new CountDownLatch(1);
-        start(Map.of(Settings.EVENT_LOOPS, "1", Settings.ADMIN_TOKEN, "0123456789abcdef"), new DispatcherObserver() {
+        Map<Setting<?>, String> settings = new HashMap<>(more);
+        settings.put(Settings.EVENT_LOOPS, "1");
+        start(settings, new DispatcherObserver() {
             @Override
             public ExchangeListener onExchangeStart(ExchangeStart start) {
                 return end -> {
@@ -113,13 +123,18 @@ class ServerTest {
                 };
             }
         });
-        try {
-            client.sendAsync(
-                    HttpRequest.newBuilder(URI.create(server.publicUrls().get(0) + "/ping"))
-                            .build(),
-                    BodyHandlers.discarding());
-            hangs.await();
+        client.sendAsync(
+                HttpRequest.newBuilder(URI.create(server.publicUrls().get(0) + "/ping"))
+                        .build(),
+                BodyHandlers.discarding());
+        hangs.await();
+        return mayGoOn;
+    }
 
+    @Test
+    void should_answer_on_the_admin_port_while_all_event_loops_hang() throws Exception {
+        CountDownLatch mayGoOn = startHanging(Map.of(Settings.ADMIN_TOKEN, "0123456789abcdef"));
+        try {
             for (String path : List.of("/health", "/ready", "/metrics", "/launching")) {
                 assertThat(get(server.adminUrl() + path).statusCode())
                         .as(path)
@@ -134,6 +149,65 @@ class ServerTest {
         } finally {
             mayGoOn.countDown();
         }
+    }
+
+    /** Each viewer would wait 4 s if they waited in turn. */
+    @Test
+    void should_show_all_viewers_what_needs_no_event_loop_while_one_hangs() throws Exception {
+        CountDownLatch mayGoOn = startHanging(Map.of());
+        List<BufferedReader> viewers = new ArrayList<>();
+        try {
+            for (int i = 0; i < 12; i++) {
+                viewers.add(new BufferedReader(new InputStreamReader(
+                        client.send(
+                                        HttpRequest.newBuilder(URI.create(server.adminUrl() + "/events"))
+                                                .build(),
+                                        BodyHandlers.ofInputStream())
+                                .body(),
+                        StandardCharsets.UTF_8)));
+            }
+            long beginNanos = System.nanoTime();
+            for (String document : List.of("version", "launches", "functions", "failures", "config")) {
+                assertThat(get(server.adminUrl() + "/api/" + document).statusCode())
+                        .isEqualTo(200);
+            }
+            assertThat(System.nanoTime() - beginNanos)
+                    .as("they do not wait for events")
+                    .isLessThan(TimeUnit.SECONDS.toNanos(2));
+            for (int event = 0; event < 2; event++) {
+                for (BufferedReader viewer : viewers) {
+                    assertThat(viewer.readLine())
+                            .startsWith("data: {\"problem\":\"an event loop has not answered within 2 s,")
+                            .contains("\"functions\":[{\"name\":\"default\"", "\"launches\":[]", "\"failures\":[]")
+                            .doesNotContain("\"workers\"", "\"requests\":[");
+                    assertThat(viewer.readLine()).isEmpty();
+                }
+            }
+            assertThat(get(server.adminUrl() + "/api/workers").statusCode()).isEqualTo(503);
+            assertThat(System.nanoTime() - beginNanos).isLessThan(TimeUnit.SECONDS.toNanos(20));
+            mayGoOn.countDown();
+            String line = viewers.get(0).readLine();
+            while (!line.contains("\"workers\":[]")) {
+                line = viewers.get(0).readLine();
+            }
+            assertThat(line).doesNotContain("problem");
+        } finally {
+            mayGoOn.countDown();
+            for (BufferedReader viewer : viewers) {
+                viewer.close();
+            }
+        }
+    }
+
+    @Test
+    void should_take_no_samples_for_a_live_page_that_is_off() throws Exception {
+        Set<Thread> before = Thread.getAllStackTraces().keySet();
+        start(Map.of(Settings.ADMIN_PORT, "off"));
+
+        assertThat(Thread.getAllStackTraces().keySet())
+                .filteredOn(thread -> !before.contains(thread))
+                .extracting(Thread::getName)
+                .noneMatch(name -> name.startsWith("live-history"));
     }
 
     @Test

@@ -148,8 +148,13 @@ class AdminApiIT {
         check(200, "POST", "/launching?to=on", AUTHORIZED);
 
         assertThat(description.unseen())
-                .as("members that are described and that no answer has had; these need AWS, or a sick worker")
-                .isEqualTo(Map.of("Worker", Set.of("ejected", "logStream", "secondsToDeadline", "version", "zone")));
+                .as("members that are described and that no answer has had; these need AWS, a sick worker, or a stuck"
+                        + " event loop")
+                .isEqualTo(Map.of(
+                        "State",
+                        Set.of("problem"),
+                        "Worker",
+                        Set.of("ejected", "logStream", "secondsToDeadline", "version", "zone")));
     }
 
     @Test

@@ -108,6 +108,16 @@ class InspectionIT {
     }
 
     @Test
+    void should_show_the_start_of_a_long_path_and_method() {
+        String path = "/" + "p".repeat(9_000);
+        rig.dispatcher.dispatch(DispatchRequest.builder("M".repeat(900), path).build());
+        Rig.await("it waits", () -> requests(9).size() == 1);
+
+        assertThat(requests(9).get(0).path()).isEqualTo(path.substring(0, 512));
+        assertThat(requests(9).get(0).method()).isEqualTo("M".repeat(512));
+    }
+
+    @Test
     void should_count_the_part_of_a_body_that_has_arrived() throws Exception {
         startWorker();
         try (Socket client = new Socket("127.0.0.1", rig.plainPort())) {

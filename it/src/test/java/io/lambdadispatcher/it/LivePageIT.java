@@ -133,10 +133,10 @@ class LivePageIT {
         }
         assertThat(backgrounds.get(0)).isEqualTo(backgrounds.get(2)).isNotEqualTo(backgrounds.get(1));
 
-        String first = browser.evaluate("document.getElementById('connection').textContent");
+        String first = browser.evaluate("document.getElementById('time').textContent");
         Awaitility.await("the page is live")
                 .atMost(Duration.ofSeconds(10))
-                .until(() -> !browser.evaluate("document.getElementById('connection').textContent")
+                .until(() -> !browser.evaluate("document.getElementById('time').textContent")
                         .equals(first));
         browser.evaluate("document.getElementById('workers-filter').value = 'no such worker';"
                 + " document.getElementById('workers-filter').dispatchEvent(new Event('input')); ''");

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * @param state how far the request has come
  * @param workerId the id of the worker that has the request; {@code null} if none has it, or if it
  *     is a direct invocation
- * @param method the method as the client sent it
- * @param path the path as the client sent it, without its query
+ * @param method the method as the client sent it, at most 512 characters of it
+ * @param path the path as the client sent it, without its query, at most 512 characters of it
  * @param remoteAddress the address of the client's connection; {@code null} for requests of the
  *     embedding program
  * @param protocol the protocol of the client's connection

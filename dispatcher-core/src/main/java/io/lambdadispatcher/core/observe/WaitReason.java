@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.observe;
 
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /** Why a request is queued, from what was known when it was queued. */
 public enum WaitReason {
@@ -18,6 +19,26 @@ public enum WaitReason {
     CLIENT_SHARE;
 
     private final String token = name().toLowerCase(Locale.ROOT);
+
+    /**
+     * Returns why requests of a function are queued that no client's share holds back. Any thread.
+     *
+     * @param streams number of open worker streams
+     * @param capacity {@code null} if the dispatcher launches no workers of the function
+     * @param maxWorkers maximum number of launched workers
+     */
+    public static WaitReason of(int streams, @Nullable CapacitySnapshot capacity, int maxWorkers) {
+        if (capacity == null) {
+            return streams == 0 ? NO_WORKER : ALL_BUSY;
+        }
+        if (capacity.blockedReason() != null) {
+            return LAUNCHES_BLOCKED;
+        }
+        if (streams == 0 || capacity.starting() > 0) {
+            return WORKERS_STARTING;
+        }
+        return capacity.desired() >= maxWorkers ? MAX_WORKERS : ALL_BUSY;
+    }
 
     /** Returns the name in lower case, as logs, metrics and traces show it. */
     public String token() {

@@ -230,6 +230,8 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
         }
         context().channel().closeFuture().addListener(closed -> all.onStreamEnd());
         context().writeAndFlush(AdminAnswers.events());
+        // Notices when the client disconnects.
+        context().read();
         nextEvent(executor, event);
     }
 
@@ -242,7 +244,7 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
 
     /** The next event follows a second after this one has been written. */
     private void writeEvent(byte[] made, Executor executor, Supplier<byte[]> event) {
-        if (!context().channel().isActive() || !all.mayWrite(made.length)) {
+        if (!context().channel().isActive() || !all.events.mayWrite(made.length)) {
             close();
             return;
         }
@@ -250,7 +252,7 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
         context()
                 .writeAndFlush(new DefaultHttpContent(Unpooled.wrappedBuffer(made)))
                 .addListener((ChannelFuture written) -> {
-                    all.wrote(made.length);
+                    all.events.wrote(made.length);
                     cancelTimeout();
                     if (written.isSuccess()) {
                         timeout = context()
@@ -286,7 +288,7 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
 
     private void writeNow(FullHttpResponse made, boolean keepAlive) {
         int bytes = made.content().readableBytes();
-        if (!context().channel().isActive() || !all.mayWrite(bytes)) {
+        if (!context().channel().isActive() || !all.answers.mayWrite(bytes)) {
             made.release();
             close();
             return;
@@ -294,7 +296,7 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
         HttpUtil.setKeepAlive(made, keepAlive);
         closeAfter(ANSWER_SECONDS);
         context().writeAndFlush(made).addListener((ChannelFuture written) -> {
-            all.wrote(bytes);
+            all.answers.wrote(bytes);
             if (keepAlive && written.isSuccess()) {
                 awaitNext();
             } else {

@@ -18,7 +18,7 @@ final class AdminConnections extends ChannelInitializer<Channel> {
     static final int MAX_CONNECTIONS = 64;
     /** Viewers of the live page. */
     static final int MAX_STREAMS = 16;
-    /** The metrics of 500 functions take 4 MB. */
+    /** The metrics of 500 functions take 4 MB, and so does an event. */
     static final int MAX_UNWRITTEN_BYTES = 16 << 20;
 
     private static final int MAX_REQUEST_LINE_BYTES = 4096;
@@ -30,7 +30,10 @@ final class AdminConnections extends ChannelInitializer<Channel> {
     /** Ordered by last state change, the most recent one last. */
     private final Set<AdminConnection> open = new LinkedHashSet<>();
 
-    private long unwrittenBytes;
+    final Unwritten answers = new Unwritten();
+    /** Separate, so that slow viewers of the live page do not prevent other answers. */
+    final Unwritten events = new Unwritten();
+
     private int streams;
 
     AdminConnections(AdminPages pages, AdminAccess access, Consumer<Protection> protections) {
@@ -86,19 +89,6 @@ final class AdminConnections extends ChannelInitializer<Channel> {
         open.remove(connection);
     }
 
-    /**
-     * Returns whether a response of this size may be written. If so, the caller calls {@link
-     * #wrote} when the write has ended. Otherwise, the caller closes the connection.
-     */
-    boolean mayWrite(int bytes) {
-        if (unwrittenBytes > 0 && unwrittenBytes + bytes > MAX_UNWRITTEN_BYTES) {
-            protections.accept(Protection.ADMIN_CONNECTION_LIMIT);
-            return false;
-        }
-        unwrittenBytes += bytes;
-        return true;
-    }
-
     /** Returns whether one more endless response may begin. If so, {@link #onStreamEnd} follows. */
     boolean mayStream() {
         if (streams == MAX_STREAMS) {
@@ -113,7 +103,25 @@ final class AdminConnections extends ChannelInitializer<Channel> {
         streams--;
     }
 
-    void wrote(int bytes) {
-        unwrittenBytes -= bytes;
+    /** Bytes of one kind that are not written yet. */
+    final class Unwritten {
+        private long bytes;
+
+        /**
+         * Returns whether this many more bytes may be written. If so, the caller calls {@link
+         * #wrote} when the write has ended. Otherwise, the caller closes the connection.
+         */
+        boolean mayWrite(int more) {
+            if (bytes > 0 && bytes + more > MAX_UNWRITTEN_BYTES) {
+                protections.accept(Protection.ADMIN_CONNECTION_LIMIT);
+                return false;
+            }
+            bytes += more;
+            return true;
+        }
+
+        void wrote(int written) {
+            bytes -= written;
+        }
     }
 }

@@ -22,6 +22,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -35,10 +36,11 @@ import org.slf4j.LoggerFactory;
 /**
  * The pages of the admin port, by path.
  *
- * <p>{@code /health} is answered on the port's event loop. {@code /ready} and {@code /launching}
- * are answered on a thread of their own, because they take locks of the dispatcher. {@code
- * /metrics} has another thread, because rendering takes 0.3 s with 500 functions. So have {@code
- * /api} and the live page, which wait for event loops.
+ * <p>{@code /health} is answered on the port's event loop. {@code /ready}, {@code /launching} and
+ * most of {@code /api} are answered on a thread of their own, because they take locks of the
+ * dispatcher. {@code /metrics} has another thread, because rendering takes 0.3 s with 500
+ * functions. So have {@code /api/workers}, {@code /api/requests} and the events of the live page,
+ * which wait for event loops.
  */
 public final class AdminPages implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(AdminPages.class);
@@ -48,6 +50,7 @@ public final class AdminPages implements AutoCloseable {
                     + " form-action 'none'; frame-ancestors 'none'";
     private static final List<String> DOCUMENTS =
             List.of("functions", "workers", "requests", "launches", "failures", "config", "version");
+    private static final Set<String> WAIT_FOR_EVENT_LOOPS = Set.of("workers", "requests");
     private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 
     private static final Page NONE =
@@ -114,7 +117,7 @@ public final class AdminPages implements AutoCloseable {
 
     /**
      * @param metrics text in Prometheus format; called on one thread at a time
-     * @param documents JSON by name; called on one thread at a time
+     * @param documents JSON by name; called on two threads at a time
      */
     public AdminPages(
             Readiness readiness, Launching launching, Supplier<String> metrics, Function<String, byte[]> documents) {
@@ -125,7 +128,8 @@ public final class AdminPages implements AutoCloseable {
         all.put("/api/openapi.yaml", file(AdminPages.class, "admin-api.yaml", "application/yaml"));
         all.put("/events", new Page(inspections, false, AdminPages::notFound, null, () -> event(documents)));
         for (String name : DOCUMENTS) {
-            all.put("/api/" + name, new Page(inspections, false, () -> document(documents, name), null));
+            Executor executor = WAIT_FOR_EVENT_LOOPS.contains(name) ? inspections : work;
+            all.put("/api/" + name, new Page(executor, false, () -> document(documents, name), null));
         }
         all.put("/health", new Page(Runnable::run, true, () -> AdminAnswers.text(OK, "live\n"), null));
         all.put("/ready", new Page(work, true, () -> ready(readiness), null));
@@ -180,10 +184,17 @@ public final class AdminPages implements AutoCloseable {
             event.writeBytes("data: ".getBytes(StandardCharsets.US_ASCII));
             event.writeBytes(json);
         } catch (IllegalStateException e) {
-            event.writeBytes(("event: problem\ndata: " + e.getMessage()).getBytes(StandardCharsets.UTF_8));
+            event.writeBytes(problem(e.getMessage()));
+        } catch (RuntimeException e) {
+            log.warn("The live page cannot show the state.", e);
+            event.writeBytes(problem("The state cannot be read. See the dispatcher's log for the reason."));
         }
         event.writeBytes("\n\n".getBytes(StandardCharsets.US_ASCII));
         return event.toByteArray();
+    }
+
+    private static byte[] problem(@Nullable String text) {
+        return ("event: problem\ndata: " + text).getBytes(StandardCharsets.UTF_8);
     }
 
     /**

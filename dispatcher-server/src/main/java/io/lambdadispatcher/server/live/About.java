@@ -3,6 +3,7 @@ package io.lambdadispatcher.server.live;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.Configuration.Row;
 import io.netty.util.AsciiString;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -30,7 +31,10 @@ final class About {
                 System.getProperty("os.name") + " " + System.getProperty("os.version") + ", "
                         + System.getProperty("os.arch"));
         members.put("processors", Runtime.getRuntime().availableProcessors());
-        members.put("started", Instant.now().toString());
+        members.put(
+                "started",
+                Instant.ofEpochMilli(ManagementFactory.getRuntimeMXBean().getStartTime())
+                        .toString());
         return members;
     }
 

@@ -13,9 +13,9 @@ final class Cost {
 
     private Cost() {}
 
-    /** Returns the cost of workers. */
-    static double ofWorkers(double gbSeconds, long launches) {
-        return gbSeconds * GB_SECOND + launches * INVOCATION;
+    /** Returns the cost of workers and direct invocations. */
+    static double of(double gbSeconds, long invocations) {
+        return gbSeconds * GB_SECOND + invocations * INVOCATION;
     }
 
     /**

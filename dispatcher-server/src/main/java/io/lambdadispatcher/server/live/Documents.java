@@ -24,6 +24,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -37,12 +38,22 @@ public final class Documents {
     static final int MAX_REQUESTS = 200;
 
     private static final int PATIENCE_SECONDS = 2;
+    private static final String SILENT = "an event loop has not answered within " + PATIENCE_SECONDS + " s";
+    /**
+     * For this time after an event loop has not answered, documents do not ask again. Otherwise,
+     * everyone who wants them would wait in turn.
+     */
+    private static final long SILENT_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private record Inspected(List<WorkerSnapshot> workers, List<RequestSnapshot> requests) {}
 
     private final Dispatcher dispatcher;
     private final Recorder recorder;
     private final History history;
     private final Map<String, FunctionOptions> options;
     private final Map<String, Object> about;
+    /** When an event loop has last not answered; {@code null} if all did. */
+    private volatile @Nullable Long silentNanos;
 
     /**
      * @param options of all functions, by name
@@ -66,13 +77,14 @@ public final class Documents {
      *
      * @param name the part of the path behind {@code /api/}
      * @return {@code null} if there is no such document
-     * @throws IllegalStateException if the event loops do not answer in time
+     * @throws IllegalStateException if this is {@code workers} or {@code requests}, and the event
+     *     loops do not answer in time
      */
     public byte @Nullable [] json(String name) {
         Object document = switch (name) {
             case "functions" -> functions();
-            case "workers" -> workers();
-            case "requests" -> requests();
+            case "workers" -> workers(await(dispatcher::workers));
+            case "requests" -> requests(await(() -> dispatcher.requests(MAX_REQUESTS)));
             case "launches" -> launches();
             case "failures" -> failures();
             case "config", "version" -> about.get(name);
@@ -82,23 +94,36 @@ public final class Documents {
         return document == null ? null : Json.bytes(document);
     }
 
-    /** Everything that changes, for the live page. */
+    /** Everything that changes, for the live page. Stuck event loops take away only a part. */
     private Map<String, Object> live() {
         Map<String, Object> all = new LinkedHashMap<>();
+        try {
+            Inspected now =
+                    await(() -> dispatcher.workers().thenCombine(dispatcher.requests(MAX_REQUESTS), Inspected::new));
+            all.put("workers", workers(now.workers()));
+            all.put("requests", requests(now.requests()));
+        } catch (IllegalStateException e) {
+            all.put("problem", e.getMessage() + ", so workers and requests are not known");
+        }
         all.put("time", Instant.now().toString());
         all.put("functions", functions());
-        all.put("workers", workers());
-        all.put("requests", requests());
         all.put("launches", launches());
         all.put("failures", failures());
         return all;
     }
 
-    private static <T> T await(CompletionStage<T> stage) {
+    private <T> T await(Supplier<CompletionStage<T>> question) {
+        Long silent = silentNanos;
+        if (silent != null && System.nanoTime() - silent < SILENT_NANOS) {
+            throw new IllegalStateException(SILENT);
+        }
         try {
-            return stage.toCompletableFuture().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+            T answer = question.get().toCompletableFuture().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+            silentNanos = null;
+            return answer;
         } catch (TimeoutException e) {
-            throw new IllegalStateException("an event loop has not answered within " + PATIENCE_SECONDS + " s", e);
+            silentNanos = System.nanoTime();
+            throw new IllegalStateException(SILENT, e);
         } catch (ExecutionException e) {
             throw new IllegalStateException("the event loops have ended", e);
         } catch (InterruptedException e) {
@@ -155,22 +180,25 @@ public final class Documents {
 
     private void addCounts(Map<String, Object> members, String function, @Nullable CapacitySnapshot capacity) {
         Recorder.Counts counts = recorder.counts(function);
-        long requests = counts.requests.sum();
-        members.put("requests", requests);
+        members.put("requests", counts.requests.sum());
         members.put("requestsFailed", counts.failures.sum());
         int memory = optionsOf(function).launching().workerMegabytes();
         if (capacity != null) {
             members.put("gbSecondsLastHour", rounded(capacity.gbSecondsLastHour(), 1));
             members.put("gbSeconds", rounded(capacity.gbSecondsTotal(), 1));
-            members.put("dollars", rounded(Cost.ofWorkers(capacity.gbSecondsTotal(), counts.launches.sum()), 6));
-            members.put("dollarsIfDirect", rounded(Cost.ofDirect(requests, counts.serviceNanos.sum(), memory), 6));
+            members.put(
+                    "dollars",
+                    rounded(Cost.of(capacity.gbSecondsTotal(), counts.launches.sum() + counts.direct.sum()), 6));
+            members.put(
+                    "dollarsIfDirect",
+                    rounded(Cost.ofDirect(counts.served.sum(), counts.serviceNanos.sum(), memory), 6));
         }
     }
 
     // Workers.
 
-    private List<Object> workers() {
-        return await(dispatcher.workers()).stream().map(Documents::worker).toList();
+    private static List<Object> workers(List<WorkerSnapshot> workers) {
+        return workers.stream().map(Documents::worker).toList();
     }
 
     private static Object worker(WorkerSnapshot worker) {
@@ -204,10 +232,8 @@ public final class Documents {
 
     // Requests.
 
-    private List<Object> requests() {
-        return await(dispatcher.requests(MAX_REQUESTS)).stream()
-                .map(Documents::request)
-                .toList();
+    private static List<Object> requests(List<RequestSnapshot> requests) {
+        return requests.stream().map(Documents::request).toList();
     }
 
     private static Object request(RequestSnapshot request) {
@@ -231,7 +257,7 @@ public final class Documents {
 
     private List<Object> launches() {
         List<Object> all = new ArrayList<>();
-        for (Recorder.Launch launch : recorder.launches().list()) {
+        for (Recorder.Launch launch : recorder.launches()) {
             Map<String, Object> members = new LinkedHashMap<>();
             members.put("time", launch.time().toString());
             members.put("function", launch.function());

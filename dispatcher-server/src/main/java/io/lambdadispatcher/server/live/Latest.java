@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
 
 /** The latest events of one kind, at most a fixed number. Any thread. */
 final class Latest<E> {
@@ -48,13 +47,22 @@ final class Latest<E> {
     }
 
     /** Replaces each event to which the condition applies. */
-    void replace(Predicate<E> condition, UnaryOperator<E> replacement) {
+    void replace(Predicate<E> condition, E replacement) {
         lock.lock();
         try {
             List<E> all = new ArrayList<>(events);
-            all.replaceAll(event -> condition.test(event) ? replacement.apply(event) : event);
+            all.replaceAll(event -> condition.test(event) ? replacement : event);
             events.clear();
             events.addAll(all);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    void remove(Predicate<E> condition) {
+        lock.lock();
+        try {
+            events.removeIf(condition);
         } finally {
             lock.unlock();
         }

@@ -54,8 +54,8 @@ public final class Live implements AutoCloseable {
      * Returns a document as JSON.
      *
      * @param name the part of the path behind {@code /api/}
-     * @throws IllegalStateException if the dispatcher has not started, or its event loops do not
-     *     answer. The message says which
+     * @throws IllegalStateException if the dispatcher has not started, or if its event loops do not
+     *     answer and {@code name} is {@code workers} or {@code requests}. The message says which
      * @throws IllegalArgumentException if there is no such document
      */
     public byte[] json(String name) {
@@ -71,10 +71,9 @@ public final class Live implements AutoCloseable {
     }
 
     private synchronized byte @Nullable [] shared(Documents made) {
-        long now = System.nanoTime();
-        if (shared == null || now - sharedNanos > SHARED_NANOS) {
+        if (shared == null || System.nanoTime() - sharedNanos > SHARED_NANOS) {
             shared = made.json("live");
-            sharedNanos = now;
+            sharedNanos = System.nanoTime();
         }
         return shared;
     }

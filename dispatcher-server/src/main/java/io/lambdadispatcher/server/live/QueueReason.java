@@ -21,27 +21,28 @@ record QueueReason(WaitReason reason, String detail) {
         if (pool.queued() == 0) {
             return null;
         }
-        String now = pool.readyWorkers() == 0
+        WaitReason reason = WaitReason.of(pool.streams(), capacity, maxWorkers);
+        String workers = pool.readyWorkers() == 0
                 ? "no worker is ready"
                 : String.format(Locale.ROOT, "%d of %d worker streams are free", pool.free(), pool.streams());
-        if (capacity != null && capacity.blockedReason() != null) {
-            return new QueueReason(
-                    WaitReason.LAUNCHES_BLOCKED, now + ", and launching is limited: " + capacity.blockedReason());
-        }
-        if (capacity != null && capacity.starting() > 0) {
-            return new QueueReason(
-                    WaitReason.WORKERS_STARTING,
-                    now + ", and " + (capacity.starting() == 1 ? "1 worker is" : capacity.starting() + " workers are")
-                            + " starting");
-        }
-        if (pool.readyWorkers() == 0) {
-            return new QueueReason(
-                    WaitReason.NO_WORKER,
-                    capacity == null ? now + ", and none is launched here" : now + ", and none is starting");
-        }
-        return capacity != null && capacity.desired() >= maxWorkers
-                ? new QueueReason(
-                        WaitReason.MAX_WORKERS, now + ", and function.max-workers (" + maxWorkers + ") is reached")
-                : new QueueReason(WaitReason.ALL_BUSY, now);
+        return new QueueReason(
+                reason,
+                workers
+                        + switch (reason) {
+                            case LAUNCHES_BLOCKED ->
+                                ", and launching is limited: " + (capacity == null ? null : capacity.blockedReason());
+                            case WORKERS_STARTING -> ", and " + starting(capacity == null ? 0 : capacity.starting());
+                            case NO_WORKER -> ", and none is launched here";
+                            case MAX_WORKERS -> ", and function.max-workers (" + maxWorkers + ") is reached";
+                            case ALL_BUSY, CLIENT_SHARE -> "";
+                        });
+    }
+
+    private static String starting(int workers) {
+        return switch (workers) {
+            case 0 -> "none is starting yet";
+            case 1 -> "1 worker is starting";
+            default -> workers + " workers are starting";
+        };
     }
 }

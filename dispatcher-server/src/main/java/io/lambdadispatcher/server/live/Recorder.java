@@ -5,7 +5,9 @@ import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Outcome;
+import io.netty.util.AsciiString;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
@@ -18,7 +20,10 @@ import org.jspecify.annotations.Nullable;
 public final class Recorder implements DispatcherObserver {
     private static final String NO_FUNCTION = "none";
     private static final int FAILURES = 100;
-    private static final int LAUNCHES = 100;
+    /** Clients can send paths of 64 KiB. A snapshot of a request is cut in the same way. */
+    private static final int MAX_CHARACTERS = 512;
+
+    private static final int LAUNCHES = 50;
 
     /** The requests of one function that have ended. */
     static final class Counts {
@@ -27,13 +32,19 @@ public final class Recorder implements DispatcherObserver {
         /** Time that requests spent with workers, in nanoseconds. */
         final LongAdder serviceNanos = new LongAdder();
 
+        /** Requests that were given to a worker or a direct invocation. */
+        final LongAdder served = new LongAdder();
+        /** Requests that were given to a direct invocation last. */
+        final LongAdder direct = new LongAdder();
+
         final LongAdder launches = new LongAdder();
     }
 
     /**
      * A request that failed.
      *
-     * @param path without the query, which may contain secrets
+     * @param method at most 512 characters of it
+     * @param path without the query, which may contain secrets; at most 512 characters of it
      */
     record FailedRequest(
             Instant time,
@@ -57,7 +68,12 @@ public final class Recorder implements DispatcherObserver {
     private final ExchangeListener listener = this::onEnd;
     private final Map<String, Counts> functions = new ConcurrentHashMap<>();
     private final Latest<FailedRequest> failures = new Latest<>(FAILURES);
+    /** Launches that have not failed. */
     private final Latest<Launch> launches = new Latest<>(LAUNCHES);
+    /** Separate, because launches follow each other quickly with many workers. */
+    private final Latest<Launch> failedLaunches = new Latest<>(LAUNCHES);
+    /** Launches that have not ended, by worker. */
+    private final Map<String, Launch> running = new ConcurrentHashMap<>();
 
     Counts counts(String function) {
         Counts counts = functions.get(function);
@@ -68,8 +84,14 @@ public final class Recorder implements DispatcherObserver {
         return failures;
     }
 
-    Latest<Launch> launches() {
-        return launches;
+    /**
+     * Returns the latest 50 launches that have failed, then the latest 50 that have not, each the
+     * latest first.
+     */
+    List<Launch> launches() {
+        List<Launch> all = failedLaunches.list();
+        all.addAll(launches.list());
+        return all;
     }
 
     @Override
@@ -86,14 +108,20 @@ public final class Recorder implements DispatcherObserver {
             // In a flood of failures, only some are remembered.
             failures.tryAdd(() -> failed(end));
         }
+        if (end.attempts() > 0) {
+            counts.served.increment();
+            if (end.workerId() == null) {
+                counts.direct.increment();
+            }
+        }
         if (!end.isTunnel()) {
             counts.serviceNanos.add(end.totalNanos() - end.queueNanos());
         }
     }
 
     private static FailedRequest failed(ExchangeEnd end) {
-        String path = end.path().toString();
-        int query = path.indexOf('?');
+        CharSequence path = end.path();
+        int query = AsciiString.indexOf(path, '?', 0);
         String failure = end.failure();
         return new FailedRequest(
                 Instant.now(),
@@ -101,21 +129,35 @@ public final class Recorder implements DispatcherObserver {
                 failure == null ? "unknown" : failure,
                 end.status(),
                 end.workerId(),
-                end.method().toString(),
-                query < 0 ? path : path.substring(0, query),
+                start(end.method(), end.method().length()),
+                start(path, query < 0 ? path.length() : query),
                 end.totalNanos() / 1_000_000);
+    }
+
+    private static String start(CharSequence text, int end) {
+        return text.subSequence(0, Math.min(end, MAX_CHARACTERS)).toString();
     }
 
     @Override
     public void onLaunch(String function, String workerId) {
         counts(function).launches.increment();
-        launches.add(new Launch(Instant.now(), function, workerId, null, false, null));
+        Launch launch = new Launch(Instant.now(), function, workerId, null, false, null);
+        running.put(workerId, launch);
+        launches.add(launch);
     }
 
     @Override
     public void onLaunchEnd(String function, String workerId, boolean failed, String detail) {
-        launches.replace(
-                launch -> launch.worker().equals(workerId),
-                launch -> new Launch(launch.time(), function, workerId, Instant.now(), failed, detail));
+        Launch launch = running.remove(workerId);
+        if (launch == null) {
+            return;
+        }
+        Launch ended = new Launch(launch.time(), function, workerId, Instant.now(), failed, detail);
+        if (failed) {
+            launches.remove(launch::equals);
+            failedLaunches.add(ended);
+        } else {
+            launches.replace(launch::equals, ended);
+        }
     }
 }

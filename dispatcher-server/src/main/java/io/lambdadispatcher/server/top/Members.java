@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.top;
 
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -11,6 +12,13 @@ import org.jspecify.annotations.Nullable;
 record Members(Map<?, ?> all) {
     /** Shown instead of a value that is not known. */
     static final String UNKNOWN = "-";
+
+    /** Returns these members, except those that {@code newer} has, too. */
+    Members updated(Members newer) {
+        Map<Object, Object> both = new HashMap<>(all);
+        both.putAll(newer.all);
+        return new Members(both);
+    }
 
     boolean has(String name) {
         return all.get(name) != null;

@@ -39,8 +39,8 @@ final class Screen {
         lines.addAll(functions(state.list("functions")));
         lines.addAll(tables(
                 List.of(
-                        workers(state.list("workers")),
-                        requests(state.list("requests")),
+                        workers(count(state, "workers"), state.list("workers")),
+                        requests(count(state, "requests"), state.list("requests")),
                         failures(state.list("failures")),
                         launches(state.list("launches"))),
                 rows - lines.size()));
@@ -174,7 +174,11 @@ final class Screen {
         return lines;
     }
 
-    private static Table workers(List<Members> workers) {
+    private static String count(Members state, String name) {
+        return state.has(name) ? Integer.toString(state.list(name).size()) : Members.UNKNOWN;
+    }
+
+    private static Table workers(String count, List<Members> workers) {
         List<Row> rows = workers.stream()
                 .sorted(Comparator.comparingDouble(Screen::sickness)
                         .thenComparingDouble(worker -> worker.number("busy"))
@@ -182,7 +186,7 @@ final class Screen {
                 .map(Screen::worker)
                 .toList();
         return new Table(
-                "Workers " + workers.size(),
+                "Workers " + count,
                 List.of(
                         "State",
                         "Worker",
@@ -204,15 +208,13 @@ final class Screen {
     /** The rule of the live page. */
     private static double sickness(Members worker) {
         int state = switch (worker.text("state")) {
-            case "ejected" -> 5;
-            case "unready" -> 4;
-            case "starting" -> 3;
-            case "draining" -> 1;
+            case "ejected" -> 50;
+            case "unready" -> 40;
             default -> 0;
         };
         double completed = worker.number("completed");
         double failing = completed == 0 ? 0 : worker.number("failed") / completed;
-        return state * 10
+        return state
                 + failing * 10
                 + (worker.number("loopLagMillis") > LONG_LAG_MILLIS ? 8 : 0)
                 + (worker.number("heap") > FULL_HEAP ? 8 : 0);
@@ -247,9 +249,9 @@ final class Screen {
         return of.has(name) ? Words.duration(of.number(name) / perSecond) : Members.UNKNOWN;
     }
 
-    private static Table requests(List<Members> requests) {
+    private static Table requests(String count, List<Members> requests) {
         return new Table(
-                "Requests in progress " + requests.size() + (requests.size() == MANY_REQUESTS ? " or more" : ""),
+                "Requests in progress " + count + (requests.size() == MANY_REQUESTS ? " or more" : ""),
                 List.of(
                         ">Age",
                         "State",

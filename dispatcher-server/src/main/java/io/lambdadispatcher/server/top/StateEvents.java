@@ -39,8 +39,8 @@ final class StateEvents implements AutoCloseable {
     /**
      * What the dispatcher says.
      *
-     * @param state {@code null} if the dispatcher has a problem
-     * @param problem why there is no state; {@code null} = there is
+     * @param state {@code null} if nothing is known
+     * @param problem why the state is incomplete or {@code null}; {@code null} = it is complete
      */
     record Event(@Nullable Members state, @Nullable String problem) {}
 
@@ -130,9 +130,11 @@ final class StateEvents implements AutoCloseable {
         while (true) {
             String line = line();
             if (line.isEmpty() && data.size() > 0) {
-                return type.equals("problem")
-                        ? new Event(null, data.toString(StandardCharsets.UTF_8))
-                        : new Event(state(data.toByteArray()), null);
+                if (type.equals("problem")) {
+                    return new Event(null, data.toString(StandardCharsets.UTF_8));
+                }
+                Members state = state(data.toByteArray());
+                return new Event(state, state.has("problem") ? state.text("problem") : null);
             }
             if (line.startsWith("event:")) {
                 type = line.substring("event:".length()).trim();

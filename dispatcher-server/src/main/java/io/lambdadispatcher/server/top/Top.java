@@ -57,9 +57,9 @@ public final class Top {
      */
     public void once() throws TopException, IOException, InterruptedException {
         try (Watcher watcher = watcher()) {
-            String problem = watcher.first().problem();
-            if (problem != null) {
-                throw new TopException(adminUrl + ": " + problem + ". Try again later.");
+            StateEvents.Event first = watcher.first();
+            if (first.state() == null) {
+                throw new TopException(adminUrl + ": " + first.problem() + ". Try again later.");
             }
             screen(watcher, "").forEach(line -> out.println(line.text()));
             out.flush();

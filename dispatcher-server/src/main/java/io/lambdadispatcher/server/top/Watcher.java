@@ -49,7 +49,10 @@ final class Watcher implements AutoCloseable {
         }
     }
 
-    /** Returns the latest state; {@code null} before the first one. */
+    /**
+     * Returns the latest state; {@code null} before the first one. Parts that the dispatcher does
+     * not know are those of an earlier event.
+     */
     @Nullable
     Members state() {
         return state;
@@ -85,8 +88,10 @@ final class Watcher implements AutoCloseable {
             while (true) {
                 Event event = opened.next();
                 eventNanos = System.nanoTime();
-                if (event.state() != null) {
-                    state = event.state();
+                Members newer = event.state();
+                if (newer != null) {
+                    Members older = state;
+                    state = older == null ? newer : older.updated(newer);
                 }
                 problem = event.problem();
                 first.complete(event);

@@ -3,8 +3,10 @@
 
 const ROWS = 100;
 const byId = (id) => document.getElementById(id);
+const RETRY_MILLIS = 5000;
 let latest = null;
 let paused = false;
+let described = false;
 
 function element(name, attributes, ...content) {
   const made = document.createElement(name);
@@ -95,15 +97,12 @@ function cell(content, kind) {
   return element("td", kind ? {class: kind} : {}, content === undefined || content === null ? "–" : String(content));
 }
 
-function short(id) {
-  if (!id) return cell("–");
-  const made = cell(id.length > 13 ? id.slice(0, 8) + "…" : id);
-  made.title = id;
-  return made;
-}
-
-// Returns the shown rows. The filter looks at all values, also those that are shortened.
+// Returns the shown rows. The filter looks at all values.
 function draw(name, all, filter, row, unit) {
+  if (!all) {
+    byId(name + "-count").textContent = "not known";
+    return;
+  }
   const words = filter ? filter.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
   const fitting = words.length ? all.filter((each) => {
     const text = JSON.stringify(Object.values(each)).toLowerCase();
@@ -115,15 +114,15 @@ function draw(name, all, filter, row, unit) {
 }
 
 function sickness(worker) {
-  const states = {ejected: 5, unready: 4, starting: 3, draining: 1, ready: 0};
+  const states = {ejected: 50, unready: 40};
   const failing = worker.completed ? worker.failed / worker.completed : 0;
-  return states[worker.state] * 10 + failing * 10 + (worker.loopLagMillis > 250 ? 8 : 0) + (worker.heap > 0.97 ? 8 : 0);
+  return (states[worker.state] || 0) + failing * 10 + (worker.loopLagMillis > 250 ? 8 : 0) + (worker.heap > 0.97 ? 8 : 0);
 }
 
 function workerRow(worker) {
   const colour = {ejected: "bad", unready: "warn", starting: "warn", ready: "good"}[worker.state] || "soft";
   const state = cell(worker.ejected ? `ejected: ${worker.ejected}` : worker.state, colour);
-  return element("tr", {}, state, short(worker.id), cell(worker.function), cell(worker.version), cell(worker.zone),
+  return element("tr", {}, state, cell(worker.id), cell(worker.function), cell(worker.version), cell(worker.zone),
     cell(duration(worker.ageSeconds), "number"), cell(duration(worker.secondsToDeadline), "number"),
     cell(`${worker.busy} of ${worker.limit}`, "number"), cell(number(worker.completed), "number"),
     cell(number(worker.failed), worker.failed ? "number bad" : "number"),
@@ -137,19 +136,19 @@ const STATES = {queued: "waits for a worker", over_share: "waits: its client has
 function requestRow(request) {
   const waits = request.state === "queued" || request.state === "over_share";
   return element("tr", {}, cell(duration(request.ageMillis / 1000), "number"), cell(STATES[request.state], waits ? "warn" : ""),
-    cell(request.function), cell(`${request.method} ${request.path}`, "wide"), short(request.worker), cell(request.client),
+    cell(request.function), cell(`${request.method} ${request.path}`, "wide"), cell(request.worker), cell(request.client),
     cell(request.protocol), cell(request.attempts, "number"), cell(bytes(request.requestBytes), "number"),
     cell(bytes(request.responseBytes), "number"), cell(bytes(request.unreadBytes), "number"));
 }
 
 function failureRow(failure) {
   return element("tr", {}, cell(time(failure.time)), cell(failure.reason, "bad"), cell(failure.status, "number"), cell(failure.function),
-    cell(`${failure.method} ${failure.path}`, "wide"), short(failure.worker), cell(duration(failure.millis / 1000), "number"));
+    cell(`${failure.method} ${failure.path}`, "wide"), cell(failure.worker), cell(duration(failure.millis / 1000), "number"));
 }
 
 function launchRow(launch) {
   return element("tr", {}, cell(time(launch.time)), cell(launch.outcome, launch.outcome === "failed" ? "bad" : ""), cell(launch.function),
-    short(launch.worker), cell(duration(launch.seconds), "number"), cell(launch.detail, "wide"));
+    cell(launch.worker), cell(duration(launch.seconds), "number"), cell(launch.detail, "wide"));
 }
 
 function drawReasons(failures) {
@@ -160,9 +159,9 @@ function drawReasons(failures) {
 
 function drawAll() {
   drawFunctions(latest.functions);
-  const workers = [...latest.workers].sort((a, b) => sickness(b) - sickness(a) || b.busy - a.busy);
+  const workers = latest.workers && [...latest.workers].sort((a, b) => sickness(b) - sickness(a) || b.busy - a.busy);
   draw("workers", workers, byId("workers-filter"), workerRow, "");
-  draw("requests", latest.requests, byId("requests-filter"), requestRow, latest.requests.length === 200 ? " or more" : "");
+  draw("requests", latest.requests, byId("requests-filter"), requestRow, latest.requests?.length === 200 ? " or more" : "");
   draw("failures", latest.failures, null, failureRow, "");
   draw("launches", latest.launches, null, launchRow, "");
   drawReasons(latest.failures);
@@ -170,39 +169,72 @@ function drawAll() {
 
 // ---- connection
 
+// Screen readers announce each change of the text.
 function say(text, kind) {
-  byId("connection").textContent = text;
-  byId("connection").className = kind || "";
+  const line = byId("connection");
+  if (line.textContent !== text) line.textContent = text;
+  line.className = kind || "";
 }
 
 function setPaused(value) {
   paused = value;
-  byId("pause").setAttribute("aria-pressed", value);
   byId("pause").textContent = value ? "Continue" : "Pause";
+  if (value) say("Paused", "warn");
+}
+
+function show(event) {
+  if (paused) {
+    say("Paused", "warn");
+    return;
+  }
+  const {problem, ...state} = JSON.parse(event.data);
+  // What is not known now stays as it was.
+  latest = {...latest, ...state};
+  drawAll();
+  byId("time").textContent = time(latest.time) + " UTC";
+  if (problem) say(problem, "bad");
+  else say("Live");
+  if (!described) describe();
 }
 
 function listen() {
   const events = new EventSource("events");
-  events.onmessage = (event) => {
-    if (paused) return;
-    latest = JSON.parse(event.data);
-    drawAll();
-    say(`Live, ${time(latest.time)} UTC`);
-  };
+  // This may be another process than before.
+  events.onopen = () => { described = false; };
+  events.onmessage = show;
   events.addEventListener("problem", (event) => say(event.data, "bad"));
-  events.onerror = () => say("The dispatcher does not answer. Trying again …", "bad");
+  events.onerror = () => {
+    if (events.readyState === EventSource.CLOSED) {
+      // After an answer other than 200, a browser does not try again.
+      say("The dispatcher refuses this viewer, for example because it has too many. Trying again …", "bad");
+      setTimeout(listen, RETRY_MILLIS);
+    } else {
+      say("The dispatcher does not answer. Trying again …", "bad");
+    }
+  };
 }
 
+async function json(path) {
+  const answer = await fetch(path);
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer.json();
+}
+
+// If it fails, the next event tries again.
 async function describe() {
-  const version = await (await fetch("api/version")).json();
-  byId("version").textContent = `Version ${version.version}, Netty ${version.netty}, Java ${version.java}, ${version.os}, started ${version.started.slice(0, 19)} UTC.`;
-  const config = await (await fetch("api/config")).json();
-  byId("config-hash").textContent = `${config.settings.length}, hash ${config.hash}`;
-  byId("settings").replaceChildren(...config.settings.map((setting) => element("tr", {},
-    cell(setting.name), cell(setting.value, "wide"), cell(setting.source, setting.source === "default" ? "soft" : ""))));
+  described = true;
+  try {
+    const version = await json("api/version");
+    const config = await json("api/config");
+    byId("version").textContent = `Version ${version.version}, Netty ${version.netty}, Java ${version.java}, ${version.os}, started ${version.started.slice(0, 19)} UTC.`;
+    byId("config-hash").textContent = `${config.settings.length}, hash ${config.hash}`;
+    byId("settings").replaceChildren(...config.settings.map((setting) => element("tr", {},
+      cell(setting.name), cell(setting.value, "wide"), cell(setting.source, setting.source === "default" ? "soft" : ""))));
+  } catch {
+    described = false;
+  }
 }
 
 byId("pause").addEventListener("click", () => setPaused(!paused));
 for (const id of ["workers-filter", "requests-filter"]) byId(id).addEventListener("input", () => latest && drawAll());
-describe().catch(() => say("The dispatcher is starting.", "warn"));
 listen();

@@ -219,7 +219,7 @@ class AdminConnectionTest {
 
     @Test
     void should_hold_few_bytes_of_answers_that_nobody_takes() {
-        assertThat(connections.mayWrite(AdminConnections.MAX_UNWRITTEN_BYTES + 1))
+        assertThat(connections.answers.mayWrite(AdminConnections.MAX_UNWRITTEN_BYTES + 1))
                 .as("the only one, however large it is")
                 .isTrue();
 
@@ -227,9 +227,19 @@ class AdminConnectionTest {
         assertThat(answer(channel)).isEmpty();
         assertThat(channel.isActive()).isFalse();
 
-        connections.wrote(AdminConnections.MAX_UNWRITTEN_BYTES + 1);
+        connections.answers.wrote(AdminConnections.MAX_UNWRITTEN_BYTES + 1);
         EmbeddedChannel next = connect();
         send(next, HEALTH);
         assertThat(answer(next)).endsWith("live\n");
+    }
+
+    @Test
+    void should_answer_while_viewers_take_no_events() {
+        assertThat(connections.events.mayWrite(AdminConnections.MAX_UNWRITTEN_BYTES + 1))
+                .isTrue();
+
+        send(channel, HEALTH);
+
+        assertThat(answer(channel)).endsWith("live\n");
     }
 }

@@ -33,6 +33,9 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class AdminServerTest {
     private final HttpClient client = HttpClient.newHttpClient();
@@ -43,7 +46,8 @@ class AdminServerTest {
     private final CountDownLatch rendering = new CountDownLatch(1);
     private final CountDownLatch mayRender = new CountDownLatch(1);
     private boolean slowMetrics;
-    private volatile boolean stuck;
+    private volatile RuntimeException failure;
+    private volatile CountDownLatch waiting = new CountDownLatch(0);
     private AdminServer server;
 
     private String metrics() {
@@ -59,8 +63,13 @@ class AdminServerTest {
     }
 
     private byte[] document(String name) {
-        if (stuck) {
-            throw new IllegalStateException("an event loop has not answered within 2 s");
+        try {
+            waiting.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+        if (failure != null) {
+            throw failure;
         }
         return ("{\"document\":\"" + name + "\"}").getBytes(StandardCharsets.US_ASCII);
     }
@@ -207,26 +216,63 @@ class AdminServerTest {
         assertThat(workers.headers().firstValue("content-type")).contains("application/json");
         assertThat(workers.body()).isEqualTo("{\"document\":\"workers\"}");
 
-        stuck = true;
+        failure = new IllegalStateException("an event loop has not answered within 2 s");
         assertThat(call("GET", "/api/workers").statusCode()).isEqualTo(503);
         assertThat(call("GET", "/api/workers").body()).isEqualTo("an event loop has not answered within 2 s\n");
         assertThat(call("GET", "/api/nothing").statusCode()).isEqualTo(404);
     }
 
-    @Test
-    void should_send_an_event_each_second_also_when_event_loops_are_stuck() throws Exception {
+    @ParameterizedTest
+    @MethodSource
+    void should_send_an_event_each_second_also_when_there_is_no_state(RuntimeException reason, String text)
+            throws Exception {
         try (BufferedReader events = new BufferedReader(new InputStreamReader(
                 client.send(HttpRequest.newBuilder(uri("/events")).build(), BodyHandlers.ofInputStream())
                         .body(),
                 StandardCharsets.UTF_8))) {
             assertThat(events.readLine()).isEqualTo("data: {\"document\":\"live\"}");
-            stuck = true;
+            failure = reason;
             String line = events.readLine();
             while (line.isEmpty() || line.startsWith("data: {")) {
                 line = events.readLine();
             }
             assertThat(line).isEqualTo("event: problem");
-            assertThat(events.readLine()).isEqualTo("data: an event loop has not answered within 2 s");
+            assertThat(events.readLine()).isEqualTo("data: " + text);
+            assertThat(events.readLine()).isEmpty();
+            assertThat(events.readLine()).isEqualTo("event: problem");
+        }
+    }
+
+    static Stream<Arguments> should_send_an_event_each_second_also_when_there_is_no_state() {
+        return Stream.of(
+                Arguments.of(new IllegalStateException("the dispatcher is starting"), "the dispatcher is starting"),
+                Arguments.of(
+                        new NullPointerException("x"),
+                        "The state cannot be read. See the dispatcher's log for the reason."));
+    }
+
+    /** The server writes nothing, because the first event is not there yet. */
+    @Test
+    void should_notice_that_a_viewer_has_left_before_it_writes_to_it() throws Exception {
+        CountDownLatch mayContinue = new CountDownLatch(1);
+        waiting = mayContinue;
+        try {
+            for (int i = 0; i < AdminConnections.MAX_STREAMS; i++) {
+                client.send(HttpRequest.newBuilder(uri("/events")).build(), BodyHandlers.ofInputStream())
+                        .body()
+                        .close();
+            }
+            int status = 503;
+            for (int i = 0; i < 100 && status == 503; i++) {
+                Thread.sleep(50);
+                HttpResponse<InputStream> next =
+                        client.send(HttpRequest.newBuilder(uri("/events")).build(), BodyHandlers.ofInputStream());
+                next.body().close();
+                status = next.statusCode();
+            }
+            assertThat(status).isEqualTo(200);
+        } finally {
+            mayContinue.countDown();
         }
     }
 

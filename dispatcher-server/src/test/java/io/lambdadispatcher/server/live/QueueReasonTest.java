@@ -40,8 +40,17 @@ class QueueReasonTest {
     void should_say_that_no_worker_is_launched_here() {
         assertThat(QueueReason.of(pool(0, 3), null, 0))
                 .isEqualTo(new QueueReason(WaitReason.NO_WORKER, "no worker is ready, and none is launched here"));
+        assertThat(QueueReason.of(new PoolSnapshot("f", 1, 0, 10, 0, 3), null, 0))
+                .as("a worker is draining")
+                .isEqualTo(new QueueReason(WaitReason.ALL_BUSY, "no worker is ready"));
+    }
+
+    /** Metrics and traces say the same. */
+    @Test
+    void should_say_that_a_worker_will_start_soon() {
         assertThat(QueueReason.of(pool(0, 3), capacity(0, null), 5))
-                .isEqualTo(new QueueReason(WaitReason.NO_WORKER, "no worker is ready, and none is starting"));
+                .isEqualTo(
+                        new QueueReason(WaitReason.WORKERS_STARTING, "no worker is ready, and none is starting yet"));
     }
 
     @Test

@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -19,7 +20,10 @@ class RecorderTest {
 
     private record End(
             @Nullable String function,
+            @Nullable String workerId,
+            int attempts,
             String method,
+            String path,
             int status,
             Outcome outcome,
             @Nullable String failure,
@@ -27,13 +31,8 @@ class RecorderTest {
             long totalNanos)
             implements ExchangeEnd {
         @Override
-        public String workerId() {
-            return "w";
-        }
-
-        @Override
         public Http2Headers headers() {
-            return new DefaultHttp2Headers().method(method).path("/orders?token=secret");
+            return new DefaultHttp2Headers().method(method).path(path);
         }
 
         @Override
@@ -45,15 +44,21 @@ class RecorderTest {
         public long responseBytes() {
             return 0;
         }
-
-        @Override
-        public int attempts() {
-            return 1;
-        }
     }
 
     private void end(@Nullable String function, String method, int status, Outcome outcome, @Nullable String failure) {
-        recorder.onExchangeStart(null).onEnd(new End(function, method, status, outcome, failure, 1_000_000, 5_000_000));
+        recorder.onExchangeStart(null)
+                .onEnd(new End(
+                        function,
+                        "w",
+                        1,
+                        method,
+                        "/orders?token=secret",
+                        status,
+                        outcome,
+                        failure,
+                        1_000_000,
+                        5_000_000));
     }
 
     @Test
@@ -71,6 +76,22 @@ class RecorderTest {
     }
 
     @Test
+    void should_count_what_costs_money() {
+        for (End end : List.of(
+                new End("f", "w", 1, "GET", "/", 200, Outcome.COMPLETED, null, 0, 5),
+                new End("f", null, 1, "GET", "/", 200, Outcome.COMPLETED, null, 1, 5),
+                new End("f", null, 0, "GET", "/", 503, Outcome.FAILED, "queue_full", 0, 0),
+                new End("f", null, 0, "GET", "/", 503, Outcome.FAILED, "queue_timeout", 9, 9))) {
+            recorder.onExchangeStart(null).onEnd(end);
+        }
+
+        Recorder.Counts counts = recorder.counts("f");
+        assertThat(counts.requests.sum()).isEqualTo(4);
+        assertThat(counts.served.sum()).isEqualTo(2);
+        assertThat(counts.direct.sum()).isEqualTo(1);
+    }
+
+    @Test
     void should_remember_the_latest_failures_without_queries() {
         for (int i = 0; i < 150; i++) {
             end("f", "GET", i, Outcome.FAILED, "timeout");
@@ -82,6 +103,26 @@ class RecorderTest {
         assertThat(failures.get(0).reason()).isEqualTo("timeout");
         assertThat(failures.get(0).path()).isEqualTo("/orders");
         assertThat(failures.get(0).millis()).isEqualTo(5);
+    }
+
+    @Test
+    void should_remember_the_start_of_a_long_path_and_method() {
+        recorder.onExchangeStart(null)
+                .onEnd(new End(
+                        null,
+                        null,
+                        0,
+                        "M".repeat(60_000),
+                        "/" + "p".repeat(60_000),
+                        404,
+                        Outcome.FAILED,
+                        "no_function",
+                        0,
+                        0));
+
+        Recorder.FailedRequest failure = recorder.failures().list().get(0);
+        assertThat(failure.path()).isEqualTo("/" + "p".repeat(511));
+        assertThat(failure.method()).isEqualTo("M".repeat(512));
     }
 
     @Test
@@ -99,7 +140,7 @@ class RecorderTest {
                         throw new AssertionError(e);
                     }
                 },
-                each -> each));
+                0));
         reader.start();
         reading.await();
 
@@ -115,14 +156,36 @@ class RecorderTest {
     void should_join_a_launch_and_its_end() {
         recorder.onLaunch("f", "w-1");
         recorder.onLaunch("f", "w-2");
+        recorder.onLaunch("f", "w-3");
         recorder.onLaunchEnd("f", "w-1", true, "out of memory");
+        recorder.onLaunchEnd("f", "w-2", false, "drained");
 
-        List<Recorder.Launch> launches = recorder.launches().list();
-        assertThat(launches).extracting(Recorder.Launch::worker).containsExactly("w-2", "w-1");
-        assertThat(launches.get(0).end()).isNull();
-        assertThat(launches.get(1).failed()).isTrue();
-        assertThat(launches.get(1).detail()).isEqualTo("out of memory");
-        assertThat(recorder.counts("f").launches.sum()).isEqualTo(2);
+        List<Recorder.Launch> launches = recorder.launches();
+        assertThat(launches)
+                .as("the failed one first")
+                .extracting(Recorder.Launch::worker)
+                .containsExactly("w-1", "w-3", "w-2");
+        assertThat(launches).extracting(Recorder.Launch::failed).containsExactly(true, false, false);
+        assertThat(launches).extracting(Recorder.Launch::detail).containsExactly("out of memory", null, "drained");
+        assertThat(launches.get(1).end()).isNull();
+        assertThat(recorder.counts("f").launches.sum()).isEqualTo(3);
+    }
+
+    @Test
+    void should_remember_failed_launches_for_longer_than_others() {
+        recorder.onLaunch("f", "old");
+        Instant time = recorder.launches().get(0).time();
+        for (int i = 0; i < 500; i++) {
+            recorder.onLaunch("f", "w-" + i);
+        }
+        recorder.onLaunchEnd("f", "old", true, "out of memory");
+        recorder.onLaunchEnd("f", "w-0", false, "drained");
+
+        List<Recorder.Launch> launches = recorder.launches();
+        assertThat(launches).hasSize(51);
+        assertThat(launches.get(0).worker()).isEqualTo("old");
+        assertThat(launches.get(0).time()).isEqualTo(time);
+        assertThat(launches.get(1).worker()).isEqualTo("w-499");
     }
 
     @Test
@@ -146,7 +209,7 @@ class RecorderTest {
     /** The figures are those of AWS's price list, calculated by hand. */
     @Test
     void should_compare_the_cost_with_direct_invocations() {
-        assertThat(Cost.ofWorkers(1_000_000, 1_000_000)).isCloseTo(16.67 + 0.20, within(0.01));
+        assertThat(Cost.of(1_000_000, 1_000_000)).isCloseTo(16.67 + 0.20, within(0.01));
         long nanos = TimeUnit.MILLISECONDS.toNanos(100);
         assertThat(Cost.ofDirect(10_000_000, 10_000_000 * nanos, 512))
                 .as("ten million requests of 100 ms with 512 MB")

@@ -80,8 +80,8 @@ class ScreenTest {
                         Workers 3
                         State                         Worker      Function        Age    Time left  Requests now  Done  Failed   CPU  Heap     Lag  Address
                         ejected: 5 failures in a row  01234567..  shop           59 s  11 min 40 s        0 of 2     5       5  50 %  25 %  0.3 ms  10.0.0.1:5
-                        draining                      gone        shop      1 h 1 min            -        1 of 0     9       0     -     -       -  -
                         ready                         well        shop      1 min 1 s            -        1 of 2    50       0     -     -       -  -
+                        draining                      gone        shop      1 h 1 min            -        1 of 0     9       0     -     -       -  -
 
                         Requests in progress 2
                               Age  State               Function  Request            Worker  Client      Protocol  Attempts  Received    Sent  Unread
@@ -97,6 +97,23 @@ class ScreenTest {
                         Recent launches 1
                         Time      Outcome  Function  Worker  Life  Detail
                         12:30:01  failed   shop      w        2 s  exit 1""");
+    }
+
+    /** While many workers start, the sick ones must not come after them. */
+    @Test
+    void should_show_each_symptom_before_workers_that_start() {
+        assertThat(text(draw(160, 40, """
+                        {"functions": [], "workers": [
+                          {"id": "w-starts", "state": "starting"},
+                          {"id": "w-well", "state": "ready", "busy": 1, "completed": 9},
+                          {"id": "w-lags", "state": "ready", "loopLagMillis": 900},
+                          {"id": "w-fails", "state": "ready", "completed": 1000, "failed": 1},
+                          {"id": "w-full", "state": "draining", "heap": 0.99},
+                          {"id": "w-unready", "state": "unready"},
+                          {"id": "w-ejected", "state": "ejected"}]}
+                        """)))
+                .containsSubsequence("w-ejected", "w-unready", "w-lags", "w-fails", "w-well", "w-starts")
+                .containsSubsequence("w-unready", "w-full", "w-fails");
     }
 
     @Test
@@ -155,6 +172,6 @@ class ScreenTest {
                 "{\"functions\": [{\"history\": [[]], \"queued\": \"many\", \"dollars\": 1}], \"launches\": [{\"worker\": {}}]}"
             })
     void should_show_what_another_version_may_send(String event) {
-        assertThat(text(draw(80, 30, event))).startsWith("status\n").contains("Workers 0", "Recent launches");
+        assertThat(text(draw(80, 30, event))).startsWith("status\n").contains("Workers ", "Recent launches");
     }
 }

@@ -41,6 +41,7 @@ class TopTest {
     private final PrintWriter out = new PrintWriter(written);
     private final FakeTerminal terminal = new FakeTerminal();
     private volatile boolean starting;
+    private volatile String more = "\"workers\":[{\"id\":\"w-1\"}]";
     private volatile String name = "shop";
     private AdminServer server;
 
@@ -110,7 +111,7 @@ class TopTest {
         if (starting) {
             throw new IllegalStateException("the dispatcher is starting");
         }
-        return ("{\"time\":\"2026-11-23T12:30:45Z\",\"functions\":[{\"name\":\"" + name + "\"}]}")
+        return ("{\"time\":\"2026-11-23T12:30:45Z\",\"functions\":[{\"name\":\"" + name + "\"}]," + more + "}")
                 .getBytes(StandardCharsets.UTF_8);
     }
 
@@ -196,6 +197,29 @@ class TopTest {
         top(url()).live();
 
         assertThat(terminal.calls).containsExactly("enter", "leave");
+    }
+
+    @Test
+    void should_keep_what_an_event_does_not_know_and_say_why() throws Exception {
+        terminal.steps.add(new Step("w-1", () -> {
+            name = "renamed";
+            more = "\"problem\":\"an event loop is stuck\"";
+        }));
+        terminal.steps.add(new Step("renamed", () -> {}));
+
+        top(url()).live();
+
+        String last = written.toString().substring(written.toString().lastIndexOf("\u001b[H"));
+        assertThat(last).contains("an event loop is stuck", "renamed", "Workers 1", "w-1");
+    }
+
+    @Test
+    void should_print_a_screen_that_is_not_complete() throws Exception {
+        more = "\"problem\":\"an event loop is stuck\"";
+
+        top(url()).once();
+
+        assertThat(written.toString()).contains("an event loop is stuck", "shop", "Workers -");
     }
 
     @Test

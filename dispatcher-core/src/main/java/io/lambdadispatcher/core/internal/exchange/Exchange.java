@@ -15,6 +15,7 @@ import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
 import java.net.SocketAddress;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -56,6 +57,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     /** Memory of the objects of a header, without its characters. */
     private static final int FIELD_BYTES = 96;
+
+    /** Clients can send paths of 64 KiB, and a snapshot may list many requests. */
+    private static final int SNAPSHOT_CHARACTERS = 512;
 
     private final ExchangeOwner owner;
     private final Http2Headers head;
@@ -689,14 +693,14 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             case RESPONDING, ENDED -> RequestSnapshot.State.RESPONDING;
             case TUNNEL, CLIENT_ENDED, WORKER_ENDED -> RequestSnapshot.State.TUNNEL;
         };
-        String path = head.path().toString();
-        int query = path.indexOf('?');
+        CharSequence path = head.path();
+        int query = AsciiString.indexOf(path, '?', 0);
         return new RequestSnapshot(
                 owner.function(),
                 now,
                 state == State.WAITING || lastCarrier == null ? null : lastCarrier.workerId(),
-                head.method().toString(),
-                query < 0 ? path : path.substring(0, query),
+                start(head.method(), head.method().length()),
+                start(path, query < 0 ? path.length() : query),
                 response.remoteAddress(),
                 response.protocol(),
                 owner.nanoTime() - startNanos,
@@ -704,6 +708,10 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
                 requestBytes,
                 responseBytes,
                 untakenBytes);
+    }
+
+    private static String start(CharSequence text, int end) {
+        return text.subSequence(0, Math.min(end, SNAPSHOT_CHARACTERS)).toString();
     }
 
     private FinishedExchange describe(Outcome outcome, @Nullable Failure failure) {

@@ -252,18 +252,10 @@ public final class FunctionPool {
     /** Returns why a request is queued now. */
     WaitReason waitReason() {
         Supplier<CapacitySnapshot> supplier = launching;
-        CapacitySnapshot capacity = supplier == null ? null : supplier.get();
-        if (capacity == null) {
-            return streams() == 0 ? WaitReason.NO_WORKER : WaitReason.ALL_BUSY;
-        }
-        if (capacity.blockedReason() != null) {
-            return WaitReason.LAUNCHES_BLOCKED;
-        }
-        if (streams() == 0 || capacity.starting() > 0) {
-            return WaitReason.WORKERS_STARTING;
-        }
-        boolean atMaximum = capacity.desired() >= options.capacity().maxWorkers();
-        return atMaximum ? WaitReason.MAX_WORKERS : WaitReason.ALL_BUSY;
+        return WaitReason.of(
+                streams(),
+                supplier == null ? null : supplier.get(),
+                options.capacity().maxWorkers());
     }
 
     /**
