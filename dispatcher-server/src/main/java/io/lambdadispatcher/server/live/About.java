@@ -44,7 +44,7 @@ final class About {
         return version == null ? "not known" : version;
     }
 
-    /** Returns the settings in force. The hash differs if a setting does, except for secrets. */
+    /** Returns the settings in force. The hash differs if a setting does, except for what is masked. */
     static Map<String, Object> configuration(Configuration configuration) {
         List<Row> rows = configuration.rows();
         List<Object> settings = new ArrayList<>();
