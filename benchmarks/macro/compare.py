@@ -5,7 +5,7 @@
     benchmarks/macro/compare.py v0.1.0 --scenarios image --bound 1.02
 
 Both dispatchers run concurrently, each with one event loop, on core 0, and each has a worker of its own commit. The workers and the load generator share core 1. Each
-pair is one load on each dispatcher, in alternating order. The processes are started anew several times, because two JVMs differ by themselves.
+pair is one load on each dispatcher, in alternating order. The processes are started several times, because two JVMs differ by themselves.
 It reports the ratio of CPU time per request, checked out ÷ other: the mean of all pairs, with its 95 % interval. With --bound, the exit code is 1
 if the interval lies wholly above the bound.
 """

@@ -44,7 +44,9 @@ final class About {
         return version == null ? "not known" : version;
     }
 
-    /** Returns the settings in force. The hash differs if a setting does, except for what is masked. */
+    /**
+     * Returns the settings in force. The hash differs if a setting does, except for what is masked.
+     */
     static Map<String, Object> configuration(Configuration configuration) {
         List<Row> rows = configuration.rows();
         List<Object> settings = new ArrayList<>();

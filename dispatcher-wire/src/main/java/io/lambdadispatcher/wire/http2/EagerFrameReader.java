@@ -191,7 +191,9 @@ public final class EagerFrameReader implements Http2FrameReader {
         return insideHeaderBlock || insideFrame;
     }
 
-    /** Returns whether what was passed on last is a part of DATA, but not the first of its frame. */
+    /**
+     * Returns whether what was passed on last is a part of DATA, but not the first of its frame.
+     */
     public boolean isContinuingData() {
         return dataContinued;
     }
