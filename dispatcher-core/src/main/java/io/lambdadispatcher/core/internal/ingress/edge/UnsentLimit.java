@@ -16,13 +16,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class UnsentLimit {
     private static final Logger log = LoggerFactory.getLogger(UnsentLimit.class);
-
-    /**
-     * The socket is writable again when half of it has been sent. With half as much, an image of
-     * 168 KB needs more wake-ups and takes several percent more CPU time. With twice as much,
-     * honest clients below 9 KB/s would seem to take nothing for 30 s.
-     */
-    private static final long BYTES = 256 * 1024;
+    private static final long BYTES = 128 * 1024;
 
     /** Options by name, because the core depends on neither transport. NIO has no such option. */
     private static final List<ChannelOption<Long>> OPTIONS = List.of(
