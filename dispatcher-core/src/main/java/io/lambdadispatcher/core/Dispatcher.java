@@ -7,6 +7,8 @@ import io.lambdadispatcher.core.internal.engine.Engine;
 import io.lambdadispatcher.core.internal.engine.Observers;
 import io.lambdadispatcher.core.internal.engine.TlsContexts;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.fleet.FleetMember;
+import io.lambdadispatcher.core.internal.fleet.FleetTime;
 import io.lambdadispatcher.core.internal.ingress.PublicChannelInitializer;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
@@ -34,6 +36,7 @@ import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.ErrorRenderer;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
+import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
@@ -44,6 +47,7 @@ import io.netty.channel.ChannelHandler;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.handler.ssl.SslContext;
+import io.netty.util.NetUtil;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
@@ -95,12 +99,17 @@ public final class Dispatcher implements AutoCloseable {
     private final ErrorAnswers errors;
     private final Set<WorkerLauncher> launchers;
     private final @Nullable FunctionInvoker invoker;
+    private final @Nullable Ledger ledger;
     private final Set<String> directFunctions;
     private final Engine engine;
     /** Of the functions whose workers are launched here. */
     private final Map<String, LaunchSupervisor> supervisors = new LinkedHashMap<>();
 
     private final WorkerRegistry registry = new WorkerRegistry(supervisors);
+    /** {@code null} if the dispatcher is alone. It belongs to one event loop. */
+    private final @Nullable FleetMember fleet;
+
+    private final EventLoop fleetLoop;
     private final IngressDrain publicSide = new IngressDrain();
     private final ClientGuard guard;
     private final List<Channel> publicPorts;
@@ -114,6 +123,7 @@ public final class Dispatcher implements AutoCloseable {
         errors = new ErrorAnswers(from.errorRenderer, from.forwarding, from.failureHeader);
         launchers = from.allLaunchers();
         invoker = from.invoker;
+        ledger = from.ledger;
         Function<String, byte[]> keyOf = from.keys();
         Map<String, DirectFunction> direct = from.directFunctions();
         directFunctions = Set.copyOf(direct.keySet());
@@ -131,6 +141,8 @@ public final class Dispatcher implements AutoCloseable {
                 engine.loopIndexes().keySet(),
                 observer);
         engine.limitWaitingBy(guard::freeBytes);
+        fleetLoop = engine.anyLoop();
+        fleet = from.ledger == null ? null : memberOf(from.ledger);
         List<Channel> bound = new ArrayList<>();
         try {
             superviseLaunches(from, direct, keyOf, workerListener.tls() != null);
@@ -149,6 +161,10 @@ public final class Dispatcher implements AutoCloseable {
         }
     }
 
+    private FleetMember memberOf(Ledger ledger) {
+        return new FleetMember(ledger, fleetLoop, new SystemTime(), new SecureRandom(), registry::setPeers);
+    }
+
     private void startLaunches(Builder from) {
         from.history.forEach(earlier -> {
             LaunchSupervisor supervisor = supervisors.get(earlier.function());
@@ -158,6 +174,18 @@ public final class Dispatcher implements AutoCloseable {
         });
         List<InetSocketAddress> advertisedAddresses = advertisedAddresses(from.advertisedAddresses);
         supervisors.values().forEach(supervisor -> supervisor.start(advertisedAddresses));
+        if (fleet != null) {
+            List<String> texts = advertisedAddresses.stream()
+                    .map(address -> NetUtil.toSocketAddressString(address.getHostString(), address.getPort()))
+                    .toList();
+            fleetLoop.execute(() -> fleet.describe(new FleetMember.MemberDescription(texts, from.zone, version())));
+            fleetLoop.scheduleAtFixedRate(fleet::tick, 0, 1, TimeUnit.SECONDS);
+        }
+    }
+
+    private static String version() {
+        String version = Dispatcher.class.getPackage().getImplementationVersion();
+        return version == null ? "" : version;
     }
 
     private void superviseLaunches(
@@ -172,10 +200,11 @@ public final class Dispatcher implements AutoCloseable {
                                 pool,
                                 launcher,
                                 registry,
-                                engine.anyLoop(),
+                                fleet == null ? engine.anyLoop() : fleetLoop,
                                 keyOf.apply(function),
                                 tls,
                                 direct.get(function),
+                                fleet,
                                 observer));
             }
         });
@@ -387,6 +416,9 @@ public final class Dispatcher implements AutoCloseable {
             return Objects.requireNonNull(closing.get());
         }
         supervisors.values().forEach(LaunchSupervisor::close);
+        if (fleet != null) {
+            fleetLoop.execute(fleet::leave);
+        }
         long deadlineNanos = System.nanoTime() + grace.toNanos();
         long clientsNanos = deadlineNanos - grace.toNanos() / 2;
         within(closePublicPorts(), clientsNanos)
@@ -431,10 +463,25 @@ public final class Dispatcher implements AutoCloseable {
                     if (invoker != null) {
                         closeLogged(invoker, invoker::close);
                     }
+                    if (ledger != null) {
+                        closeLogged(ledger, ledger::close);
+                    }
                     engine.shutdown(Duration.ofSeconds(2)).addListener(shut -> done.complete(null));
                 },
                 "dispatcher-close");
         closer.start();
+    }
+
+    private static final class SystemTime implements FleetTime {
+        @Override
+        public long nanos() {
+            return System.nanoTime();
+        }
+
+        @Override
+        public long millis() {
+            return System.currentTimeMillis();
+        }
     }
 
     private static void closeLogged(Object part, Runnable close) {
@@ -491,6 +538,11 @@ public final class Dispatcher implements AutoCloseable {
         final Map<String, WorkerLauncher> launchers = new HashMap<>();
         List<InetSocketAddress> advertisedAddresses = List.of();
         List<LaunchHistory> history = List.of();
+
+        @Nullable
+        Ledger ledger;
+
+        String zone = "";
         Instant historyTaken = Instant.EPOCH;
         HttpLimits limits = HttpLimits.defaults();
         ForwardingPolicy forwarding = ForwardingPolicy.defaults();
@@ -605,6 +657,29 @@ public final class Dispatcher implements AutoCloseable {
         public Builder launchHistory(Instant taken, List<LaunchHistory> history) {
             historyTaken = Objects.requireNonNull(taken, "taken");
             this.history = List.copyOf(history);
+            return this;
+        }
+
+        /**
+         * Makes this dispatcher a member of a fleet: all dispatchers that use the same entries of
+         * the ledger. The limits of {@link FunctionOptions#capacity} and {@link
+         * FunctionOptions#launching} then hold for all members together, and each worker serves all
+         * of them. They need the same {@link #secret}, and should have the same functions and
+         * limits. The kill switch and what has been spent are in the ledger, so {@link
+         * #launchHistory} is not for members. The dispatcher closes the ledger. Default: the
+         * dispatcher is alone.
+         */
+        public Builder ledger(Ledger value) {
+            ledger = Objects.requireNonNull(value, "ledger");
+            return this;
+        }
+
+        /**
+         * Sets the availability zone of this dispatcher, which the other members of the fleet show.
+         * Default: none.
+         */
+        public Builder zone(String value) {
+            zone = Objects.requireNonNull(value, "zone");
             return this;
         }
 
@@ -736,6 +811,13 @@ public final class Dispatcher implements AutoCloseable {
             }
             if (eventLoops < 1) {
                 throw new IllegalArgumentException("eventLoops: " + eventLoops + ", expected 1 or more");
+            }
+            if (ledger != null && secret == null) {
+                throw new IllegalArgumentException("secret: not set, expected the secret of all members of the fleet");
+            }
+            if (ledger != null && !history.isEmpty()) {
+                throw new IllegalArgumentException(
+                        "launchHistory: set for a member of a fleet, expected none, because the ledger has it");
             }
             launchers.keySet().forEach(function -> requireConfigured("launcher", function));
             functions.forEach(this::requireLauncher);

@@ -12,6 +12,7 @@ import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -29,6 +30,13 @@ public final class CapacityController {
 
     /** The actions that the controller can take on workers. */
     public interface Actions {
+        /**
+         * Returns how many workers may be launched now, at most {@code count}. If it returns fewer,
+         * it may ask for more, so that the next evaluation can launch them. Called at each
+         * evaluation, also with 0.
+         */
+        int launchable(int count);
+
         /**
          * Starts a worker. Its exit must be reported later, even if the launch fails.
          *
@@ -72,7 +80,7 @@ public final class CapacityController {
     private final LaunchGuard guard;
     private final WorkerTarget target;
     private final Retirement retirement = new Retirement();
-    private final Fleet fleet;
+    private final WorkerLives workers;
 
     private boolean started;
     private long secondNanos;
@@ -84,7 +92,7 @@ public final class CapacityController {
         this.actions = actions;
         this.guard = new LaunchGuard(function.launching(), random);
         this.target = new WorkerTarget(function);
-        this.fleet = new Fleet(function.streamsPerWorker());
+        this.workers = new WorkerLives(function.streamsPerWorker());
     }
 
     // Events.
@@ -121,7 +129,7 @@ public final class CapacityController {
     }
 
     public void onDialled(long nowNanos, String workerId) {
-        fleet.onDialled(nowNanos, workerId);
+        workers.onDialled(nowNanos, workerId);
     }
 
     /**
@@ -130,7 +138,7 @@ public final class CapacityController {
      * @param deadlineNanos when the worker must have exited; {@link Long#MAX_VALUE} = no deadline
      */
     public void onReady(long nowNanos, String workerId, long deadlineNanos) {
-        WorkerLife worker = fleet.onDialled(nowNanos, workerId);
+        WorkerLife worker = workers.onDialled(nowNanos, workerId);
         if (worker.is(State.DRAINING)) {
             worker.onBack();
             // The worker lost its connections before the drain message reached it.
@@ -150,7 +158,7 @@ public final class CapacityController {
 
     /** Records that a connected worker takes no requests for now. */
     public void onUnready(long nowNanos, String workerId) {
-        WorkerLife worker = fleet.get(workerId);
+        WorkerLife worker = workers.get(workerId);
         if (worker != null) {
             worker.onUnready(nowNanos);
         }
@@ -166,7 +174,7 @@ public final class CapacityController {
 
     /** Records that a worker drains, by itself or because something else drained it. */
     public void onDraining(long nowNanos, String workerId) {
-        WorkerLife worker = fleet.get(workerId);
+        WorkerLife worker = workers.get(workerId);
         if (worker != null) {
             worker.onDraining(nowNanos);
         }
@@ -178,12 +186,12 @@ public final class CapacityController {
      * @param clean whether it said goodbye
      */
     public void onDisconnected(long nowNanos, String workerId, boolean clean) {
-        WorkerLife worker = fleet.get(workerId);
+        WorkerLife worker = workers.get(workerId);
         if (worker == null) {
             return;
         }
         if (!worker.ours || worker.hasExited()) {
-            fleet.onGone(nowNanos, worker);
+            workers.onGone(nowNanos, worker);
         } else if (clean || worker.is(State.DRAINING)) {
             worker.onParted(nowNanos);
         } else {
@@ -193,7 +201,7 @@ public final class CapacityController {
 
     /** Records that a launched worker has exited, or could not be launched. */
     public void onExit(long nowNanos, String workerId, WorkerExit exit) {
-        WorkerLife worker = fleet.get(workerId);
+        WorkerLife worker = workers.get(workerId);
         if (worker == null) {
             return;
         }
@@ -203,7 +211,7 @@ public final class CapacityController {
             // runs, and only the invocation that started it has ended.
             worker.onExit();
         } else {
-            fleet.onGone(nowNanos, worker);
+            workers.onGone(nowNanos, worker);
         }
         if (closed) {
             return;
@@ -217,7 +225,7 @@ public final class CapacityController {
     }
 
     public void onLoad(long nowNanos, String workerId, int memoryPermille, int loopLagMicros) {
-        WorkerLife worker = fleet.get(workerId);
+        WorkerLife worker = workers.get(workerId);
         // The event loops of a JVM that has just started are late even without load.
         if (worker != null && worker.is(State.READY) && worker.inStateNanos(nowNanos) >= SETTLED_NANOS) {
             int before = worker.allowed();
@@ -234,13 +242,78 @@ public final class CapacityController {
         target.spend().addInvocations(nanos);
     }
 
+    // The fleet.
+
+    /** Records that another dispatcher's worker is now this one's. */
+    public void onAdopted(String workerId) {
+        WorkerLife worker = workers.get(workerId);
+        if (worker != null) {
+            worker.ours = true;
+        }
+    }
+
+    /** Records that a worker of this dispatcher is now another one's. */
+    public void onDisowned(long nowNanos, String workerId) {
+        WorkerLife worker = workers.get(workerId);
+        if (worker != null) {
+            worker.ours = false;
+            if (worker.is(State.LAUNCHED) || worker.hasParted() || worker.hasExited()) {
+                workers.onGone(nowNanos, worker);
+            }
+        }
+    }
+
+    /** Records that a worker must be replaced and drained soon. */
+    public void onExpiring(String workerId) {
+        WorkerLife worker = workers.get(workerId);
+        if (worker != null) {
+            worker.expire();
+        }
+    }
+
+    /** Receives what the fleet must know of the workers of this dispatcher. */
+    public interface SlotUse {
+        /**
+         * @param everReady whether the worker has been ready
+         * @param capacity whether it serves requests, or is expected to do so soon and for some
+         *     time
+         */
+        void accept(String workerId, boolean everReady, boolean capacity);
+    }
+
+    /** Passes all launched workers of this dispatcher to {@code to}. */
+    public void forEachLaunched(long nowNanos, SlotUse to) {
+        for (WorkerLife worker : workers.all()) {
+            if (worker.ours) {
+                to.accept(worker.id, worker.everReady(), worker.isCapacity(nowNanos));
+            }
+        }
+    }
+
+    /** Returns the ids of all workers. */
+    public Set<String> workerIds() {
+        return workers.ids();
+    }
+
+    /** Returns how many worker streams the clients of this dispatcher need. */
+    public double neededStreams() {
+        return target.neededStreams();
+    }
+
+    /** Returns for how long launches are delayed because one was throttled. 0 = they are not. */
+    public long throttledNanos(long nowNanos) {
+        return guard.throttledNanos(nowNanos);
+    }
+
     // Decisions.
 
     /**
      * Compares the workers with the demand and acts. Must be called every second with a demand that
      * lists workers, and soon after requests were queued.
+     *
+     * @param peers what the other dispatchers of the fleet need and have
      */
-    public void evaluate(long nowNanos, Demand demand) {
+    public void evaluate(long nowNanos, Demand demand, PeerDemand peers) {
         retirement.onServiceTimes(demand.serviceTimes());
         boolean due = !started || nowNanos - secondNanos >= NEARLY_A_SECOND;
         List<WorkerDemand> seen = due ? demand.workers() : null;
@@ -249,17 +322,18 @@ public final class CapacityController {
             secondNanos = nowNanos;
             everySecond(nowNanos, seen);
         }
-        retirement.markExpiring(nowNanos, fleet.ready());
-        target.onSample(nowNanos, demand, fleet.count(worker -> worker.ours), fleet.exchangesPerWorker());
+        retirement.markExpiring(nowNanos, workers.ready());
+        target.onSample(nowNanos, demand, peers, workers.count(worker -> worker.ours), workers.exchangesPerWorker());
         if (closed) {
             return;
         }
-        launchMissing(nowNanos);
+        launchMissing(nowNanos, peers.workers());
         retirement
-                .replaced(nowNanos, fleet.ready(), target.wanted())
+                .replaced(nowNanos, workers.ready(), target.wanted())
                 .forEach(worker -> drain(nowNanos, worker, DrainCode.DEADLINE));
-        if (seen != null) {
-            Retirement.surplus(fleet.ready(), target.kept(), fleet.count(worker -> worker.is(State.DRAINING)))
+        if (seen != null && peers.mayScaleIn()) {
+            int kept = Math.max(0, target.kept() - peers.workers());
+            Retirement.surplus(workers.ready(), kept, workers.count(worker -> worker.is(State.DRAINING)))
                     .forEach(worker -> drain(nowNanos, worker, DrainCode.SCALE_IN));
         }
     }
@@ -267,14 +341,14 @@ public final class CapacityController {
     private void everySecond(long nowNanos, List<WorkerDemand> seen) {
         retirement.onSecond();
         for (WorkerDemand one : seen) {
-            WorkerLife worker = fleet.get(one.workerId());
+            WorkerLife worker = workers.get(one.workerId());
             if (worker != null) {
                 int before = worker.allowed();
                 worker.onSecond(nowNanos, one);
                 tellLimit(worker, before);
             }
         }
-        for (WorkerLife worker : fleet.all()) {
+        for (WorkerLife worker : workers.all()) {
             if (worker.settles(nowNanos, SETTLED_NANOS) && worker.ours) {
                 guard.onSettled();
             }
@@ -283,7 +357,7 @@ public final class CapacityController {
                 actions.limit(worker.id, worker.allowed(), "its ejection has ended");
             }
         }
-        OutlierDetector.find(fleet.ready()).forEach(outlier -> eject(nowNanos, outlier));
+        OutlierDetector.find(workers.ready()).forEach(outlier -> eject(nowNanos, outlier));
     }
 
     private void tellLimit(WorkerLife worker, int before) {
@@ -319,16 +393,16 @@ public final class CapacityController {
         }
     }
 
-    private void launchMissing(long nowNanos) {
-        int capacity = fleet.count(worker -> worker.isCapacity(nowNanos));
-        int starting = fleet.count(worker -> worker.ours && !worker.everReady() && !worker.hasExited());
-        int there = fleet.count(worker -> worker.ours && !worker.hasExited() && !worker.is(State.DRAINING));
+    private void launchMissing(long nowNanos, int peerWorkers) {
+        int capacity = peerWorkers + workers.count(worker -> worker.isCapacity(nowNanos));
+        int starting = workers.count(worker -> worker.ours && !worker.everReady() && !worker.hasExited());
+        int there = workers.count(worker -> worker.ours && !worker.hasExited() && !worker.is(State.DRAINING));
         // Workers that expire, are ejected or have lost their connections are replaced. Twice the
         // maximum bounds the workers that run during replacement.
         int missing = Math.min(target.wanted() - capacity, 2 * policy.maxWorkers() - there);
-        int count = guard.permitted(nowNanos, missing, starting);
+        int count = actions.launchable(guard.permitted(nowNanos, missing, starting));
         for (int i = 0; i < count; i++) {
-            fleet.onLaunched(nowNanos, actions.launch());
+            workers.onLaunched(nowNanos, actions.launch());
             guard.onLaunched(nowNanos);
         }
     }
@@ -368,7 +442,7 @@ public final class CapacityController {
     /** Returns all workers by id, oldest first. */
     public Map<String, Life> lives(long nowNanos) {
         Map<String, Life> lives = new LinkedHashMap<>();
-        for (WorkerLife worker : fleet.all()) {
+        for (WorkerLife worker : workers.all()) {
             lives.put(
                     worker.id,
                     new Life(
@@ -380,16 +454,22 @@ public final class CapacityController {
         return lives;
     }
 
-    /** Returns the state after the latest {@link #evaluate}. */
-    public CapacitySnapshot status(long nowNanos) {
-        String obstacle = guard.obstacle(nowNanos);
+    /**
+     * Returns the state after the latest {@link #evaluate}.
+     *
+     * @param fleetObstacle why the fleet permits fewer launches than are wanted, in one line; {@code
+     *     null} = it permits them
+     */
+    public CapacitySnapshot status(long nowNanos, @Nullable String fleetObstacle) {
+        String own = guard.obstacle(nowNanos);
+        String obstacle = own == null ? fleetObstacle : own;
         return new CapacitySnapshot(
                 function.name(),
                 target.wanted(),
-                fleet.count(worker -> worker.is(State.LAUNCHED) || worker.is(State.DIALLED)),
-                fleet.count(worker -> worker.is(State.READY)),
-                fleet.count(worker -> worker.is(State.DRAINING)),
-                fleet.count(WorkerLife::isEjected),
+                workers.count(worker -> worker.is(State.LAUNCHED) || worker.is(State.DIALLED)),
+                workers.count(worker -> worker.is(State.READY)),
+                workers.count(worker -> worker.is(State.DRAINING)),
+                workers.count(WorkerLife::isEjected),
                 guard.launchesInLastMinute(nowNanos),
                 target.spend().lastHourGbSeconds(),
                 target.spend().totalGbSeconds(),

@@ -180,6 +180,10 @@ final class LaunchGuard {
         onInconclusive();
     }
 
+    long throttledNanos(long nowNanos) {
+        return throttled ? Math.max(0, throttledUntilNanos - nowNanos) : 0;
+    }
+
     private long jitter(int attempts) {
         long bound = Math.min(MAX_NANOS, BASE_NANOS << Math.min(attempts - 1, 20));
         return random.nextLong(bound + 1);

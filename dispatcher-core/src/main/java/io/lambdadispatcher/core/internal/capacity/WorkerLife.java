@@ -37,8 +37,10 @@ final class WorkerLife {
     private static final long BACK_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     final String id;
-    /** Whether the dispatcher has launched this worker, and so may drain and replace it. */
-    final boolean ours;
+    /**
+     * Whether this dispatcher has launched or adopted this worker, and so may drain and replace it.
+     */
+    boolean ours;
 
     final long launchedNanos;
     final ConcurrencyLimit limit;

@@ -16,9 +16,14 @@ final class WorkerTarget {
     private final SpendMeter spend;
     private final WindowMax recentlyWanted;
 
+    /** The need of clients that are almost idle. It is enough for one worker. */
+    private static final double LEAST_STREAMS = 0.001;
+
     private boolean everRequested;
     private long lastRequestNanos;
     private long arrivedBefore;
+    private double neededStreams;
+    private int affordable = Integer.MAX_VALUE;
     private int wanted;
     private int kept;
 
@@ -32,19 +37,22 @@ final class WorkerTarget {
     /**
      * Takes a new sample of the pool.
      *
-     * @param alive workers that were charged for since the previous sample
+     * @param alive workers of this dispatcher that were charged for since the previous sample
      * @param exchangesPerWorker concurrent exchanges that one worker may have
      */
-    void onSample(long nowNanos, Demand demand, int alive, double exchangesPerWorker) {
+    void onSample(long nowNanos, Demand demand, PeerDemand peers, int alive, double exchangesPerWorker) {
         load.onSample(nowNanos, demand);
         backlog.onSample(nowNanos, demand.pending());
         spend.advance(nowNanos, alive);
         rememberRequests(nowNanos, demand);
-        int needed = neededWorkers(nowNanos, demand, exchangesPerWorker);
+        neededStreams = neededStreams(nowNanos, demand);
+        int needed =
+                (int) Math.min(Integer.MAX_VALUE, Math.ceil((neededStreams + peers.streams()) / exchangesPerWorker));
         int spare = needed > 0 || policy.minWorkers() > 0 ? policy.warmWorkers() : 0;
         int within = (int) Math.min(policy.maxWorkers(), Math.max(policy.minWorkers(), (long) needed + spare));
-        wanted = Math.min(within, spend.affordableWorkers());
-        kept = Math.min(recentlyWanted.add(nowNanos, wanted), spend.affordableWorkers());
+        affordable = peers.prepaid() ? Integer.MAX_VALUE : spend.affordableWorkers();
+        wanted = Math.min(within, affordable);
+        kept = Math.min(recentlyWanted.add(nowNanos, wanted), affordable);
     }
 
     private void rememberRequests(long nowNanos, Demand demand) {
@@ -59,13 +67,18 @@ final class WorkerTarget {
         return demand.busy() + demand.pending() == 0;
     }
 
-    private int neededWorkers(long nowNanos, Demand demand, double exchangesPerWorker) {
+    private double neededStreams(long nowNanos, Demand demand) {
         if (!everRequested || nowNanos - lastRequestNanos >= policy.idleAfter().toNanos() && isIdle(demand)) {
             return 0;
         }
         double streams = Math.max(
                 load.streams() * (1 + policy.headroom()), demand.busy() + backlog.streams(load.meanServiceNanos()));
-        return (int) Math.max(1, Math.min(Integer.MAX_VALUE, Math.ceil(streams / exchangesPerWorker)));
+        return Math.max(LEAST_STREAMS, streams);
+    }
+
+    /** Returns how many worker streams the clients of this dispatcher need. */
+    double neededStreams() {
+        return neededStreams;
     }
 
     /** Returns how many workers there should be now. */
@@ -88,7 +101,6 @@ final class WorkerTarget {
      */
     @Nullable
     String obstacle() {
-        int affordable = spend.affordableWorkers();
         return affordable < policy.maxWorkers() && wanted == affordable
                 ? "launching is limited by the spending limit: " + Math.round(spend.ceilingGbSeconds())
                         + " GB-seconds per hour"

@@ -2,7 +2,12 @@ package io.lambdadispatcher.core.internal.launch;
 
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
+import io.lambdadispatcher.core.internal.capacity.PeerDemand;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
+import io.lambdadispatcher.core.internal.fleet.Admission;
+import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
+import io.lambdadispatcher.core.internal.fleet.FleetMember;
+import io.lambdadispatcher.core.internal.fleet.FunctionShare;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -68,6 +73,7 @@ public final class LaunchSupervisor {
     private final byte[] key;
     private final boolean tls;
     private final @Nullable DirectFunction direct;
+    private final @Nullable FleetMember fleet;
     private final DispatcherObserver observer;
     private final Confined confined;
     private final AtomicBoolean lookingSoon = new AtomicBoolean();
@@ -77,6 +83,8 @@ public final class LaunchSupervisor {
     /**
      * @param key the key that signs the launch tokens of this function
      * @param direct serves the requests that overflow; {@code null} = requests do not overflow
+     * @param fleet this dispatcher as a member of a fleet, which has the same executor; {@code null}
+     *     = it is alone
      */
     public LaunchSupervisor(
             FunctionPool pool,
@@ -86,6 +94,7 @@ public final class LaunchSupervisor {
             byte[] key,
             boolean tls,
             @Nullable DirectFunction direct,
+            @Nullable FleetMember fleet,
             DispatcherObserver observer) {
         this.pool = pool;
         this.function = pool.options();
@@ -95,6 +104,7 @@ public final class LaunchSupervisor {
         this.key = key;
         this.tls = tls;
         this.direct = direct;
+        this.fleet = fleet;
         this.observer = observer;
         this.snapshot = new CapacitySnapshot(function.name(), 0, 0, 0, 0, 0, 0, 0, 0, null);
         this.history = new LaunchHistory(function.name(), true, 0, List.of());
@@ -150,6 +160,11 @@ public final class LaunchSupervisor {
     /** Returns what the controller knows about all workers, by id. */
     public CompletableFuture<Map<String, CapacityController.Life>> lives() {
         return CompletableFuture.supplyAsync(confined::lives, executor);
+    }
+
+    /** Returns whether a worker of the fleet may connect that has no connection here. */
+    Admission admission(String workerId) {
+        return confined.share == null ? Admission.ENDED : confined.share.admission(workerId);
     }
 
     // Events of workers, from the registry.
@@ -212,8 +227,10 @@ public final class LaunchSupervisor {
     }
 
     /** Owns the controller and carries out its actions. Confined to the executor. */
-    private final class Confined implements CapacityController.Actions {
+    private final class Confined implements CapacityController.Actions, FunctionShare.Listener {
         private final CapacityController controller = new CapacityController(function, this, new SecureRandom());
+        private final @Nullable FunctionShare share =
+                fleet == null ? null : fleet.add(function.name(), BudgetLimits.of(function), this);
         private final Map<String, LaunchedWorker> launched = new HashMap<>();
         private final List<Future<?>> timers = new ArrayList<>();
         private List<InetSocketAddress> advertisedAddresses = List.of();
@@ -269,10 +286,40 @@ public final class LaunchSupervisor {
 
         void setLaunching(boolean value) {
             assert executor.inEventLoop();
+            if (share != null) {
+                share.setLaunching(value);
+            }
+            onLaunching(value);
+        }
+
+        @Override
+        public void onLaunching(boolean value) {
             switchedOff = !value;
             controller.setLaunching(value);
             permitOverflow();
             look(true);
+        }
+
+        @Override
+        public void onChange() {
+            lookSoon();
+        }
+
+        @Override
+        public void onAdopted(String workerId) {
+            log.info("worker {} of function {} is adopted", workerId, function.name());
+            controller.onAdopted(workerId);
+        }
+
+        @Override
+        public void onDisowned(String workerId) {
+            log.info("worker {} of function {} has been adopted by another dispatcher", workerId, function.name());
+            controller.onDisowned(now(), workerId);
+        }
+
+        @Override
+        public void onReplaced(String workerId) {
+            controller.onExpiring(workerId);
         }
 
         private long now() {
@@ -310,6 +357,9 @@ public final class LaunchSupervisor {
         }
 
         void onDisconnected(String workerId, boolean clean) {
+            if (clean && share != null) {
+                share.onGoodbye(workerId);
+            }
             controller.onDisconnected(now(), workerId, clean);
             lookSoon();
         }
@@ -328,6 +378,9 @@ public final class LaunchSupervisor {
                         exit.detail());
             }
             controller.onExit(now, workerId, exit);
+            if (share != null) {
+                share.hold(controller.throttledNanos(now));
+            }
             lookSoon();
             endIfOver();
         }
@@ -342,9 +395,12 @@ public final class LaunchSupervisor {
             }
             long now = now();
             meterOverflow();
-            controller.evaluate(now, demand);
+            controller.evaluate(now, demand, share == null ? PeerDemand.NONE : share.beforeEvaluation(controller));
+            if (share != null) {
+                share.afterEvaluation(controller, now);
+            }
             permitOverflow();
-            CapacitySnapshot seen = controller.status(now);
+            CapacitySnapshot seen = controller.status(now, share == null ? null : share.obstacle());
             snapshot = seen;
             history = controller.history(now);
             if (!Objects.equals(obstacle, seen.blockedReason())) {
@@ -376,9 +432,16 @@ public final class LaunchSupervisor {
         }
 
         @Override
+        public int launchable(int count) {
+            return share == null ? count : share.launchable(count);
+        }
+
+        @Override
         public String launch() {
-            String id = UUID.randomUUID().toString();
-            String token = new LaunchToken(function.name(), id, Instant.now().plus(TOKEN_LIFE)).sign(key);
+            String id = share == null ? UUID.randomUUID().toString() : share.take();
+            // A slot of the fleet ends if the worker has not connected within the launch timeout.
+            Duration life = share == null ? TOKEN_LIFE : function.launching().launchTimeout();
+            String token = new LaunchToken(function.name(), id, Instant.now().plus(life)).sign(key);
             registry.onLaunched(id);
             observer.onLaunch(function.name(), id);
             LaunchedWorker worker = ask(new LaunchRequest(
@@ -416,6 +479,9 @@ public final class LaunchSupervisor {
             if (worker != null) {
                 log.warn("worker {} of function {} {}. It is terminated.", workerId, function.name(), reason);
                 worker.kill();
+            } else {
+                // Another dispatcher has launched it, so nothing can end it from here.
+                executor.execute(() -> controller.onDisowned(now(), workerId));
             }
         }
 

@@ -5,6 +5,8 @@ import static io.netty.handler.codec.http.HttpResponseStatus.TOO_MANY_REQUESTS;
 import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.lambdadispatcher.core.internal.fleet.Admission;
+import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.WorkerUse;
 import io.lambdadispatcher.core.internal.worker.WorkerConnection;
@@ -181,6 +183,12 @@ public final class WorkerRegistry implements WorkerEvents {
         if (worker != null) {
             return refusalOfOneMore(token, worker, connection.pool().options().connectionsPerWorker());
         }
+        LaunchSupervisor supervisor = supervisors.get(token.function());
+        if (supervisor != null
+                && token.workerId().startsWith(FleetMember.WORKER_ID_PREFIX)
+                && !launched.containsKey(token.workerId())) {
+            return refusalByFleet(token, supervisor.admission(token.workerId()));
+        }
         if (expired && !launched.getOrDefault(token.workerId(), false)) {
             return new Refusal(
                     UNAUTHORIZED, "launch token of worker " + token.workerId() + " expired at " + token.expiry());
@@ -189,6 +197,22 @@ public final class WorkerRegistry implements WorkerEvents {
         return retired.containsKey(token.workerId())
                 ? new Refusal(FORBIDDEN, "worker " + token.workerId() + " has exited, or its launch has timed out")
                 : null;
+    }
+
+    /**
+     * Another dispatcher has launched the worker. Its token's expiry does not count if it has a slot
+     * and has connected before, because then it lives.
+     */
+    private static @Nullable Refusal refusalByFleet(LaunchToken token, Admission admission) {
+        return switch (admission) {
+            case GRANTED -> null;
+            case NOT_KNOWN ->
+                new Refusal(
+                        TOO_MANY_REQUESTS,
+                        "worker " + token.workerId() + " is not known yet to this dispatcher of the fleet");
+            case ENDED ->
+                new Refusal(FORBIDDEN, "another worker of the fleet may run in place of worker " + token.workerId());
+        };
     }
 
     private static @Nullable Refusal refusalOfOneMore(LaunchToken token, Worker worker, int limit) {
@@ -351,6 +375,10 @@ public final class WorkerRegistry implements WorkerEvents {
             launched.remove(workerId);
             retire(workerId);
         }
+    }
+
+    public void setPeers(List<String> peers) {
+        log.debug("{}", peers);
     }
 
     /** Tells a worker to exit after it has answered its requests in flight. */

@@ -34,6 +34,11 @@ class CapacityControllerTest {
         final Map<String, Integer> limits = new HashMap<>();
 
         @Override
+        public int launchable(int count) {
+            return count;
+        }
+
+        @Override
         public String launch() {
             launched.add("w" + launched.size());
             return launched.get(launched.size() - 1);
@@ -80,7 +85,9 @@ class CapacityControllerTest {
 
     private void look() {
         controller.evaluate(
-                now, new Demand(arrived, completed, serviceNanos, busy, pending, new ServiceTimes(), workers));
+                now,
+                new Demand(arrived, completed, serviceNanos, busy, pending, new ServiceTimes(), workers),
+                PeerDemand.NONE);
     }
 
     private void pass(Duration time) {
@@ -399,7 +406,7 @@ class CapacityControllerTest {
 
         fail("w0", Cause.FAILED);
         look();
-        assertThat(controller.status(now).blockedReason()).contains("broken");
+        assertThat(controller.status(now, null).blockedReason()).contains("broken");
     }
 
     @Test
@@ -623,7 +630,7 @@ class CapacityControllerTest {
         assertThat(most).isLessThanOrEqualTo(50).isGreaterThan(1);
         // While the circuit is open, only probes are launched.
         assertThat(told.launched).hasSizeBetween(60, 150);
-        assertThat(controller.status(now).blockedReason())
+        assertThat(controller.status(now, null).blockedReason())
                 .startsWith("launching is blocked by the open circuit breaker");
     }
 
@@ -637,7 +644,7 @@ class CapacityControllerTest {
                 fail(told.launched.get(seen), Cause.FAILED);
             }
         }
-        assertThat(controller.status(now).blockedReason())
+        assertThat(controller.status(now, null).blockedReason())
                 .startsWith("launching is blocked by the open circuit breaker");
         while (told.launched.size() == seen) {
             pass(Duration.ofSeconds(1));
@@ -648,7 +655,7 @@ class CapacityControllerTest {
         ready(told.launched.get(seen));
         pass(Duration.ofSeconds(1));
         assertThat(told.launched).hasSize(seen + 10);
-        assertThat(controller.status(now).blockedReason()).isNull();
+        assertThat(controller.status(now, null).blockedReason()).isNull();
     }
 
     @Test
@@ -658,7 +665,7 @@ class CapacityControllerTest {
         fail("w0", Cause.REFUSED);
         look();
 
-        assertThat(controller.status(now).blockedReason())
+        assertThat(controller.status(now, null).blockedReason())
                 .startsWith("launching is blocked by the open circuit breaker")
                 .contains("broken");
     }
@@ -679,8 +686,8 @@ class CapacityControllerTest {
         }
 
         assertThat(told.launched).hasSizeBetween(22, 80);
-        assertThat(controller.status(now).ready()).isEqualTo(5);
-        assertThat(controller.status(now).blockedReason())
+        assertThat(controller.status(now, null).ready()).isEqualTo(5);
+        assertThat(controller.status(now, null).blockedReason())
                 .satisfiesAnyOf(
                         text -> assertThat(text).isNull(),
                         text -> assertThat(text).startsWith("launching is throttled"));
@@ -709,7 +716,7 @@ class CapacityControllerTest {
         controller.setLaunching(false);
         pass(Duration.ofSeconds(30));
         assertThat(told.launched).isEmpty();
-        assertThat(controller.status(now).blockedReason()).isEqualTo("launching is paused by the kill switch");
+        assertThat(controller.status(now, null).blockedReason()).isEqualTo("launching is paused by the kill switch");
 
         controller.setLaunching(true);
         look();
@@ -722,18 +729,18 @@ class CapacityControllerTest {
         look();
         readyAll();
         pass(Duration.ofSeconds(5));
-        assertThat(controller.status(now).ready()).isEqualTo(2);
+        assertThat(controller.status(now, null).ready()).isEqualTo(2);
 
         controller.onUnready(now, "w0");
         pass(Duration.ofSeconds(2));
-        assertThat(controller.status(now).ready()).isEqualTo(1);
+        assertThat(controller.status(now, null).ready()).isEqualTo(1);
         assertThat(told.launched).as("it may be back in a moment").hasSize(2);
         pass(Duration.ofSeconds(2));
         assertThat(told.launched).hasSize(3);
 
         ready("w0");
         pass(Duration.ofSeconds(1));
-        assertThat(controller.status(now).ready()).isEqualTo(2);
+        assertThat(controller.status(now, null).ready()).isEqualTo(2);
     }
 
     @Test
@@ -764,24 +771,24 @@ class CapacityControllerTest {
         controller = controller(frugal());
         look();
         pass(Duration.ofMinutes(4));
-        double spent = controller.status(now).gbSecondsLastHour();
+        double spent = controller.status(now, null).gbSecondsLastHour();
         assertThat(spent).isEqualTo(2400);
         LaunchHistory history = controller.history(now);
 
         controller = controller(frugal());
         controller.restore(now, history, Duration.ofSeconds(30).toNanos());
         look();
-        assertThat(controller.status(now).gbSecondsLastHour()).isEqualTo(spent);
+        assertThat(controller.status(now, null).gbSecondsLastHour()).isEqualTo(spent);
         // Spending no longer counts after an hour. The time without a dispatcher is part of this
         // hour.
         controller = controller(frugal());
         controller.restore(now, history, Duration.ofMinutes(59).toNanos());
         look();
-        assertThat(controller.status(now).gbSecondsLastHour()).isBetween(1.0, 1200.0);
+        assertThat(controller.status(now, null).gbSecondsLastHour()).isBetween(1.0, 1200.0);
         controller = controller(frugal());
         controller.restore(now, history, Duration.ofDays(3).toNanos());
         look();
-        assertThat(controller.status(now).gbSecondsLastHour()).isZero();
+        assertThat(controller.status(now, null).gbSecondsLastHour()).isZero();
     }
 
     @Test
@@ -807,7 +814,7 @@ class CapacityControllerTest {
         controller.restore(now, history, SECOND);
         pass(Duration.ofMinutes(2));
         assertThat(told.launched).isEmpty();
-        assertThat(controller.status(now).blockedReason()).isEqualTo("launching is paused by the kill switch");
+        assertThat(controller.status(now, null).blockedReason()).isEqualTo("launching is paused by the kill switch");
 
         controller.setLaunching(true);
         pass(Duration.ofSeconds(1));
@@ -827,12 +834,12 @@ class CapacityControllerTest {
         controller.onOverflow(499 * SECOND);
         look();
         assertThat(controller.permitsOverflow()).isTrue();
-        assertThat(controller.status(now).gbSecondsLastHour()).isEqualTo(998);
+        assertThat(controller.status(now, null).gbSecondsLastHour()).isEqualTo(998);
 
         controller.onOverflow(SECOND);
         look();
         assertThat(controller.permitsOverflow()).isFalse();
-        assertThat(controller.status(now).blockedReason()).contains("1000 GB-seconds");
+        assertThat(controller.status(now, null).blockedReason()).contains("1000 GB-seconds");
 
         pass(Duration.ofMinutes(62));
         assertThat(controller.permitsOverflow()).isTrue();
@@ -858,11 +865,11 @@ class CapacityControllerTest {
                 }
             });
             told.drained.keySet().forEach(id -> controller.onExit(now, id, new WorkerExit(Cause.ENDED, "")));
-            most = Math.max(most, controller.status(now).gbSecondsLastHour());
+            most = Math.max(most, controller.status(now, null).gbSecondsLastHour());
         }
 
         assertThat(most).isBetween(5000.0, 6000.0);
-        assertThat(controller.status(now).gbSecondsTotal()).isGreaterThan(12_000);
+        assertThat(controller.status(now, null).gbSecondsTotal()).isGreaterThan(12_000);
     }
 
     // Failing and slow workers.
@@ -975,7 +982,8 @@ class CapacityControllerTest {
         workers = List.of();
         for (int i = 0; i < 100; i++) {
             now += SECOND / 50;
-            controller.evaluate(now, new Demand(arrived, completed, serviceNanos, 1, 1, new ServiceTimes(), null));
+            controller.evaluate(
+                    now, new Demand(arrived, completed, serviceNanos, 1, 1, new ServiceTimes(), null), PeerDemand.NONE);
         }
         serve(5, 0.8, Duration.ofMillis(10));
 

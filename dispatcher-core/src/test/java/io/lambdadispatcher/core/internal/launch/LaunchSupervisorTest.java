@@ -97,6 +97,7 @@ class LaunchSupervisorTest {
                 new byte[16],
                 false,
                 direct,
+                null,
                 DispatcherObserver.NONE);
     }
 

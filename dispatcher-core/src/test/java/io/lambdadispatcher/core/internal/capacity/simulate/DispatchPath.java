@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.capacity.simulate;
 
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
+import io.lambdadispatcher.core.internal.capacity.PeerDemand;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.internal.pool.Choice;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
@@ -199,8 +200,8 @@ final class DispatchPath implements Path {
 
     private void look(boolean withWorkers) {
         long now = time.nowNanos();
-        controller.evaluate(now, sample(withWorkers));
-        CapacitySnapshot status = controller.status(now);
+        controller.evaluate(now, sample(withWorkers), PeerDemand.NONE);
+        CapacitySnapshot status = controller.status(now, null);
         timeline.add(new Timeline.Look(
                 counting ? (now - countingSinceNanos) / 1e9 : -1,
                 status.desired(),
@@ -334,6 +335,11 @@ final class DispatchPath implements Path {
      * be called back.
      */
     private final class Actions implements CapacityController.Actions {
+        @Override
+        public int launchable(int count) {
+            return count;
+        }
+
         @Override
         public String launch() {
             SimulatedWorker worker = new SimulatedWorker("worker-" + named++, time.nowNanos());

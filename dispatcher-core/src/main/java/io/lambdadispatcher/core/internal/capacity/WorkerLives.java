@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -12,11 +13,11 @@ import org.jspecify.annotations.Nullable;
  * The workers of one function from launch to exit, oldest first. Confined to the controller's
  * thread.
  */
-final class Fleet {
+final class WorkerLives {
     private final Map<String, WorkerLife> workers = new LinkedHashMap<>();
     private final int streamsPerWorker;
 
-    Fleet(int streamsPerWorker) {
+    WorkerLives(int streamsPerWorker) {
         this.streamsPerWorker = streamsPerWorker;
     }
 
@@ -56,6 +57,11 @@ final class Fleet {
             }
         }
         return ready;
+    }
+
+    /** Returns a copy. */
+    Set<String> ids() {
+        return Set.copyOf(workers.keySet());
     }
 
     int count(Predicate<WorkerLife> condition) {

@@ -1,0 +1,50 @@
+package io.lambdadispatcher.core.internal.fleet;
+
+import io.lambdadispatcher.core.options.FunctionOptions;
+import java.time.Duration;
+
+/**
+ * The limits of one function, which hold for all dispatchers of a fleet together.
+ *
+ * @param maxWorkers maximum number of workers that are not being replaced, and half of the maximum
+ *     number of all workers
+ * @param launchesPerMinute maximum number of launches in 60 s
+ * @param megabyteMillisPerHour maximum of memory multiplied by running time in any 60 minutes; 0 =
+ *     no limit
+ * @param workerMegabytes memory of one worker
+ * @param dialInMillis the time after its grant within which a worker must first connect
+ * @param lifeMillis the longest time for which a worker runs, from its start
+ */
+public record BudgetLimits(
+        int maxWorkers,
+        int launchesPerMinute,
+        long megabyteMillisPerHour,
+        int workerMegabytes,
+        long dialInMillis,
+        long lifeMillis) {
+
+    /**
+     * The longest life of a worker on Lambda: the maximum timeout of a function. Workers that live
+     * longer, as local processes do, are charged for again each time.
+     */
+    private static final Duration LONGEST_LIFE = Duration.ofMinutes(15);
+
+    private static final double MEGABYTE_MILLIS_PER_GB_SECOND = 1024.0 * 1000;
+
+    public static BudgetLimits of(FunctionOptions function) {
+        Duration age = function.capacity().maxWorkerAge();
+        Duration life = age.isZero() || age.compareTo(LONGEST_LIFE) > 0 ? LONGEST_LIFE : age;
+        return new BudgetLimits(
+                function.capacity().maxWorkers(),
+                function.launching().launchesPerMinute(),
+                (long) (function.launching().gbSecondsPerHour() * MEGABYTE_MILLIS_PER_GB_SECOND),
+                function.launching().workerMegabytes(),
+                function.launching().launchTimeout().toMillis(),
+                life.toMillis());
+    }
+
+    /** Returns the time from a grant until the worker has certainly ended. */
+    long slotMillis() {
+        return dialInMillis + lifeMillis;
+    }
+}

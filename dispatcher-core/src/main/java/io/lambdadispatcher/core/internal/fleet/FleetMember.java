@@ -1,0 +1,320 @@
+package io.lambdadispatcher.core.internal.fleet;
+
+import io.lambdadispatcher.core.internal.fleet.MemberEntry.MemberDemand;
+import io.lambdadispatcher.core.spi.Ledger;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.random.RandomGenerator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * This dispatcher as a member of a fleet. About once a second it renews its lease, which is its
+ * entry in the ledger, and reads what the others have written.
+ *
+ * <p><i>Threading:</i> confined to one executor. {@link #tick} is called on it.
+ */
+public final class FleetMember {
+    /**
+     * The time for which a renewal permits launches. It is shorter than {@link #GONE_NANOS}, so a
+     * dispatcher stops launching before the others take it for gone.
+     */
+    static final long LEASE_NANOS = TimeUnit.SECONDS.toNanos(5);
+    /** The time without a beat after which a dispatcher counts as gone. */
+    static final long GONE_NANOS = TimeUnit.SECONDS.toNanos(8);
+    /**
+     * The longest time between two reads that counts, so that nobody seems to be gone only because
+     * this dispatcher or the ledger stood still.
+     */
+    private static final long LONGEST_LOOK_NANOS = TimeUnit.SECONDS.toNanos(2);
+    /** The time after which the entry of a dispatcher that is gone is removed. */
+    private static final long REMOVED_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+    private static final String PREFIX = "member/";
+    private static final Logger log = LoggerFactory.getLogger(FleetMember.class);
+
+    /** Another dispatcher, as this one has seen it. */
+    private static final class Peer {
+        MemberEntry entry;
+        long version;
+        /** The time without a new beat, while this dispatcher was able to read. */
+        long silentNanos;
+
+        Peer(MemberEntry entry, long version) {
+            this.entry = entry;
+            this.version = version;
+        }
+
+        boolean isAlive() {
+            return silentNanos < GONE_NANOS;
+        }
+    }
+
+    final String id;
+    final Executor executor;
+    final FleetTime time;
+    private final Ledger ledger;
+    private final RandomGenerator random;
+    private final Consumer<List<String>> onPeers;
+    private final Map<String, FunctionShare> shares = new LinkedHashMap<>();
+    private final Map<String, Peer> peers = new TreeMap<>();
+    private final Map<String, Long> leftNanos = new HashMap<>();
+    private MemberDescription description = new MemberDescription(List.of(), "", "");
+    private List<String> addresses = List.of();
+    private long beat;
+    private long version;
+    private boolean renewed;
+    private long renewedNanos;
+    private long renewedMillis;
+    private boolean everRead;
+    private long readNanos;
+    private boolean reading;
+    private boolean ticking;
+    private boolean leaving;
+    private boolean failing;
+
+    /**
+     * What the others are told.
+     *
+     * @param addresses the addresses that workers dial, as {@code host:port}
+     * @param zone availability zone; empty = not known
+     * @param version software version
+     */
+    public record MemberDescription(List<String> addresses, String zone, String version) {}
+
+    /**
+     * @param onPeers receives the addresses of all live dispatchers whenever they change, this one's
+     *     first
+     */
+    public FleetMember(
+            Ledger ledger, Executor executor, FleetTime time, RandomGenerator random, Consumer<List<String>> onPeers) {
+        this.ledger = ledger;
+        this.executor = executor;
+        this.time = time;
+        this.random = random;
+        this.onPeers = onPeers;
+        this.id = "%016x".formatted(random.nextLong());
+    }
+
+    /** Adds a function. Call before the first {@link #tick}. */
+    public FunctionShare add(String function, BudgetLimits limits, FunctionShare.Listener listener) {
+        FunctionShare share = new FunctionShare(function, limits, this, ledger, listener);
+        shares.put(function, share);
+        return share;
+    }
+
+    /** Returns an id for a worker of the fleet. No other worker has it. */
+    String newWorkerId() {
+        return "%s%016x".formatted(WORKER_ID_PREFIX, random.nextLong());
+    }
+
+    /** The ids of workers that a fleet has launched begin with this, those of others do not. */
+    public static final String WORKER_ID_PREFIX = "fleet-";
+
+    // What the shares ask.
+
+    /** Returns whether this dispatcher may launch workers and change the budgets. */
+    public boolean isLeaseValid() {
+        return renewed
+                && time.nanos() - renewedNanos < LEASE_NANOS
+                && time.millis() - renewedMillis < TimeUnit.NANOSECONDS.toMillis(LEASE_NANOS);
+    }
+
+    boolean isAlive(String dispatcher) {
+        Peer peer = peers.get(dispatcher);
+        return peer != null && peer.isAlive();
+    }
+
+    /** Returns for how long a dispatcher has been gone. */
+    long goneNanos(String dispatcher) {
+        Peer peer = peers.get(dispatcher);
+        if (peer != null) {
+            return peer.silentNanos - GONE_NANOS;
+        }
+        // It has left, or its entry was removed.
+        return time.nanos() - leftNanos.computeIfAbsent(dispatcher, gone -> time.nanos());
+    }
+
+    double peerStreams(String function) {
+        double sum = 0;
+        for (Peer peer : peers.values()) {
+            MemberDemand demand = peer.entry.demands().get(function);
+            sum += demand == null || !peer.isAlive() ? 0 : demand.streams();
+        }
+        return sum;
+    }
+
+    /** Returns whether this second is this dispatcher's turn to do what only one should do at a time. */
+    boolean hasTurn() {
+        int rank = 0;
+        int alive = 1;
+        for (Map.Entry<String, Peer> peer : peers.entrySet()) {
+            if (peer.getValue().isAlive()) {
+                alive++;
+                rank += peer.getKey().compareTo(id) < 0 ? 1 : 0;
+            }
+        }
+        return time.millis() / 1000 % alive == rank;
+    }
+
+    // The ledger.
+
+    /** Sets what the others are told. Call before the first {@link #tick}. */
+    public void describe(MemberDescription value) {
+        description = value;
+    }
+
+    /** Reads the ledger, then renews the lease. Called about once a second. */
+    public void tick() {
+        if (!ticking && !leaving) {
+            ticking = true;
+            long beganNanos = time.nanos();
+            long beganMillis = time.millis();
+            read(() -> renew(beganNanos, beganMillis));
+        }
+    }
+
+    /** Reads the ledger soon, because another dispatcher has written. */
+    void readSoon() {
+        if (!reading && !ticking) {
+            read(() -> {});
+        }
+    }
+
+    private void read(Runnable then) {
+        reading = true;
+        ledger.read()
+                .whenCompleteAsync(
+                        (entries, failure) -> {
+                            reading = false;
+                            if (failure != null) {
+                                onFailure("read", failure);
+                                return;
+                            }
+                            try {
+                                onRead(entries);
+                            } catch (IllegalArgumentException e) {
+                                onFailure("understood", e);
+                                return;
+                            }
+                            then.run();
+                        },
+                        executor);
+    }
+
+    private void onFailure(String what, Throwable failure) {
+        ticking = false;
+        if (!failing) {
+            failing = true;
+            log.warn(
+                    "the ledger of the fleet cannot be {}, so soon no workers can be launched: {}",
+                    what,
+                    failure.getMessage());
+        }
+    }
+
+    private void onRead(List<Ledger.Entry> entries) {
+        if (leaving) {
+            return;
+        }
+        long now = time.nanos();
+        long look = everRead ? Math.min(now - readNanos, LONGEST_LOOK_NANOS) : 0;
+        everRead = true;
+        readNanos = now;
+        Map<String, Ledger.Entry> byKey = new HashMap<>();
+        for (Ledger.Entry entry : entries) {
+            byKey.put(entry.key(), entry);
+        }
+        Ledger.Entry own = byKey.get(PREFIX + id);
+        version = own == null ? 0 : own.version();
+        onMembers(byKey, look);
+        tellPeers();
+        shares.values().forEach(share -> share.onRead(byKey.get(share.key())));
+    }
+
+    private void onMembers(Map<String, Ledger.Entry> byKey, long look) {
+        peers.keySet().removeIf(peer -> !byKey.containsKey(PREFIX + peer));
+        byKey.forEach((key, entry) -> {
+            if (key.startsWith(PREFIX) && !key.equals(PREFIX + id)) {
+                onMember(key.substring(PREFIX.length()), entry, look);
+            }
+        });
+    }
+
+    private void onMember(String peerId, Ledger.Entry entry, long look) {
+        Peer peer = peers.get(peerId);
+        if (peer == null) {
+            peers.put(peerId, new Peer(MemberEntry.parse(entry.value()), entry.version()));
+            leftNanos.remove(peerId);
+        } else if (peer.version != entry.version()) {
+            peer.entry = MemberEntry.parse(entry.value());
+            peer.version = entry.version();
+            peer.silentNanos = 0;
+        } else {
+            peer.silentNanos += look;
+            if (peer.silentNanos >= REMOVED_NANOS && hasTurn()) {
+                ledger.remove(PREFIX + peerId, entry.version());
+            }
+        }
+    }
+
+    private void tellPeers() {
+        List<String> now = new ArrayList<>(description.addresses());
+        for (Peer peer : peers.values()) {
+            if (peer.isAlive()) {
+                now.addAll(peer.entry.addresses());
+            }
+        }
+        if (!now.equals(addresses)) {
+            addresses = now;
+            onPeers.accept(now);
+        }
+    }
+
+    private void renew(long beganNanos, long beganMillis) {
+        Map<String, MemberDemand> demands = new LinkedHashMap<>();
+        shares.forEach((function, share) -> demands.put(
+                function, new MemberDemand(share.streams(), share.limits().toString())));
+        beat++;
+        MemberEntry entry =
+                new MemberEntry(beat, description.addresses(), description.zone(), description.version(), demands);
+        ledger.write(PREFIX + id, version, entry.text())
+                .whenCompleteAsync(
+                        (written, failure) -> {
+                            ticking = false;
+                            if (failure != null) {
+                                onFailure("written", failure);
+                            } else if (Boolean.TRUE.equals(written)) {
+                                onRenewed(beganNanos, beganMillis);
+                            }
+                        },
+                        executor);
+    }
+
+    private void onRenewed(long beganNanos, long beganMillis) {
+        renewed = true;
+        renewedNanos = beganNanos;
+        renewedMillis = beganMillis;
+        if (failing) {
+            failing = false;
+            log.info("the ledger of the fleet can be reached again");
+        }
+        shares.values().forEach(FunctionShare::flush);
+    }
+
+    /** Leaves the fleet: the others adopt the workers at once. */
+    public void leave() {
+        if (!leaving) {
+            leaving = true;
+            renewed = false;
+            ledger.remove(PREFIX + id, version);
+        }
+    }
+}

@@ -1,0 +1,485 @@
+package io.lambdadispatcher.core.internal.fleet;
+
+import io.lambdadispatcher.core.internal.capacity.CapacityController;
+import io.lambdadispatcher.core.internal.capacity.PeerDemand;
+import io.lambdadispatcher.core.spi.Ledger;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One function of the fleet, as this dispatcher sees it: the {@link Budget} as it was last read or
+ * written, and what this dispatcher wants to change in it. Changes are repeated until they are seen
+ * in the budget, so a write that fails, or whose outcome is not known, needs no special treatment.
+ *
+ * <p><i>Threading:</i> confined to the executor of its {@link FleetMember}.
+ */
+public final class FunctionShare {
+
+    /** What the dispatcher must do because of the other dispatchers. */
+    public interface Listener {
+        /** More workers may be launched, or the fleet has changed. */
+        void onChange();
+
+        /** This dispatcher now drains and replaces a worker, because the one that launched it is gone. */
+        void onAdopted(String workerId);
+
+        /** Another dispatcher now drains and replaces a worker, because this one seemed to be gone. */
+        void onDisowned(String workerId);
+
+        /** A worker is being replaced, or its slot has ended: it must not get more requests for long. */
+        void onReplaced(String workerId);
+
+        /** The kill switch of the fleet has changed; {@code false} = no launches. */
+        void onLaunching(boolean launching);
+    }
+
+    private enum State {
+        /** Granted, but not launched. */
+        FREE,
+        /** Not launched, and to be returned. */
+        RETURNED,
+        LAUNCHED,
+        /** The worker has connected. */
+        SEEN,
+        /** Another worker may be launched in place of this one. */
+        REPLACED,
+        ENDED
+    }
+
+    /** A slot of this dispatcher. */
+    private static final class Own {
+        /** Whether another dispatcher has launched the worker. */
+        final boolean adopted;
+
+        State state;
+        long sinceNanos;
+
+        Own(State state, boolean adopted, long nowNanos) {
+            this.state = state;
+            this.adopted = adopted;
+            this.sinceNanos = nowNanos;
+        }
+    }
+
+    /** The time after which an unused slot is returned. */
+    private static final long FREE_NANOS = TimeUnit.SECONDS.toNanos(5);
+    /**
+     * The time for which the slot of a worker that has ended still exists. A dispatcher that has not
+     * read the ledger since would accept the worker.
+     */
+    private static final long ENDED_NANOS = TimeUnit.SECONDS.toNanos(10);
+    /** How long the survivors of a dispatcher have to adopt its workers, before these are replaced. */
+    private static final long ADOPTION_NANOS = TimeUnit.SECONDS.toNanos(5);
+    /** How long before its slot ends a worker's next life must be paid for. */
+    private static final long EXTENSION_MILLIS = TimeUnit.MINUTES.toMillis(2);
+
+    private static final Logger log = LoggerFactory.getLogger(FunctionShare.class);
+
+    private final String function;
+    private final BudgetLimits limits;
+    private final FleetMember member;
+    private final Ledger ledger;
+    private final Listener listener;
+    private final Map<String, Own> own = new LinkedHashMap<>();
+    private final Set<String> unpaid = new HashSet<>();
+    private Set<String> known = Set.of();
+    private volatile Map<String, Admission> admissions = Map.of();
+    private @Nullable Budget budget;
+    private long version;
+    private boolean writing;
+    private boolean launching = true;
+    private @Nullable Boolean switchTo;
+    private long heldUntilMillis;
+    /** Workers that the fleet needs and that have not been launched. */
+    private int missing;
+    /** How many workers the fleet should have that are not being replaced. */
+    private int target;
+
+    private double streams;
+
+    FunctionShare(String function, BudgetLimits limits, FleetMember member, Ledger ledger, Listener listener) {
+        this.function = function;
+        this.limits = limits;
+        this.member = member;
+        this.ledger = ledger;
+        this.listener = listener;
+    }
+
+    String key() {
+        return "function/" + function;
+    }
+
+    BudgetLimits limits() {
+        return limits;
+    }
+
+    double streams() {
+        return streams;
+    }
+
+    // What the dispatcher asks and tells.
+
+    /**
+     * Returns what the controller must know of the other dispatchers. Called before each evaluation.
+     */
+    public PeerDemand beforeEvaluation(CapacityController controller) {
+        setKnown(controller.workerIds());
+        return new PeerDemand(
+                member.peerStreams(function), peerWorkers(), member.isLeaseValid() && member.hasTurn(), true);
+    }
+
+    /** Tells the other dispatchers what this one needs and has. Called after each evaluation. */
+    public void afterEvaluation(CapacityController controller, long nowNanos) {
+        setKnown(controller.workerIds());
+        streams = controller.neededStreams();
+        controller.forEachLaunched(nowNanos, (workerId, everReady, capacity) -> {
+            if (everReady) {
+                change(workerId, State.SEEN);
+            }
+            if (!capacity) {
+                change(workerId, State.REPLACED);
+            }
+        });
+        if (budget != null) {
+            target = workersAfterMarks(budget) + missing - count(State.FREE);
+        }
+        flush();
+    }
+
+    /**
+     * Sets which workers this dispatcher knows, because it launched them or they are connected. A
+     * worker that it launched and that is no longer among them has ended. Whether an adopted worker
+     * has ended is not known, unless it said so.
+     */
+    private void setKnown(Set<String> workerIds) {
+        known = workerIds;
+        for (Map.Entry<String, Own> each : own.entrySet()) {
+            State state = each.getValue().state;
+            if (state != State.FREE && state != State.RETURNED && !known.contains(each.getKey())) {
+                change(each.getKey(), each.getValue().adopted ? State.REPLACED : State.ENDED);
+            }
+        }
+    }
+
+    /** Records that a worker has said goodbye, so it has ended. */
+    public void onGoodbye(String workerId) {
+        change(workerId, State.ENDED);
+    }
+
+    /**
+     * Returns how many workers may be launched now. The fleet is asked for the rest after the
+     * evaluation.
+     *
+     * @param count how many are missing in the fleet
+     */
+    public int launchable(int count) {
+        missing = count;
+        return member.isLeaseValid() ? Math.min(count, count(State.FREE)) : 0;
+    }
+
+    private int count(State state) {
+        int count = 0;
+        for (Own each : own.values()) {
+            count += each.state == state ? 1 : 0;
+        }
+        return count;
+    }
+
+    private int workersAfterMarks(Budget of) {
+        int count = of.workers();
+        for (Map.Entry<String, Own> each : own.entrySet()) {
+            Slot slot = of.slot(each.getKey());
+            boolean leaves = each.getValue().state == State.REPLACED || each.getValue().state == State.ENDED;
+            count -= leaves && slot != null && !slot.replaced() ? 1 : 0;
+        }
+        return count;
+    }
+
+    /** Returns the id with which the next worker is launched. {@link #launchable} must have returned more. */
+    public String take() {
+        for (Map.Entry<String, Own> each : own.entrySet()) {
+            if (each.getValue().state == State.FREE) {
+                each.getValue().state = State.LAUNCHED;
+                missing--;
+                publish();
+                return each.getKey();
+            }
+        }
+        throw new IllegalStateException("no free slot of function " + function);
+    }
+
+    private void change(String workerId, State state) {
+        Own slot = own.get(workerId);
+        if (slot != null && slot.state.compareTo(state) < 0) {
+            slot.state = state;
+            slot.sinceNanos = member.time.nanos();
+        }
+    }
+
+    /** Sets the kill switch of the fleet; {@code false} = no launches. */
+    public void setLaunching(boolean value) {
+        switchTo = value;
+        flush();
+    }
+
+    /** Delays the launches of all dispatchers, because one was throttled. */
+    public void hold(long nanos) {
+        heldUntilMillis = member.time.millis() + TimeUnit.NANOSECONDS.toMillis(nanos);
+    }
+
+    /** Returns the workers of other dispatchers that this one does not know, but that serve or start. */
+    private int peerWorkers() {
+        int count = 0;
+        if (budget != null) {
+            for (Map.Entry<String, Slot> each : budget.slots().entrySet()) {
+                count += !each.getValue().replaced()
+                                && !each.getValue().owner().equals(member.id)
+                                && !known.contains(each.getKey())
+                        ? 1
+                        : 0;
+            }
+        }
+        return count;
+    }
+
+    /** Returns why fewer workers are launched than wanted, in one line, or {@code null}. */
+    @Nullable
+    public String obstacle() {
+        if (budget == null || !member.isLeaseValid()) {
+            return "launching is blocked because the ledger of the fleet cannot be reached";
+        }
+        return missing > count(State.FREE) ? budget.obstacle(member.time.millis(), limits) : null;
+    }
+
+    // The ledger.
+
+    /** @param entry the function's entry; {@code null} if there is none yet */
+    void onRead(Ledger.@Nullable Entry entry) {
+        long readVersion = entry == null ? 0 : entry.version();
+        if (budget == null || readVersion != version) {
+            if (budget != null && readVersion < version && entry != null) {
+                // This dispatcher has written since the read began.
+                return;
+            }
+            budget = entry == null ? new Budget() : Budget.parse(entry.value());
+            version = readVersion;
+            recognise(budget);
+        }
+        flush();
+        listener.onChange();
+    }
+
+    /** Compares what this dispatcher believes of its slots with the budget. */
+    private void recognise(Budget read) {
+        List<Runnable> news = new ArrayList<>();
+        Iterator<Map.Entry<String, Own>> mine = own.entrySet().iterator();
+        while (mine.hasNext()) {
+            Map.Entry<String, Own> each = mine.next();
+            String id = each.getKey();
+            Slot slot = read.slot(id);
+            if (slot == null) {
+                mine.remove();
+                unpaid.remove(id);
+            } else if (!slot.owner().equals(member.id)) {
+                mine.remove();
+                news.add(() -> listener.onDisowned(id));
+            }
+        }
+        read.slots().forEach((id, slot) -> {
+            if (slot.owner().equals(member.id) && !own.containsKey(id)) {
+                // A write has succeeded, but its acknowledgement was lost.
+                own.put(id, new Own(slot.seen() ? State.SEEN : State.FREE, slot.seen(), member.time.nanos()));
+                if (slot.seen()) {
+                    news.add(() -> listener.onAdopted(id));
+                }
+            }
+        });
+        for (String id : known) {
+            Slot slot = read.slot(id);
+            if (id.startsWith(FleetMember.WORKER_ID_PREFIX) && (slot == null || slot.replaced())) {
+                news.add(() -> listener.onReplaced(id));
+            }
+        }
+        if (switchTo != null && switchTo == read.isLaunching()) {
+            switchTo = null;
+        }
+        if (switchTo == null && launching != read.isLaunching()) {
+            launching = read.isLaunching();
+            news.add(() -> listener.onLaunching(launching));
+        }
+        publish();
+        news.forEach(Runnable::run);
+    }
+
+    /** Writes what this dispatcher wants to change, if there is anything and nothing is being written. */
+    void flush() {
+        if (writing || budget == null || !member.isLeaseValid()) {
+            return;
+        }
+        Budget next = budget.copy();
+        if (!change(next)) {
+            return;
+        }
+        writing = true;
+        long expected = version;
+        ledger.write(key(), expected, next.text())
+                .whenCompleteAsync((written, failure) -> onWritten(next, expected, written, failure), member.executor);
+    }
+
+    private void onWritten(Budget next, long expected, @Nullable Boolean written, @Nullable Throwable failure) {
+        writing = false;
+        if (failure != null) {
+            log.debug("the write of {} failed, so its outcome is not known until the next read", key(), failure);
+        } else if (Boolean.TRUE.equals(written)) {
+            if (version == expected) {
+                version = expected + 1;
+                budget = next;
+                recognise(next);
+                flush();
+            }
+            listener.onChange();
+        } else {
+            member.readSoon();
+        }
+    }
+
+    /** Changes a copy of the budget. Returns whether there is a difference. */
+    private boolean change(Budget next) {
+        long nowNanos = member.time.nanos();
+        long nowMillis = member.time.millis();
+        int before = next.slots().size();
+        next.expire(nowMillis, limits);
+        boolean changed = next.slots().size() < before;
+        changed |= changeOwn(next, nowNanos, nowMillis);
+        changed |= changeOrphans(next);
+        if (switchTo != null && next.isLaunching() != switchTo) {
+            next.setLaunching(switchTo);
+            changed = true;
+        }
+        if (heldUntilMillis > nowMillis && next.hold(heldUntilMillis)) {
+            changed = true;
+        }
+        int count = Math.min(missing - count(State.FREE), target - next.workers());
+        return grant(next, count, nowMillis) || changed;
+    }
+
+    private boolean grant(Budget next, int count, long nowMillis) {
+        List<String> ids = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            ids.add(member.newWorkerId());
+        }
+        return next.grant(ids, member.id, nowMillis, limits) > 0;
+    }
+
+    private boolean changeOwn(Budget next, long nowNanos, long nowMillis) {
+        boolean changed = false;
+        for (Map.Entry<String, Own> each : own.entrySet()) {
+            String id = each.getKey();
+            Own mine = each.getValue();
+            Slot slot = next.slot(id);
+            if (slot == null) {
+                continue;
+            }
+            long age = nowNanos - mine.sinceNanos;
+            switch (mine.state) {
+                case FREE, RETURNED -> {
+                    if (mine.state == State.RETURNED || age >= FREE_NANOS && missing == 0) {
+                        mine.state = State.RETURNED;
+                        next.takeBack(id);
+                        changed = true;
+                    }
+                }
+                case LAUNCHED -> {}
+                case SEEN -> {
+                    changed |= !slot.seen();
+                    next.markSeen(id);
+                    changed |= extend(next, id, slot, nowMillis);
+                }
+                case REPLACED, ENDED -> {
+                    changed |= !slot.replaced();
+                    next.markReplaced(id);
+                    if (mine.state == State.ENDED && age >= ENDED_NANOS) {
+                        next.end(id, nowMillis, limits);
+                        changed = true;
+                    }
+                }
+            }
+        }
+        return changed;
+    }
+
+    /** Pays for another life of a worker that outlives its slot, as local processes do. */
+    private boolean extend(Budget next, String workerId, Slot slot, long nowMillis) {
+        if (slot.untilMillis() - nowMillis > EXTENSION_MILLIS || slot.replaced()) {
+            return false;
+        }
+        if (next.extend(workerId, limits)) {
+            unpaid.remove(workerId);
+            return true;
+        }
+        if (unpaid.add(workerId)) {
+            listener.onReplaced(workerId);
+        }
+        return false;
+    }
+
+    /**
+     * Changes the slots of dispatchers that are gone. Whoever knows the worker adopts it. A worker
+     * that nobody adopts is replaced, because it does not serve or cannot be seen.
+     */
+    private boolean changeOrphans(Budget next) {
+        boolean changed = false;
+        for (Map.Entry<String, Slot> each : List.copyOf(next.slots().entrySet())) {
+            String owner = each.getValue().owner();
+            if (!owner.equals(member.id) && !member.isAlive(owner)) {
+                if (known.contains(each.getKey())) {
+                    next.adopt(each.getKey(), member.id);
+                    next.markSeen(each.getKey());
+                    changed = true;
+                } else if (!each.getValue().replaced() && member.goneNanos(owner) >= ADOPTION_NANOS) {
+                    next.markReplaced(each.getKey());
+                    changed = true;
+                }
+            }
+        }
+        return changed;
+    }
+
+    // What other threads ask.
+
+    /**
+     * Returns whether a worker may connect that has no connection. Any thread.
+     *
+     * @param workerId id of a worker that a dispatcher of the fleet has launched
+     */
+    public Admission admission(String workerId) {
+        Admission admission = admissions.get(workerId);
+        return admission == null ? Admission.NOT_KNOWN : admission;
+    }
+
+    private void publish() {
+        Map<String, Admission> all = new HashMap<>();
+        if (budget != null) {
+            budget.slots().forEach((id, slot) -> {
+                Own mine = own.get(id);
+                boolean launched = mine != null && mine.state == State.LAUNCHED;
+                if (slot.seen() || launched) {
+                    all.put(id, Admission.GRANTED);
+                } else if (slot.replaced()) {
+                    all.put(id, Admission.ENDED);
+                }
+            });
+        }
+        admissions = all;
+    }
+}

@@ -1,0 +1,76 @@
+package io.lambdadispatcher.core.internal.fleet;
+
+import io.lambdadispatcher.wire.event.Json;
+import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one dispatcher tells the others, about once a second.
+ *
+ * @param beat increases with each write, so that others see that the dispatcher lives
+ * @param addresses the addresses that workers dial, as {@code host:port}
+ * @param zone its availability zone; empty = not known
+ * @param version its software version
+ * @param demands what its clients need of each function
+ */
+record MemberEntry(long beat, List<String> addresses, String zone, String version, Map<String, MemberDemand> demands) {
+    private static final int FORMAT = 1;
+
+    /**
+     * @param streams worker streams that the dispatcher's clients need
+     * @param limits its limits of the function, in one line. All dispatchers should have the same
+     */
+    record MemberDemand(double streams, String limits) {}
+
+    String text() {
+        Map<String, Object> all = new LinkedHashMap<>();
+        all.put("format", FORMAT);
+        all.put("beat", beat);
+        all.put("addresses", addresses);
+        all.put("zone", zone);
+        all.put("version", version);
+        Map<String, Object> functions = new LinkedHashMap<>();
+        demands.forEach((function, demand) -> functions.put(
+                function, Map.of("milliStreams", Math.round(demand.streams() * 1000), "limits", demand.limits())));
+        all.put("functions", functions);
+        return Json.write(all);
+    }
+
+    /** @throws IllegalArgumentException if the text is not that of a dispatcher */
+    static MemberEntry parse(String text) {
+        try {
+            Map<?, ?> all = Json.readObject(text.getBytes(StandardCharsets.UTF_8));
+            Map<String, MemberDemand> demands = new LinkedHashMap<>();
+            ((Map<?, ?>) expect(all.get("functions"))).forEach((function, value) -> {
+                Map<?, ?> demand = (Map<?, ?>) expect(value);
+                demands.put(
+                        String.valueOf(function), new MemberDemand(number(demand.get("milliStreams")) / 1000.0, (String)
+                                expect(demand.get("limits"))));
+            });
+            return new MemberEntry(
+                    number(all.get("beat")),
+                    ((List<?>) expect(all.get("addresses")))
+                            .stream().map(String::valueOf).toList(),
+                    (String) expect(all.get("zone")),
+                    (String) expect(all.get("version")),
+                    demands);
+        } catch (ClassCastException e) {
+            throw new IllegalArgumentException("a member is missing or has another type: " + e.getMessage(), e);
+        }
+    }
+
+    private static long number(@Nullable Object value) {
+        return ((BigDecimal) expect(value)).longValue();
+    }
+
+    private static Object expect(@Nullable Object value) {
+        if (value == null) {
+            throw new IllegalArgumentException("a member is missing");
+        }
+        return value;
+    }
+}
