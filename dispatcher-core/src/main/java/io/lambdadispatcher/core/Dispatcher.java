@@ -20,6 +20,7 @@ import io.lambdadispatcher.core.internal.worker.WorkerPort;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
@@ -347,6 +348,11 @@ public final class Dispatcher implements AutoCloseable {
      */
     public List<CapacitySnapshot> capacity() {
         return supervisors.values().stream().map(LaunchSupervisor::snapshot).toList();
+    }
+
+    /** Returns the fleet of {@link Builder#ledger}; {@code null} if this dispatcher is alone. */
+    public @Nullable FleetSnapshot fleet() {
+        return fleet == null ? null : fleet.snapshot();
     }
 
     /**

@@ -114,7 +114,8 @@ final class Budget {
         }
         if (affordable(1, nowMillis, limits) == 0) {
             return "launching is limited by the spending limit: "
-                    + Math.round(limits.megabyteMillisPerHour() / 1024.0 / 1000) + " GB-seconds per hour for the fleet";
+                    + Math.round(BudgetLimits.gbSeconds(limits.megabyteMillisPerHour()))
+                    + " GB-seconds per hour for the fleet";
         }
         return workers() >= limits.maxWorkers() || slots.size() >= 2L * limits.maxWorkers()
                 ? "launching is limited by maxWorkers: " + limits.maxWorkers() + " for the fleet"

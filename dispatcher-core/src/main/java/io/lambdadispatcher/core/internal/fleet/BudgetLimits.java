@@ -43,6 +43,10 @@ public record BudgetLimits(
                 life.toMillis());
     }
 
+    static double gbSeconds(long megabyteMillis) {
+        return megabyteMillis / MEGABYTE_MILLIS_PER_GB_SECOND;
+    }
+
     /** Returns the time from a grant until the worker has certainly ended. */
     long slotMillis() {
         return dialInMillis + lifeMillis;

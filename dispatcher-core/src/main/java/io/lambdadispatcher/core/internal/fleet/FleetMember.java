@@ -1,6 +1,8 @@
 package io.lambdadispatcher.core.internal.fleet;
 
 import io.lambdadispatcher.core.internal.fleet.MemberEntry.MemberDemand;
+import io.lambdadispatcher.core.observe.FleetSnapshot;
+import io.lambdadispatcher.core.observe.FleetSnapshot.Member;
 import io.lambdadispatcher.core.spi.Ledger;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -12,6 +14,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -79,6 +82,7 @@ public final class FleetMember {
     private boolean ticking;
     private boolean leaving;
     private boolean failing;
+    private volatile FleetSnapshot snapshot;
 
     /**
      * What the others are told.
@@ -101,6 +105,7 @@ public final class FleetMember {
         this.random = random;
         this.onPeers = onPeers;
         this.id = "%016x".formatted(random.nextLong());
+        this.snapshot = new FleetSnapshot(id, false, -1, List.of(), List.of());
     }
 
     /** Adds a function. Call before the first {@link #tick}. */
@@ -171,8 +176,51 @@ public final class FleetMember {
         description = value;
     }
 
+    /** Returns the fleet as of the latest {@link #tick}. Any thread. */
+    public FleetSnapshot snapshot() {
+        return snapshot;
+    }
+
+    private FleetSnapshot newSnapshot() {
+        List<Member> members = new ArrayList<>();
+        Map<String, Double> own = new LinkedHashMap<>();
+        shares.forEach((function, share) -> own.put(function, share.streams()));
+        members.add(new Member(id, true, description.addresses(), description.zone(), description.version(), 0, own));
+        peers.forEach((peerId, peer) -> {
+            Map<String, Double> streams = new LinkedHashMap<>();
+            peer.entry.demands().forEach((function, demand) -> streams.put(function, demand.streams()));
+            members.add(new Member(
+                    peerId,
+                    peer.isAlive(),
+                    peer.entry.addresses(),
+                    peer.entry.zone(),
+                    peer.entry.version(),
+                    TimeUnit.NANOSECONDS.toMillis(peer.silentNanos),
+                    streams));
+        });
+        return new FleetSnapshot(
+                id,
+                isLeaseValid(),
+                renewed ? TimeUnit.NANOSECONDS.toMillis(time.nanos() - renewedNanos) : -1,
+                members,
+                shares.values().stream().map(FunctionShare::snapshot).toList());
+    }
+
+    /** Returns which live dispatcher has other limits of a function, in one line, or {@code null}. */
+    @Nullable
+    String conflict(String function, BudgetLimits limits) {
+        for (Map.Entry<String, Peer> peer : peers.entrySet()) {
+            MemberDemand demand = peer.getValue().entry.demands().get(function);
+            if (demand != null && peer.getValue().isAlive() && !demand.limits().equals(limits.toString())) {
+                return "dispatcher " + peer.getKey() + " has other limits: " + demand.limits() + ", not " + limits;
+            }
+        }
+        return null;
+    }
+
     /** Reads the ledger, then renews the lease. Called about once a second. */
     public void tick() {
+        snapshot = newSnapshot();
         if (!ticking && !leaving) {
             ticking = true;
             long beganNanos = time.nanos();

@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.fleet;
 
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.PeerDemand;
+import io.lambdadispatcher.core.observe.FleetSnapshot.FunctionSlots;
 import io.lambdadispatcher.core.spi.Ledger;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -10,6 +11,7 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -96,6 +98,7 @@ public final class FunctionShare {
     private volatile Map<String, Admission> admissions = Map.of();
     private @Nullable Budget budget;
     private long version;
+    private @Nullable String conflict;
     private boolean writing;
     private boolean launching = true;
     private @Nullable Boolean switchTo;
@@ -261,6 +264,23 @@ public final class FunctionShare {
         return missing > count(State.FREE) ? budget.obstacle(member.time.millis(), limits) : null;
     }
 
+    FunctionSlots snapshot() {
+        Budget seen = budget == null ? new Budget() : budget;
+        long now = member.time.millis();
+        int workers = seen.workers();
+        int free = count(State.FREE) + count(State.RETURNED);
+        return new FunctionSlots(
+                function,
+                launching,
+                workers,
+                seen.slots().size() - workers,
+                own.size() - free,
+                free,
+                seen.launchesInLastMinute(now),
+                BudgetLimits.gbSeconds(seen.megabyteMillisOfLastHour(now, limits.workerMegabytes())),
+                member.conflict(function, limits));
+    }
+
     // The ledger.
 
     /** @param entry the function's entry; {@code null} if there is none yet */
@@ -275,8 +295,19 @@ public final class FunctionShare {
             version = readVersion;
             recognise(budget);
         }
+        reportConflict();
         flush();
         listener.onChange();
+    }
+
+    private void reportConflict() {
+        String now = member.conflict(function, limits);
+        if (!Objects.equals(conflict, now)) {
+            conflict = now;
+            if (now != null) {
+                log.warn("function {}: {}. The limits of all dispatchers of a fleet should be equal", function, now);
+            }
+        }
     }
 
     /** Compares what this dispatcher believes of its slots with the budget. */

@@ -1,0 +1,156 @@
+package io.lambdadispatcher.core.internal.fleet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class BudgetTest {
+    private static final long NOW = 1_790_000_000_123L;
+    private static final long MINUTE = 60_000;
+    private static final BudgetLimits LIMITS = limits(10, 300, 0);
+
+    private final Budget budget = new Budget();
+
+    private static BudgetLimits limits(int workers, int launches, double gbSeconds) {
+        return new BudgetLimits(workers, launches, (long) (gbSeconds * 1024_000), 1024, MINUTE, 14 * MINUTE);
+    }
+
+    private static List<String> ids(int first, int count) {
+        List<String> ids = new ArrayList<>();
+        for (int i = first; i < first + count; i++) {
+            ids.add("w" + i);
+        }
+        return ids;
+    }
+
+    @Test
+    void should_grant_no_more_than_the_maximum() {
+        assertThat(budget.grant(ids(0, 7), "a", NOW, LIMITS)).isEqualTo(7);
+        assertThat(budget.grant(ids(7, 7), "b", NOW, LIMITS)).isEqualTo(3);
+        assertThat(budget.grant(ids(20, 1), "b", NOW, LIMITS)).isZero();
+        assertThat(budget.obstacle(NOW, LIMITS)).isEqualTo("launching is limited by maxWorkers: 10 for the fleet");
+        assertThat(budget.slot("w9")).isEqualTo(new Slot("b", NOW, NOW + 15 * MINUTE, false, false));
+    }
+
+    @Test
+    void should_grant_replacements_until_there_are_twice_as_many() {
+        budget.grant(ids(0, 10), "a", NOW, LIMITS);
+        ids(0, 10).forEach(budget::markReplaced);
+
+        assertThat(budget.grant(ids(10, 20), "a", NOW, LIMITS)).isEqualTo(10);
+        ids(10, 5).forEach(budget::markReplaced);
+
+        assertThat(budget.grant(ids(30, 5), "a", NOW, LIMITS)).isZero();
+        budget.end("w0", NOW, LIMITS);
+        assertThat(budget.grant(ids(30, 5), "a", NOW, LIMITS)).isEqualTo(1);
+    }
+
+    @Test
+    void should_count_launches_of_a_minute() {
+        BudgetLimits limits = limits(1000, 5, 0);
+        assertThat(budget.grant(ids(0, 4), "a", NOW, limits)).isEqualTo(4);
+        assertThat(budget.grant(ids(4, 4), "b", NOW + 30_000, limits)).isEqualTo(1);
+        assertThat(budget.obstacle(NOW + 59_000, limits)).contains("launchesPerMinute: 5");
+        assertThat(budget.grant(ids(8, 4), "a", NOW + 59_900, limits)).isZero();
+        assertThat(budget.grant(ids(8, 9), "a", NOW + 61_000, limits)).isEqualTo(4);
+        // A slot that was never used has still been a launch.
+        budget.takeBack("w8");
+        assertThat(budget.launchesInLastMinute(NOW + 61_000)).isEqualTo(5);
+    }
+
+    @Test
+    void should_charge_until_the_end_in_advance_and_pay_back() {
+        BudgetLimits limits = limits(1000, 300, 10 * 15 * 60);
+        assertThat(budget.grant(ids(0, 100), "a", NOW, limits)).isEqualTo(10);
+        assertThat(budget.obstacle(NOW, limits)).contains("spending limit: 9000 GB-seconds per hour");
+
+        // One minute of ten workers is spent, so nine full lives and a part of one are left.
+        ids(0, 10).forEach(id -> budget.end(id, NOW + MINUTE, limits));
+        assertThat(budget.grant(ids(100, 100), "a", NOW + MINUTE, limits)).isEqualTo(9);
+        assertThat(budget.megabyteMillisOfLastHour(NOW + MINUTE, 1024)).isEqualTo(10 * MINUTE * 1024);
+    }
+
+    @Test
+    void should_never_spend_more_in_any_hour_than_the_limit() {
+        // A fixed hour would permit the limit just before its end, and again just after it.
+        BudgetLimits limits = limits(1000, 300, 5 * 15 * 60);
+        List<long[]> lives = new ArrayList<>();
+        for (int minute = 0; minute < 240; minute++) {
+            long now = NOW + minute * MINUTE;
+            budget.expire(now, limits);
+            int count = budget.grant(ids(minute * 100, 100), "a", now, limits);
+            for (int i = 0; i < count; i++) {
+                lives.add(new long[] {now, now + limits.slotMillis()});
+            }
+        }
+        assertThat(lives.size()).isBetween(5 * 3, 5 * 4);
+        for (long end = NOW; end < NOW + 300 * MINUTE; end += 10_000) {
+            long sum = 0;
+            for (long[] life : lives) {
+                sum += Math.max(0, Math.min(life[1], end) - Math.max(life[0], end - 60 * MINUTE));
+            }
+            assertThat(sum).isLessThanOrEqualTo(5 * 15 * MINUTE);
+        }
+    }
+
+    @Test
+    void should_charge_for_another_life() {
+        BudgetLimits limits = limits(1000, 300, 15 * 60 + 14 * 60);
+        budget.grant(ids(0, 1), "a", NOW, limits);
+
+        assertThat(budget.extend("w0", limits)).isTrue();
+        assertThat(budget.slot("w0").untilMillis()).isEqualTo(NOW + 29 * MINUTE);
+        assertThat(budget.extend("w0", limits)).isFalse();
+        assertThat(budget.grant(ids(1, 1), "a", NOW, limits)).isZero();
+    }
+
+    @Test
+    void should_stop_and_delay_launches() {
+        budget.setLaunching(false);
+        assertThat(budget.grant(ids(0, 1), "a", NOW, LIMITS)).isZero();
+        assertThat(budget.obstacle(NOW, LIMITS)).contains("kill switch");
+        budget.setLaunching(true);
+
+        assertThat(budget.hold(NOW + 1000)).isTrue();
+        assertThat(budget.hold(NOW + 500)).isFalse();
+        assertThat(budget.grant(ids(0, 1), "a", NOW + 999, LIMITS)).isZero();
+        assertThat(budget.grant(ids(0, 1), "a", NOW + 1000, LIMITS)).isEqualTo(1);
+    }
+
+    @Test
+    void should_end_slots_whose_time_is_over() {
+        budget.grant(ids(0, 2), "a", NOW, LIMITS);
+        budget.expire(NOW + 15 * MINUTE - 1, LIMITS);
+        assertThat(budget.slots()).hasSize(2);
+        budget.expire(NOW + 15 * MINUTE, LIMITS);
+        assertThat(budget.slots()).isEmpty();
+    }
+
+    @Test
+    void should_be_the_same_after_it_was_written_and_read() {
+        budget.grant(ids(0, 3), "a", NOW, LIMITS);
+        budget.markSeen("w0");
+        budget.markReplaced("w1");
+        budget.adopt("w2", "b");
+        budget.end("w0", NOW + 7 * MINUTE, LIMITS);
+        budget.hold(NOW + 77);
+        budget.setLaunching(false);
+
+        Budget read = Budget.parse(budget.text());
+
+        assertThat(read.text()).isEqualTo(budget.text());
+        assertThat(read.slots()).isEqualTo(budget.slots());
+        assertThat(read.slot("w2").owner()).isEqualTo("b");
+    }
+
+    @Test
+    void should_name_what_it_cannot_read() {
+        assertThatThrownBy(() -> Budget.parse("{\"format\":2}")).hasMessageContaining("format 2, expected 1");
+        assertThatThrownBy(() -> Budget.parse("nonsense")).hasMessageContaining("a member is missing");
+        assertThatThrownBy(() -> Budget.parse(budget.text().replace("true", "7")))
+                .hasMessageContaining("has another type");
+    }
+}
