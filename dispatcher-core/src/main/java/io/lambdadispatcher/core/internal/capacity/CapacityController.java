@@ -271,6 +271,14 @@ public final class CapacityController {
         }
     }
 
+    /** Records that a worker must not serve, because the fleet has given it up. */
+    public void onGivenUp(long nowNanos, String workerId) {
+        WorkerLife worker = workers.get(workerId);
+        if (worker != null) {
+            drain(nowNanos, worker, DrainCode.REQUESTED);
+        }
+    }
+
     /** Receives what the fleet must know of the workers of this dispatcher. */
     public interface SlotUse {
         /**

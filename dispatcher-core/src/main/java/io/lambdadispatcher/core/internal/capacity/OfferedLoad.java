@@ -8,8 +8,10 @@ import java.util.concurrent.TimeUnit;
  * time. The arrival rate is the larger of a fast and a slow exponentially weighted mean, so that it
  * follows a rise immediately and a dip slowly.
  */
-final class OfferedLoad {
-    private static final double FAST_NANOS = TimeUnit.SECONDS.toNanos(2);
+public final class OfferedLoad {
+    /** The time constant with which the estimate follows a rise. */
+    public static final double FAST_NANOS = TimeUnit.SECONDS.toNanos(2);
+
     private static final double SLOW_NANOS = TimeUnit.SECONDS.toNanos(15);
 
     private boolean started;

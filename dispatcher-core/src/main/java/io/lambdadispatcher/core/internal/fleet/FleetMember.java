@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.fleet;
 
+import io.lambdadispatcher.core.internal.capacity.OfferedLoad;
 import io.lambdadispatcher.core.internal.fleet.MemberEntry.MemberDemand;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.FleetSnapshot.Member;
@@ -40,6 +41,9 @@ public final class FleetMember {
     /** The time after which the entry of a dispatcher that is gone is removed. */
     private static final long REMOVED_NANOS = TimeUnit.MINUTES.toNanos(1);
 
+    /** The time between two beats of a dispatcher that is well. */
+    private static final long PUNCTUAL_NANOS = TimeUnit.MILLISECONDS.toNanos(1200);
+
     private static final String PREFIX = "member/";
     private static final Logger log = LoggerFactory.getLogger(FleetMember.class);
 
@@ -47,12 +51,14 @@ public final class FleetMember {
     private static final class Peer {
         MemberEntry entry;
         long version;
+        long beatNanos;
         /** The time without a new beat, while this dispatcher was able to read. */
         long silentNanos;
 
-        Peer(MemberEntry entry, long version) {
+        Peer(MemberEntry entry, long version, long nowNanos) {
             this.entry = entry;
             this.version = version;
+            this.beatNanos = nowNanos;
         }
 
         boolean isAlive() {
@@ -147,11 +153,19 @@ public final class FleetMember {
         return time.nanos() - leftNanos.computeIfAbsent(dispatcher, gone -> time.nanos());
     }
 
+    /**
+     * Returns the worker streams that the clients of the others need. The need of one that is silent
+     * fades as fast as the estimates of the others rise, to which its clients go. Otherwise they
+     * would be counted twice, and workers launched for them.
+     */
     double peerStreams(String function) {
         double sum = 0;
         for (Peer peer : peers.values()) {
             MemberDemand demand = peer.entry.demands().get(function);
-            sum += demand == null || !peer.isAlive() ? 0 : demand.streams();
+            if (demand != null && peer.isAlive()) {
+                double late = Math.max(0, time.nanos() - peer.beatNanos - PUNCTUAL_NANOS);
+                sum += demand.streams() * Math.exp(-late / OfferedLoad.FAST_NANOS);
+            }
         }
         return sum;
     }
@@ -238,6 +252,7 @@ public final class FleetMember {
 
     private void read(Runnable then) {
         reading = true;
+        long beganNanos = time.nanos();
         ledger.read()
                 .whenCompleteAsync(
                         (entries, failure) -> {
@@ -247,7 +262,7 @@ public final class FleetMember {
                                 return;
                             }
                             try {
-                                onRead(entries);
+                                onRead(entries, beganNanos);
                             } catch (IllegalArgumentException e) {
                                 onFailure("understood", e);
                                 return;
@@ -268,7 +283,7 @@ public final class FleetMember {
         }
     }
 
-    private void onRead(List<Ledger.Entry> entries) {
+    private void onRead(List<Ledger.Entry> entries, long beganNanos) {
         if (leaving) {
             return;
         }
@@ -284,7 +299,7 @@ public final class FleetMember {
         version = own == null ? 0 : own.version();
         onMembers(byKey, look);
         tellPeers();
-        shares.values().forEach(share -> share.onRead(byKey.get(share.key())));
+        shares.values().forEach(share -> share.onRead(byKey.get(share.key()), beganNanos));
     }
 
     private void onMembers(Map<String, Ledger.Entry> byKey, long look) {
@@ -299,12 +314,13 @@ public final class FleetMember {
     private void onMember(String peerId, Ledger.Entry entry, long look) {
         Peer peer = peers.get(peerId);
         if (peer == null) {
-            peers.put(peerId, new Peer(MemberEntry.parse(entry.value()), entry.version()));
+            peers.put(peerId, new Peer(MemberEntry.parse(entry.value()), entry.version(), time.nanos()));
             leftNanos.remove(peerId);
         } else if (peer.version != entry.version()) {
             peer.entry = MemberEntry.parse(entry.value());
             peer.version = entry.version();
             peer.silentNanos = 0;
+            peer.beatNanos = time.nanos();
         } else {
             peer.silentNanos += look;
             if (peer.silentNanos >= REMOVED_NANOS && hasTurn()) {

@@ -38,8 +38,11 @@ public final class FunctionShare {
         /** Another dispatcher now drains and replaces a worker, because this one seemed to be gone. */
         void onDisowned(String workerId);
 
-        /** A worker is being replaced, or its slot has ended: it must not get more requests for long. */
+        /** A worker is being replaced, so it serves only until its replacement does. */
         void onReplaced(String workerId);
+
+        /** A worker has no slot, because it was given up. It must not serve. */
+        void onEnded(String workerId);
 
         /** The kill switch of the fleet has changed; {@code false} = no launches. */
         void onLaunching(boolean launching);
@@ -98,6 +101,9 @@ public final class FunctionShare {
     private volatile Map<String, Admission> admissions = Map.of();
     private @Nullable Budget budget;
     private long version;
+    /** When this dispatcher last wrote. A read that began before may not see it. */
+    private long writtenNanos;
+
     private @Nullable String conflict;
     private boolean writing;
     private boolean launching = true;
@@ -226,6 +232,7 @@ public final class FunctionShare {
         if (slot != null && slot.state.compareTo(state) < 0) {
             slot.state = state;
             slot.sinceNanos = member.time.nanos();
+            publish();
         }
     }
 
@@ -283,21 +290,34 @@ public final class FunctionShare {
 
     // The ledger.
 
-    /** @param entry the function's entry; {@code null} if there is none yet */
-    void onRead(Ledger.@Nullable Entry entry) {
+    /**
+     * @param entry the function's entry; {@code null} if there is none yet
+     * @param beganNanos when the read began
+     */
+    void onRead(Ledger.@Nullable Entry entry, long beganNanos) {
         long readVersion = entry == null ? 0 : entry.version();
-        if (budget == null || readVersion != version) {
-            if (budget != null && readVersion < version && entry != null) {
-                // This dispatcher has written since the read began.
-                return;
-            }
+        boolean older = readVersion < version && beganNanos - writtenNanos < 0;
+        if (budget == null || readVersion != version && !older) {
             budget = entry == null ? new Budget() : Budget.parse(entry.value());
             version = readVersion;
             recognise(budget);
         }
         reportConflict();
+        judge(budget);
         flush();
         listener.onChange();
+    }
+
+    /** Ends or replaces the workers that the fleet no longer permits. */
+    private void judge(Budget read) {
+        for (String id : known) {
+            Slot slot = read.slot(id);
+            if (slot == null && id.startsWith(FleetMember.WORKER_ID_PREFIX)) {
+                listener.onEnded(id);
+            } else if (slot != null && slot.replaced()) {
+                listener.onReplaced(id);
+            }
+        }
     }
 
     private void reportConflict() {
@@ -335,12 +355,6 @@ public final class FunctionShare {
                 }
             }
         });
-        for (String id : known) {
-            Slot slot = read.slot(id);
-            if (id.startsWith(FleetMember.WORKER_ID_PREFIX) && (slot == null || slot.replaced())) {
-                news.add(() -> listener.onReplaced(id));
-            }
-        }
         if (switchTo != null && switchTo == read.isLaunching()) {
             switchTo = null;
         }
@@ -374,6 +388,7 @@ public final class FunctionShare {
         } else if (Boolean.TRUE.equals(written)) {
             if (version == expected) {
                 version = expected + 1;
+                writtenNanos = member.time.nanos();
                 budget = next;
                 recognise(next);
                 flush();

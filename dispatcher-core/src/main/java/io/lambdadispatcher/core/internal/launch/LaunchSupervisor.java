@@ -322,6 +322,11 @@ public final class LaunchSupervisor {
             controller.onExpiring(workerId);
         }
 
+        @Override
+        public void onEnded(String workerId) {
+            controller.onGivenUp(now(), workerId);
+        }
+
         private long now() {
             assert executor.inEventLoop();
             return executor.ticker().nanoTime();

@@ -128,11 +128,21 @@ final class SimulatedFleet {
             lasting += slot != null && slot.replaced() ? 0 : 1;
         }
         if (lasting > maxWorkers) {
-            fail("admitted " + lasting + " of " + maxWorkers);
+            fail("admitted " + lasting + " of " + maxWorkers + ": " + admitted());
         }
         if (all > 2 * maxWorkers) {
             fail("admitted in all " + all + " of twice " + maxWorkers);
         }
+    }
+
+    private String admitted() {
+        StringBuilder text = new StringBuilder();
+        for (SimulatedWorker worker : workers.values()) {
+            text.append("\n").append(worker.id).append(" started ").append(worker.startedNanos / 1e9);
+            worker.connections.forEach(each -> text.append(" at ").append(each.member.id));
+            text.append(" slot ").append(budget().slot(worker.id));
+        }
+        return text.toString();
     }
 
     /** Compares the running time of all admitted workers in each 60 minutes with the limit. */
@@ -393,7 +403,9 @@ final class SimulatedFleet {
             // A dispatcher can be paused between its decision and the call.
             SimulatedWorker worker = new SimulatedWorker(id, this);
             note("launch " + id + " by " + member.id);
-            execute(() -> time.after(random.nextLong(SECOND / 5, 3 * SECOND), worker::start));
+            // Some start so slowly that they have been given up.
+            long slowest = random.nextInt(40) == 0 ? 40 * SECOND : 3 * SECOND;
+            execute(() -> time.after(random.nextLong(SECOND / 5, slowest), worker::start));
             return id;
         }
 
@@ -442,6 +454,11 @@ final class SimulatedFleet {
         @Override
         public void onReplaced(String workerId) {
             controller.onExpiring(workerId);
+        }
+
+        @Override
+        public void onEnded(String workerId) {
+            controller.onGivenUp(time.nanos(), workerId);
         }
 
         @Override

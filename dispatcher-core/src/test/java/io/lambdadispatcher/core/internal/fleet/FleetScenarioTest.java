@@ -1,0 +1,152 @@
+package io.lambdadispatcher.core.internal.fleet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedDispatcher;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a fleet does when one thing happens, in virtual time. */
+class FleetScenarioTest {
+    private static final long SECOND = SimulatedFleet.SECOND;
+
+    /** Workers live for longer than the tests, so that each launch has another reason than their age. */
+    private static final Duration LIFE = Duration.ofMinutes(14);
+
+    private SimulatedFleet fleet;
+
+    private void fleetOf(int dispatchers, int maxWorkers, double streams) {
+        fleet = new SimulatedFleet(7, maxWorkers, 0, LIFE);
+        fleet.streams = streams;
+        for (int i = 0; i < dispatchers; i++) {
+            fleet.start();
+        }
+        pass(30);
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
+    private void pass(int seconds) {
+        long end = fleet.time.nanos() + seconds * SECOND;
+        while (fleet.time.nanos() < end) {
+            fleet.time.runUntil(fleet.time.nanos() + SECOND / 10);
+            fleet.checkAdmitted();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 4, 8})
+    void should_need_as_many_workers_as_one_dispatcher(int dispatchers) {
+        fleetOf(1, 50, 95);
+        pass(30);
+        int alone = fleet.workers.size();
+        fleetOf(dispatchers, 50, 95);
+        pass(30);
+
+        assertThat(alone).isEqualTo(12);
+        assertThat(fleet.workers.size()).isBetween(alone - 1, alone + 1);
+        assertThat(fleet.launches).isBetween(alone - 1, alone + 2);
+    }
+
+    @Test
+    void should_keep_the_workers_of_a_dispatcher_that_dies() {
+        fleetOf(3, 20, 70);
+        int launches = fleet.launches;
+
+        fleet.dispatchers.get(0).kill();
+        pass(60);
+
+        // Its clients may be counted twice for a moment.
+        assertThat(fleet.launches).isBetween(launches, launches + 2);
+        assertThat(fleet.isDemandMet()).isTrue();
+        String dead = fleet.dispatchers.get(0).member.id;
+        assertThat(fleet.budget().slots().values()).isNotEmpty().allSatisfy(slot -> {
+            assertThat(slot.owner()).isNotEqualTo(dead);
+            assertThat(slot.replaced()).isFalse();
+        });
+    }
+
+    @Test
+    void should_keep_all_workers_while_all_dispatchers_are_replaced() {
+        fleetOf(3, 8, 60);
+        int launches = fleet.launches;
+        for (int i = 0; i < 3; i++) {
+            fleet.start();
+            pass(10);
+            fleet.dispatchers.get(i).leave();
+            pass(10);
+        }
+
+        assertThat(fleet.serving()).hasSize(3);
+        assertThat(fleet.launches).isEqualTo(launches);
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
+    @Test
+    void should_exceed_nothing_when_a_dispatcher_stands_still() {
+        fleetOf(3, 8, 70);
+        SimulatedDispatcher one = fleet.dispatchers.get(0);
+
+        one.pause(20 * SECOND);
+        pass(60);
+
+        assertThat(fleet.isDemandMet()).isTrue();
+        assertThat(fleet.budget().workers()).isLessThanOrEqualTo(8);
+        assertThat(one.connected).hasSize(fleet.workers.size());
+    }
+
+    @Test
+    void should_serve_without_the_ledger_and_launch_again_with_it() {
+        fleetOf(3, 20, 50);
+        int launches = fleet.launches;
+
+        fleet.store.down = true;
+        pass(10);
+        fleet.streams = 150;
+        pass(110);
+
+        assertThat(fleet.launches).isEqualTo(launches);
+        assertThat(fleet.workers).hasSize(launches);
+        assertThat(fleet.dispatchers)
+                .allSatisfy(each -> assertThat(each.share.obstacle())
+                        .isEqualTo("launching is blocked because the ledger of the fleet cannot be reached"));
+
+        fleet.store.down = false;
+        pass(10);
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
+    @Test
+    void should_obey_the_kill_switch_everywhere_and_after_restarts() {
+        fleetOf(3, 20, 50);
+        int launches = fleet.launches;
+        fleet.dispatchers.get(1).share.setLaunching(false);
+        pass(2);
+
+        fleet.streams = 150;
+        fleet.dispatchers.get(1).kill();
+        fleet.start();
+        pass(60);
+        assertThat(fleet.launches).isEqualTo(launches);
+
+        fleet.dispatchers.get(0).share.setLaunching(true);
+        pass(10);
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
+    @Test
+    void should_replace_workers_that_nobody_adopts() {
+        fleetOf(2, 4, 0);
+        fleet.streams = 30;
+        while (fleet.launches == 0) {
+            fleet.time.runUntil(fleet.time.nanos() + SECOND / 100);
+        }
+        // Its workers start, and find nobody.
+        String owner = fleet.budget().slots().values().iterator().next().owner();
+        fleet.dispatchers.stream().filter(each -> each.member.id.equals(owner)).forEach(SimulatedDispatcher::kill);
+        pass(30);
+
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+}
