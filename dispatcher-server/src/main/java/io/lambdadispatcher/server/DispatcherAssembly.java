@@ -267,7 +267,8 @@ final class DispatcherAssembly {
                 functions.stream()
                         .filter(function -> function.handler() != null)
                         .collect(Collectors.toMap(f -> f.options().name(), FunctionConfiguration::handler)),
-                configuration.find(Settings.WORKERS_TLS_CERTIFICATE));
+                configuration.find(Settings.WORKERS_TLS_CERTIFICATE),
+                false);
     }
 
     /** Logs class path entries that do not exist, because a JVM ignores them silently. */

@@ -22,7 +22,8 @@ import java.util.concurrent.TimeoutException;
 /**
  * Runs workers as processes on this machine. They use the same protocol as workers on AWS Lambda.
  * No worker outlives the dispatcher: each exits when its standard input, a pipe from the
- * dispatcher, is closed. Thread-safe.
+ * dispatcher, is closed. In a fleet, workers live on as they would on Lambda, and exit when they
+ * find no dispatcher. Thread-safe.
  */
 public final class LocalLauncher implements WorkerLauncher {
     /**
@@ -76,7 +77,9 @@ public final class LocalLauncher implements WorkerLauncher {
         environment.keySet().removeIf(name -> name.startsWith(Setting.VARIABLE_PREFIX));
         environment.putAll(options.environment());
         environment.put("LAMBDA_DISPATCHER_PAYLOAD", LaunchPayload.json(request, null));
-        environment.put("LAMBDA_DISPATCHER_EXIT_WITH_PARENT", "stdin");
+        if (!options.outlive()) {
+            environment.put("LAMBDA_DISPATCHER_EXIT_WITH_PARENT", "stdin");
+        }
         String handler = options.handlers().get(request.function());
         if (handler != null) {
             environment.put("LAMBDA_DISPATCHER_HANDLER", handler);
@@ -90,6 +93,10 @@ public final class LocalLauncher implements WorkerLauncher {
     @Override
     public void close(Duration grace) {
         closed = true;
+        starter.shutdown();
+        if (options.outlive()) {
+            return;
+        }
         List<LocalWorker> left = List.copyOf(workers);
         left.forEach(LocalWorker::terminate);
         CompletableFuture<?>[] gone = left.stream().map(LocalWorker::gone).toArray(CompletableFuture<?>[]::new);
@@ -101,6 +108,5 @@ public final class LocalLauncher implements WorkerLauncher {
             // The grace period is over. Remaining workers are killed below.
         }
         left.forEach(LocalWorker::kill);
-        starter.shutdown();
     }
 }

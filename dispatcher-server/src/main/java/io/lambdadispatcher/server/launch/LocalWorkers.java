@@ -7,7 +7,6 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * /**
  * Options of local workers. Immutable.
  *
  * @param command runs instead of a JVM; empty = a JVM with the worker's main class
@@ -16,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param handlers handler classes by function
  * @param trust PEM file with the certificates that workers trust on the worker port; {@code null} =
  *     the port has no TLS, or workers trust the system's certificate authorities
+ * @param outlive whether workers outlive the dispatcher, because they serve other dispatchers, too
  */
 public record LocalWorkers(
         Path java,
@@ -24,7 +24,8 @@ public record LocalWorkers(
         List<String> command,
         Map<String, String> environment,
         Map<String, String> handlers,
-        @Nullable Path trust) {
+        @Nullable Path trust,
+        boolean outlive) {
 
     static final String MAIN_CLASS = "io.lambdadispatcher.worker.WorkerMain";
 

@@ -45,6 +45,10 @@ class LocalLauncherTest {
     }
 
     private LaunchedWorker launch(String... command) {
+        return launch(false, command);
+    }
+
+    private LaunchedWorker launch(boolean outlive, String... command) {
         launcher = new LocalLauncher(new LocalWorkers(
                 LocalWorkers.ownJava(),
                 List.of(),
@@ -52,7 +56,8 @@ class LocalLauncherTest {
                 List.of(command),
                 Map.of("LAMBDA_DISPATCHER_WEB_PORT", "8080", "SOME", "a b"),
                 Map.of("api", "a.Handler"),
-                null));
+                null,
+                outlive));
         return launcher.launch(REQUEST);
     }
 
@@ -64,6 +69,22 @@ class LocalLauncherTest {
 
     private Path shell(String script) throws Exception {
         return Files.writeString(directory.resolve("worker.sh"), script);
+    }
+
+    @Test
+    void should_leave_workers_of_a_fleet_running(@TempDir Path directory) throws Exception {
+        Path file = directory.resolve("pid");
+        launch(true, "/bin/sh", "-c", "echo $$ $LAMBDA_DISPATCHER_EXIT_WITH_PARENT > " + file + "; exec sleep 60");
+        for (int i = 0; i < 1000 && (!Files.exists(file) || Files.size(file) == 0); i++) {
+            Thread.sleep(10);
+        }
+
+        launcher.close(Duration.ZERO);
+
+        String pid = Files.readString(file).strip();
+        ProcessHandle worker = ProcessHandle.of(Long.parseLong(pid)).orElseThrow();
+        assertThat(worker.isAlive()).isTrue();
+        worker.destroyForcibly();
     }
 
     @Test
