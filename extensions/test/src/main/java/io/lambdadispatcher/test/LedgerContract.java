@@ -159,8 +159,8 @@ public abstract class LedgerContract {
     /** Dispatchers write one entry concurrently until each has made its changes. */
     @Test
     public void should_let_exactly_one_of_concurrent_writers_win_each_version() throws Exception {
-        int writers = 6;
-        int changes = 10;
+        int writers = 4;
+        int changes = 8;
         ExecutorService threads = Executors.newFixedThreadPool(writers);
         try {
             List<Future<List<Long>>> won = new ArrayList<>();
