@@ -1,4 +1,6 @@
-/** Starts workers on AWS Lambda, and invokes functions directly. */
+/**
+ * Starts workers on AWS Lambda, invokes functions directly, and keeps a fleet's ledger in DynamoDB.
+ */
 module io.lambdadispatcher.aws {
     requires transitive io.lambdadispatcher.core;
     requires java.net.http;
@@ -12,6 +14,8 @@ module io.lambdadispatcher.aws {
     requires software.amazon.awssdk.http.nio.netty;
     requires software.amazon.awssdk.regions;
     requires software.amazon.awssdk.retries;
+    requires software.amazon.awssdk.retries.api;
+    requires software.amazon.awssdk.services.dynamodb;
     requires software.amazon.awssdk.services.lambda;
     requires software.amazon.awssdk.utils;
     requires tools.jackson.core;

@@ -1,7 +1,8 @@
 package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.aws.AdvertisedAddress;
-import io.lambdadispatcher.aws.LambdaFunctions;
+import io.lambdadispatcher.aws.AwsLocation;
+import io.lambdadispatcher.aws.DynamoDbLedger;
 import io.lambdadispatcher.aws.LambdaInvoker;
 import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.Dispatcher;
@@ -13,6 +14,7 @@ import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.core.spi.ErrorRenderer;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
+import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ErrorFormat;
@@ -122,7 +124,7 @@ final class DispatcherAssembly {
                     limit += options.maxConcurrent();
                 }
             }
-            locate(builder);
+            locate(builder, Settings.AWS_ENDPOINT);
             return builder.maxInvocations(limit).build();
         } catch (RuntimeException e) {
             throw new StartException("direct requests: " + e.getMessage(), e);
@@ -178,7 +180,7 @@ final class DispatcherAssembly {
         functions.stream()
                 .filter(function -> function.launcher() == Launcher.LAMBDA)
                 .forEach(function -> builder.function(function.options().name(), function.lambda()));
-        locate(builder);
+        locate(builder, Settings.AWS_ENDPOINT);
         Path certificate = configuration.find(Settings.WORKERS_TLS_CERTIFICATE);
         try {
             if (certificate != null) {
@@ -195,12 +197,36 @@ final class DispatcherAssembly {
         }
     }
 
-    private void locate(LambdaFunctions<?> builder) {
+    /**
+     * Returns the fleet's ledger: the configured table, or this JVM's memory if there is none. The
+     * caller must close it. Nothing is sent yet.
+     */
+    Ledger ledger() throws StartException {
+        if (configuration.find(Settings.FLEET_TABLE) == null) {
+            return Ledger.inMemory();
+        }
+        try {
+            return ledgerTable().build();
+        } catch (RuntimeException e) {
+            throw new StartException("fleet.table: " + e.getMessage(), e);
+        }
+    }
+
+    /** @throws NullPointerException if {@code fleet.table} is not set */
+    DynamoDbLedger.Builder ledgerTable() {
+        DynamoDbLedger.Builder builder = DynamoDbLedger.builder()
+                .table(configuration.get(Settings.FLEET_TABLE))
+                .fleet(configuration.get(Settings.FLEET_NAME));
+        locate(builder, Settings.FLEET_ENDPOINT);
+        return builder;
+    }
+
+    private void locate(AwsLocation<?> builder, Setting<URI> ofEndpoint) {
         String region = configuration.find(Settings.AWS_REGION);
         if (region != null) {
             builder.region(region);
         }
-        URI endpoint = configuration.find(Settings.AWS_ENDPOINT);
+        URI endpoint = configuration.find(ofEndpoint);
         if (endpoint != null) {
             builder.endpoint(endpoint);
         }

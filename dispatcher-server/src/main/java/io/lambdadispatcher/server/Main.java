@@ -10,7 +10,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
  * The main class, with the commands {@code serve}, {@code demo}, {@code check-config},
- * {@code worker-keys} and {@code top}. See {@link ExitCode} for the exit codes.
+ * {@code worker-keys}, {@code fleet init} and {@code top}. See {@link ExitCode} for the exit codes.
  */
 public final class Main {
     private Main() {}
@@ -31,6 +31,7 @@ public final class Main {
         line.addSubcommand(new DemoCommand(environment, termination).spec());
         line.addSubcommand(new CheckConfigCommand(environment).spec());
         line.addSubcommand(new WorkerKeysCommand(environment).spec());
+        line.addSubcommand(FleetInitCommand.fleet(environment));
         line.addSubcommand(new TopCommand(environment).spec());
         line.setExecutionStrategy(Main::execute);
         line.setParameterExceptionHandler((failure, given) -> refuse(failure));
@@ -61,12 +62,17 @@ public final class Main {
     }
 
     private static int execute(CommandLine.ParseResult parsed) {
-        if (!parsed.unmatched().isEmpty() && !parsed.hasSubcommand()) {
-            // Picocli reports it only if there is no --help.
-            throw new UnmatchedArgumentException(parsed.commandSpec().commandLine(), parsed.unmatched());
+        CommandLine.ParseResult last = parsed;
+        while (last.hasSubcommand()) {
+            last = last.subcommand();
         }
-        if (!parsed.hasSubcommand() && !parsed.isUsageHelpRequested()) {
-            CommandLine line = parsed.commandSpec().commandLine();
+        CommandLine line = last.commandSpec().commandLine();
+        boolean needsCommand = !line.getSubcommands().isEmpty();
+        if (needsCommand && !last.unmatched().isEmpty()) {
+            // Picocli reports it only if there is no --help.
+            throw new UnmatchedArgumentException(line, last.unmatched());
+        }
+        if (needsCommand && !last.isUsageHelpRequested()) {
             line.usage(line.getErr());
             return ExitCode.USAGE;
         }

@@ -112,7 +112,12 @@ abstract class SettingsCommand implements Callable<Integer> {
         }
         String file = parsed.matchedOptionValue(CONFIG, null);
         return ConfigurationLoader.load(
-                defaults, file == null ? null : Path.of(file), environment, flags, misplaced(parsed));
+                defaults, file == null ? null : Path.of(file), environment, flags, misplaced(parsed), serves());
+    }
+
+    /** Returns whether the settings must suffice for a dispatcher. */
+    boolean serves() {
+        return true;
     }
 
     /** Picocli rejects a flag that is given twice, but not inside a group. */

@@ -72,9 +72,9 @@ class MainTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"serve", "demo", "check-config", "worker-keys"})
+    @ValueSource(strings = {"serve", "demo", "check-config", "worker-keys", "fleet init"})
     void should_refuse_wrong_settings_with_2_and_all_problems(String command) {
-        assertThat(run(command, "--publik-plain-port", "80", "--workers-port=x", "stray"))
+        assertThat(run((command + " --publik-plain-port 80 --workers-port=x stray").split(" ")))
                 .isEqualTo(ExitCode.USAGE);
 
         assertThat(err.toString())

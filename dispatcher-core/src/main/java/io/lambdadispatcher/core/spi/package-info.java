@@ -1,6 +1,7 @@
 /**
  * Interfaces that a program can implement: where workers run, how a function is invoked directly,
- * which function serves a request, and what error responses look like.
+ * which function serves a request, what error responses look like, and where the dispatchers of a
+ * fleet keep what they share.
  *
  * <pre>{@code
  * RequestRouter router =

@@ -32,8 +32,8 @@ final class ConfigurationChecks {
     }
 
     /**
-     * @param complete whether all that was given has been read. If not, a setting that is not set
-     *     may only be misspelt
+     * @param complete whether all that was given has been read, and must suffice for a dispatcher.
+     *     If not, a setting may be missing
      */
     static void check(
             SettingValues dispatcher, List<SettingValues> functions, boolean complete, Consumer<String> problems) {
@@ -66,6 +66,16 @@ final class ConfigurationChecks {
                 Settings.FORWARDING_CLIENT_HEADER,
                 "forwarding.trust to be append, or this not to be set");
         checkTracing();
+        checkFleet();
+    }
+
+    /** Without a table, the dispatcher would be alone, and nobody would notice. */
+    private void checkFleet() {
+        if (complete && !checked.isSet(Settings.FLEET_TABLE)) {
+            String expected = "fleet.table to be set as well";
+            require(checked.isDefault(Settings.FLEET_NAME), Settings.FLEET_NAME, expected);
+            require(!checked.isSet(Settings.FLEET_ENDPOINT), Settings.FLEET_ENDPOINT, expected);
+        }
     }
 
     private void checkTracing() {

@@ -51,13 +51,9 @@ public final class ConfigurationLoader {
     private ConfigurationLoader() {}
 
     /**
-     * Reads and checks all settings.
+     * Reads and checks all settings of a dispatcher.
      *
-     * @param defaults of the command; they replace the defaults of {@link Settings}
-     * @param file {@code null} = the file that the environment names, or none
-     * @param flags values by flag, such as {@code --public-plain-port}; all flags are known
-     * @param misplaced unknown flags, and arguments that are not flags
-     * @throws ConfigurationException with every problem of every source
+     * @see #load(Map, Path, Map, Map, List, boolean)
      */
     public static Configuration load(
             Map<Setting<?>, String> defaults,
@@ -66,13 +62,35 @@ public final class ConfigurationLoader {
             Map<String, String> flags,
             List<String> misplaced)
             throws ConfigurationException {
+        return load(defaults, file, environment, flags, misplaced, true);
+    }
+
+    /**
+     * Reads and checks all settings.
+     *
+     * @param defaults of the command; they replace the defaults of {@link Settings}
+     * @param file {@code null} = the file that the environment names, or none
+     * @param flags values by flag, such as {@code --public-plain-port}; all flags are known
+     * @param misplaced unknown flags, and arguments that are not flags
+     * @param serves whether the settings must suffice for a dispatcher; {@code false} = those that
+     *     only a dispatcher needs may be missing
+     * @throws ConfigurationException with every problem of every source
+     */
+    public static Configuration load(
+            Map<Setting<?>, String> defaults,
+            @Nullable Path file,
+            Map<String, String> environment,
+            Map<String, String> flags,
+            List<String> misplaced,
+            boolean serves)
+            throws ConfigurationException {
         ConfigurationLoader loader = new ConfigurationLoader();
         loader.readDefaults(defaults);
         loader.readFile(file, environment);
         loader.readEnvironment(environment);
         loader.readFlags(flags);
         misplaced.forEach(loader::refuseArgument);
-        return loader.finish();
+        return loader.finish(serves);
     }
 
     private void readDefaults(Map<Setting<?>, String> defaults) {
@@ -131,9 +149,9 @@ public final class ConfigurationLoader {
         }
     }
 
-    private Configuration finish() throws ConfigurationException {
+    private Configuration finish(boolean serves) throws ConfigurationException {
         // Nothing is missing for sure if a name is misspelt or the file cannot be read.
-        boolean complete = problems.isEmpty();
+        boolean complete = serves && problems.isEmpty();
         SettingValues values = new SettingValues("");
         raw.forEach((setting, value) -> values.set(setting, value, problems::add));
         List<SettingValues> functions = functions(values);

@@ -248,13 +248,25 @@ public final class Settings {
     private static final Topic AWS = new Topic("AWS Lambda");
     public static final Setting<String> AWS_REGION = AWS.setting(
                     "aws.region", text("REGION", "a region such as eu-central-1", 64))
-            .doc("Region of the Lambda functions. If it is not set, the AWS SDK finds it.");
+            .doc("Region of the Lambda functions and of fleet.table. If it is not set, the AWS SDK finds it.");
     public static final Setting<URI> AWS_ENDPOINT = AWS.setting("aws.endpoint", uri())
             .doc(
                     "URL of the Lambda endpoint, for example of an emulator. If it is not set, the AWS SDK uses the endpoint of the region.");
     public static final Setting<Integer> AWS_MAX_INVOCATIONS = AWS.setting(
                     "aws.max-invocations", number(1, 100_000), "5000")
             .doc("Maximum number of Lambda invocations in flight that run workers, over all functions.");
+
+    private static final Topic FLEET = new Topic("Fleet");
+    public static final Setting<String> FLEET_TABLE = FLEET.setting(
+                    "fleet.table", text("TABLE", "the name or ARN of a DynamoDB table", 1024))
+            .doc("DynamoDB table that all dispatchers of a fleet share, in aws.region. Create it with the command fleet"
+                    + " init. If it is not set, the dispatcher is alone.");
+    public static final Setting<String> FLEET_NAME = FLEET.setting(
+                    "fleet.name", text("NAME", "1 to 255 characters", 255), "default")
+            .doc("Name of the fleet. Several fleets can use one table if their names differ.");
+    public static final Setting<URI> FLEET_ENDPOINT = FLEET.setting("fleet.endpoint", uri())
+            .doc("URL of the DynamoDB endpoint, for example of an emulator. If it is not set, the AWS SDK uses the"
+                    + " endpoint of the region.");
 
     private static final Topic HTTP = new Topic("HTTP limits and timeouts");
     public static final Setting<Integer> HTTP_MAX_HEADER_SIZE = HTTP.setting(

@@ -473,6 +473,23 @@ class ConfigurationLoaderTest {
                                 + directory.resolve("none.pem") + "\" (flag --public-tls-certificate)");
     }
 
+    /** Otherwise the dispatcher would be alone, and nobody would notice. */
+    @Test
+    void should_demand_a_table_for_a_fleet() throws Exception {
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+        flags.put("--fleet-name", "production");
+        flags.put("--fleet-endpoint", "http://127.0.0.1:8000");
+
+        assertThat(problems())
+                .containsExactly(
+                        "fleet.name: expected fleet.table to be set as well, got \"production\" (flag --fleet-name)",
+                        "fleet.endpoint: expected fleet.table to be set as well, got \"http://127.0.0.1:8000\""
+                                + " (flag --fleet-endpoint)");
+
+        flags.put("--fleet-table", "dispatchers");
+        assertThat(load().get(Settings.FLEET_NAME)).isEqualTo("production");
+    }
+
     /** The certificate is set, even if it is not valid: one problem, not two. */
     @Test
     void should_not_miss_a_file_that_is_named_but_cannot_be_read() throws Exception {

@@ -103,7 +103,7 @@ final class InvokeOutcome {
         }
     }
 
-    private static String oneLine(String text) {
+    static String oneLine(String text) {
         String line = text.replaceAll("\\s+", " ").strip();
         return line.length() <= LONGEST_DETAIL ? line : line.substring(0, LONGEST_DETAIL) + "…";
     }

@@ -1,37 +1,29 @@
 package io.lambdadispatcher.aws;
 
-import java.net.URI;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
-import software.amazon.awssdk.regions.Region;
-import software.amazon.awssdk.retries.DefaultRetryStrategy;
 import software.amazon.awssdk.services.lambda.LambdaAsyncClient;
 import software.amazon.awssdk.services.lambda.LambdaAsyncClientBuilder;
 
 /**
  * The settings that the builders of {@link LambdaLauncher} and {@link LambdaInvoker} share: which
- * Lambda functions may be invoked, and where they are. Not thread-safe.
+ * Lambda functions may be invoked, and how many concurrently. Not thread-safe.
  *
  * @param <B> the type of the builder
  */
-public abstract sealed class LambdaFunctions<B extends LambdaFunctions<B>>
+public abstract sealed class LambdaFunctions<B extends LambdaFunctions<B>> extends AwsLocation<B>
         permits LambdaLauncher.Builder, LambdaInvoker.Builder {
     /** The maximum duration of an invocation, and a minute for the response to arrive. */
     private static final Duration LONGEST_INVOKE = Duration.ofMinutes(16);
 
     private final Map<String, String> lambdas = new HashMap<>();
-    private @Nullable String region;
-    private @Nullable URI endpoint;
     private int maxInvocations;
 
     LambdaFunctions(int maxInvocations) {
         this.maxInvocations = maxInvocations;
     }
-
-    abstract B self();
 
     /**
      * Adds a function that may be invoked. Replaces the previous Lambda function of the same name.
@@ -43,24 +35,6 @@ public abstract sealed class LambdaFunctions<B extends LambdaFunctions<B>>
      */
     public B function(String function, String lambda) {
         lambdas.put(function, FunctionName.verified(lambda));
-        return self();
-    }
-
-    /**
-     * Sets the AWS region, for example {@code eu-central-1}. Default: the SDK's default chain, for
-     * example {@code AWS_REGION}.
-     */
-    public B region(String value) {
-        region = value;
-        return self();
-    }
-
-    /**
-     * Sets the address of the Lambda API, for example of an emulator. Default: the endpoint of the
-     * region.
-     */
-    public B endpoint(URI value) {
-        endpoint = value;
         return self();
     }
 
@@ -102,17 +76,7 @@ public abstract sealed class LambdaFunctions<B extends LambdaFunctions<B>>
                 .tcpKeepAlive(true);
     }
 
-    /** Creates a client that does not retry. */
     LambdaAsyncClientBuilder client(NettyNioAsyncHttpClient.Builder http) {
-        LambdaAsyncClientBuilder builder = LambdaAsyncClient.builder()
-                .httpClientBuilder(http)
-                .overrideConfiguration(calls -> calls.retryStrategy(DefaultRetryStrategy.doNotRetry()));
-        if (region != null) {
-            builder.region(Region.of(region));
-        }
-        if (endpoint != null) {
-            builder.endpointOverride(endpoint);
-        }
-        return builder;
+        return client(LambdaAsyncClient.builder(), http);
     }
 }

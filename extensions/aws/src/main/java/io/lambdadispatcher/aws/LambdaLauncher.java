@@ -3,9 +3,7 @@ package io.lambdadispatcher.aws;
 import io.lambdadispatcher.core.spi.LaunchPayload;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.netty.channel.EventLoopGroup;
-import io.netty.channel.nio.NioEventLoopGroup;
 import io.netty.channel.socket.nio.NioChannelOption;
-import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
@@ -35,9 +33,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import software.amazon.awssdk.core.SdkBytes;
-import software.amazon.awssdk.core.client.config.SdkAdvancedAsyncClientOption;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
-import software.amazon.awssdk.http.nio.netty.SdkEventLoopGroup;
 import software.amazon.awssdk.services.lambda.LambdaAsyncClient;
 import software.amazon.awssdk.services.lambda.model.InvocationType;
 import software.amazon.awssdk.services.lambda.model.InvokeResponse;
@@ -75,8 +71,6 @@ public final class LambdaLauncher implements WorkerLauncher {
     private static final int KEEP_ALIVE_IDLE_SECONDS = 60;
     private static final int KEEP_ALIVE_INTERVAL_SECONDS = 30;
 
-    private static final int CLOSE_SECONDS = 5;
-
     private final Map<String, String> lambdas;
     private final @Nullable String fingerprint;
     /**
@@ -86,7 +80,7 @@ public final class LambdaLauncher implements WorkerLauncher {
     private final ExecutorService caller =
             Executors.newSingleThreadExecutor(new DefaultThreadFactory("lambda-caller", true));
 
-    private final EventLoopGroup eventLoop = eventLoop();
+    private final EventLoopGroup eventLoop = AwsLocation.eventLoop("lambda");
     private final LambdaAsyncClient client;
     private final Set<Invoke> underWay = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -97,25 +91,14 @@ public final class LambdaLauncher implements WorkerLauncher {
         client = client(from, eventLoop);
     }
 
-    /** Returns Netty 4.1's class of event loops, because the SDK supports no other. */
-    @SuppressWarnings("deprecation")
-    private static EventLoopGroup eventLoop() {
-        return new NioEventLoopGroup(1, new DefaultThreadFactory("lambda", true));
-    }
-
     private static LambdaAsyncClient client(Builder from, EventLoopGroup eventLoop) {
         NettyNioAsyncHttpClient.Builder http = from.http()
                 .connectionAcquisitionTimeout(Duration.ofSeconds(30))
                 .connectionMaxIdleTime(Duration.ofSeconds(30))
-                // The SDK's own event loops would take two seconds to stop.
-                .eventLoopGroup(SdkEventLoopGroup.create(eventLoop, NioSocketChannel::new));
+                .eventLoopGroup(AwsLocation.shared(eventLoop));
         http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPIDLE), KEEP_ALIVE_IDLE_SECONDS);
         http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPINTERVAL), KEEP_ALIVE_INTERVAL_SECONDS);
-        return from.client(http)
-                // The work that follows a result is short, so it needs no threads.
-                .asyncConfiguration(async -> async.advancedOption(
-                        SdkAdvancedAsyncClientOption.FUTURE_COMPLETION_EXECUTOR, (Runnable task) -> task.run()))
-                .build();
+        return from.client(http).asyncConfiguration(AwsLocation::complete).build();
     }
 
     /** Returns a builder without functions. */
@@ -244,7 +227,7 @@ public final class LambdaLauncher implements WorkerLauncher {
         left.forEach(Invoke::kill);
         caller.shutdownNow();
         client.close();
-        eventLoop.shutdownGracefully(0, CLOSE_SECONDS, TimeUnit.SECONDS).awaitUninterruptibly();
+        AwsLocation.close(eventLoop);
     }
 
     /**

@@ -1,7 +1,8 @@
 /**
- * AWS Lambda. {@link io.lambdadispatcher.aws.LambdaLauncher} starts workers by invoking functions.
- * {@link io.lambdadispatcher.aws.LambdaInvoker} invokes functions for direct requests. {@link
- * io.lambdadispatcher.aws.AdvertisedAddress} finds the address that workers connect to.
+ * AWS. {@link io.lambdadispatcher.aws.LambdaLauncher} starts workers by invoking functions. {@link
+ * io.lambdadispatcher.aws.LambdaInvoker} invokes functions for direct requests. {@link
+ * io.lambdadispatcher.aws.AdvertisedAddress} finds the address that workers connect to. {@link
+ * io.lambdadispatcher.aws.DynamoDbLedger} stores what the dispatchers of a fleet share.
  *
  * <pre>{@code
  * String host = AdvertisedAddress.find().host();

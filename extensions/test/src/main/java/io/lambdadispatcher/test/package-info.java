@@ -18,6 +18,8 @@
  *   <li>{@link io.lambdadispatcher.test.LambdaDispatcherTest} provides one to JUnit tests.
  *   <li>{@link io.lambdadispatcher.test.ScriptedHandler} responds as a test demands, including with
  *       failures.
+ *   <li>{@link io.lambdadispatcher.test.LedgerContract} tests an implementation of {@link
+ *       io.lambdadispatcher.core.spi.Ledger}.
  * </ul>
  */
 @NullMarked

@@ -187,12 +187,12 @@ class AwsRoutesIT {
     @Test
     void should_put_items_over_the_connection_that_is_there() throws Exception {
         assertThat(rig.get("/dynamodb-put").statusCode()).isEqualTo(200);
-        long connections = dynamoDb.connections();
+        long connections = dynamoDb.server().connections();
 
         assertThat(rig.get("/dynamodb-put?n=10").statusCode()).isEqualTo(200);
 
         assertThat(connections).isPositive();
-        assertThat(dynamoDb.connections()).isEqualTo(connections);
+        assertThat(dynamoDb.server().connections()).isEqualTo(connections);
     }
 
     /** Freezes the container for a moment, and for longer than the idle timeout of connections. */
@@ -202,11 +202,11 @@ class AwsRoutesIT {
         assertThat(rig.get("/dynamodb-put").statusCode()).isEqualTo(200);
         List<String> containers = Cloud.containersOf(FUNCTION);
         assertThat(containers).hasSize(1);
-        long connections = dynamoDb.connections();
+        long connections = dynamoDb.server().connections();
         DockerClient docker = DockerClientFactory.lazyClient();
         docker.pauseContainerCmd(containers.get(0)).exec();
         try {
-            dynamoDb.closeConnections();
+            dynamoDb.server().closeConnections();
             Thread.sleep(frozenMillis);
         } finally {
             docker.unpauseContainerCmd(containers.get(0)).exec();
@@ -215,7 +215,7 @@ class AwsRoutesIT {
         HttpResponse<byte[]> response = rig.get("/dynamodb-put?n=10");
 
         assertThat(response.statusCode()).isEqualTo(200);
-        assertThat(dynamoDb.connections()).isEqualTo(connections + 1);
+        assertThat(dynamoDb.server().connections()).isEqualTo(connections + 1);
     }
 
     private static JsonNode json(HttpResponse<byte[]> response) {

@@ -1,15 +1,8 @@
 package io.lambdadispatcher.it.docker;
 
-import com.amazonaws.services.dynamodbv2.local.server.LocalDynamoDBRequestHandler;
-import com.amazonaws.services.dynamodbv2.local.server.LocalDynamoDBServerHandler;
-import java.net.URI;
+import io.lambdadispatcher.aws.LocalDynamoDb;
 import java.util.List;
 import java.util.Map;
-import org.eclipse.jetty.io.ConnectionStatistics;
-import org.eclipse.jetty.io.EndPoint;
-import org.eclipse.jetty.server.Connector;
-import org.eclipse.jetty.server.Server;
-import org.eclipse.jetty.server.ServerConnector;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
@@ -20,53 +13,28 @@ import software.amazon.awssdk.services.dynamodb.model.KeySchemaElement;
 import software.amazon.awssdk.services.dynamodb.model.KeyType;
 import software.amazon.awssdk.services.dynamodb.model.ScalarAttributeType;
 
-/**
- * DynamoDB Local in this JVM, in memory. It listens on a free port of all interfaces, so that
- * function containers can reach it.
- */
+/** DynamoDB Local in this JVM, with tables for function containers. */
 final class DynamoDb implements AutoCloseable {
-    private final LocalDynamoDBServerHandler handler;
-    private final Server server = new Server(0);
-    private final ConnectionStatistics connections = new ConnectionStatistics();
-    private final DynamoDbAsyncClient client;
+    private final LocalDynamoDb server = LocalDynamoDb.start();
+    private final DynamoDbAsyncClient client = DynamoDbAsyncClient.builder()
+            .httpClientBuilder(NettyNioAsyncHttpClient.builder())
+            .endpointOverride(server.endpoint())
+            .region(Region.of(Cloud.REGION))
+            .build();
 
-    private DynamoDb() throws Exception {
-        // DynamoDB Local's main class cannot report which free port it uses, and it needs a
-        // telemetry client.
-        handler = new LocalDynamoDBServerHandler(new LocalDynamoDBRequestHandler(0, true, null, true, false), null);
-        server.setHandler(handler);
-        server.getConnectors()[0].addBean(connections);
-        server.start();
-        client = DynamoDbAsyncClient.builder()
-                .httpClientBuilder(NettyNioAsyncHttpClient.builder())
-                .endpointOverride(URI.create("http://127.0.0.1:" + port()))
-                .region(Region.of(Cloud.REGION))
-                .build();
-    }
+    private DynamoDb() throws Exception {}
 
     static DynamoDb start() throws Exception {
         return new DynamoDb();
     }
 
-    private int port() {
-        return ((ServerConnector) server.getConnectors()[0]).getLocalPort();
-    }
-
     /** Returns the URL for function containers. */
     String endpointForFunctions() {
-        return "http://" + Cloud.HOST + ":" + port();
+        return "http://" + Cloud.HOST + ":" + server.port();
     }
 
-    /** Returns the number of connections accepted since the start. */
-    long connections() {
-        return connections.getConnectionsTotal();
-    }
-
-    /** Closes all connections, as a service does with idle ones. */
-    void closeConnections() {
-        for (Connector connector : server.getConnectors()) {
-            connector.getConnectedEndPoints().forEach(EndPoint::close);
-        }
+    LocalDynamoDb server() {
+        return server;
     }
 
     /** @param key the name of the key attribute, a string */
@@ -91,7 +59,6 @@ final class DynamoDb implements AutoCloseable {
     @Override
     public void close() throws Exception {
         client.close();
-        server.stop();
-        handler.close();
+        server.close();
     }
 }

@@ -1,0 +1,71 @@
+package io.lambdadispatcher.server;
+
+import io.lambdadispatcher.aws.DynamoDbLedger;
+import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.Settings;
+import java.io.PrintWriter;
+import java.util.Map;
+import picocli.CommandLine.Model.CommandSpec;
+
+/** Creates the table of a fleet, and prints what a dispatcher needs to use it. */
+final class FleetInitCommand extends SettingsCommand {
+    private FleetInitCommand(Map<String, String> environment) {
+        super(
+                "init",
+                "Creates the DynamoDB table fleet.table, which the dispatchers of a fleet share. A table that exists"
+                        + " remains unchanged. The command needs the IAM actions dynamodb:DescribeTable and"
+                        + " dynamodb:CreateTable.",
+                Map.of(),
+                environment);
+    }
+
+    /** Returns the command {@code fleet}, which has this command as its only one. */
+    static CommandSpec fleet(Map<String, String> environment) {
+        CommandSpec fleet = CommandSpec.create().name("fleet");
+        fleet.usageMessage()
+                .description("Prepares what the dispatchers of a fleet share.")
+                .footer("", "dispatcher fleet COMMAND --help lists the settings of a command.");
+        fleet.addOption(Main.help());
+        fleet.addSubcommand("init", new FleetInitCommand(environment).spec());
+        return fleet;
+    }
+
+    /** A table can be created before anything else is configured. */
+    @Override
+    boolean serves() {
+        return false;
+    }
+
+    @Override
+    int run(Configuration configuration, PrintWriter out) {
+        String name = configuration.find(Settings.FLEET_TABLE);
+        if (name == null) {
+            return refuse(
+                    "fleet.table: expected " + Settings.FLEET_TABLE.type().expected() + ", but it is not set",
+                    ExitCode.USAGE);
+        }
+        DynamoDbLedger.Table table;
+        try {
+            table = new DispatcherAssembly(configuration).ledgerTable().createTable();
+        } catch (RuntimeException e) {
+            return refuse("fleet.table: " + e.getMessage(), ExitCode.FAILED);
+        }
+        out.println(
+                table.created()
+                        ? "Created the table " + table.arn() + " with on-demand billing."
+                        : "The table " + table.arn() + " exists and has the right keys. Nothing was changed.");
+        out.println(
+                "Set fleet.table to " + name + " for each dispatcher of the fleet, and add this to its IAM policy:");
+        out.println("{\"Effect\": \"Allow\", \"Action\": [\"" + String.join("\", \"", DynamoDbLedger.ACTIONS)
+                + "\"], \"Resource\": \"" + table.arn() + "\"}");
+        out.flush();
+        return ExitCode.OK;
+    }
+
+    private int refuse(String message, int exitCode) {
+        PrintWriter err = spec().commandLine().getErr();
+        err.println(message);
+        err.flush();
+        return exitCode;
+    }
+}
