@@ -72,6 +72,15 @@ final class DispatcherAssembly {
 
     Dispatcher.Builder builder(Transport transport) throws StartException {
         Dispatcher.Builder builder = Dispatcher.builder().transport(transport);
+        if (isInFleet()) {
+            Ledger ledger = ledger();
+            closings.add(ledger::close);
+            builder.ledger(ledger);
+            String zone = configuration.find(Settings.FLEET_ZONE);
+            if (zone != null) {
+                builder.zone(zone);
+            }
+        }
         functions.forEach(function -> builder.function(function.options()));
         if (functions.size() > 1 || !functions.get(0).route().servesAll()) {
             builder.router(new RouteTable(functions));
@@ -143,7 +152,10 @@ final class DispatcherAssembly {
             }
         }
         List<InetSocketAddress> advertisedAddresses = configuration.get(Settings.WORKERS_ADVERTISED_ADDRESSES);
-        if (advertisedAddresses.isEmpty() && any(Launcher.LAMBDA)) {
+        boolean everywhere = new InetSocketAddress(configuration.get(Settings.WORKERS_HOST), 0)
+                .getAddress()
+                .isAnyLocalAddress();
+        if (advertisedAddresses.isEmpty() && (any(Launcher.LAMBDA) || isInFleet() && everywhere)) {
             advertisedAddresses = List.of(InetSocketAddress.createUnresolved(ownHost(), 0));
         }
         builder.advertisedAddresses(advertisedAddresses);
@@ -153,6 +165,10 @@ final class DispatcherAssembly {
         if (any(Launcher.LAMBDA)) {
             launch(Launcher.LAMBDA, lambdaLauncher(), builder);
         }
+    }
+
+    private boolean isInFleet() {
+        return configuration.find(Settings.FLEET_TABLE) != null;
     }
 
     private String ownHost() throws StartException {
@@ -202,7 +218,7 @@ final class DispatcherAssembly {
      * caller must close it. Nothing is sent yet.
      */
     Ledger ledger() throws StartException {
-        if (configuration.find(Settings.FLEET_TABLE) == null) {
+        if (!isInFleet()) {
             return Ledger.inMemory();
         }
         try {
@@ -294,7 +310,7 @@ final class DispatcherAssembly {
                         .filter(function -> function.handler() != null)
                         .collect(Collectors.toMap(f -> f.options().name(), FunctionConfiguration::handler)),
                 configuration.find(Settings.WORKERS_TLS_CERTIFICATE),
-                false);
+                isInFleet());
     }
 
     /** Logs class path entries that do not exist, because a JVM ignores them silently. */

@@ -208,8 +208,9 @@ final class Server {
         Path file = configuration.find(Settings.STATE_FILE);
         if (file != null) {
             state = StateFile.read(file);
-        } else if (configuration.functions().stream()
-                .anyMatch(f -> f.options().launching().gbSecondsPerHour() > 0)) {
+        } else if (configuration.find(Settings.FLEET_TABLE) == null
+                && configuration.functions().stream()
+                        .anyMatch(f -> f.options().launching().gbSecondsPerHour() > 0)) {
             log.info(
                     "state.file is not set, so function.spending-limit starts from zero after a restart. Set state.file to keep it.");
         }

@@ -27,6 +27,14 @@ final class StartupReport {
         Path file = configuration.file();
         log.info("Settings file: {}", file == null ? "none" : file.toAbsolutePath());
         configuration.functions().forEach(StartupReport::log);
+        String table = configuration.find(Settings.FLEET_TABLE);
+        if (table != null) {
+            log.info(
+                    "Fleet {} in table {}: the limits of workers, launches and spending hold for all its dispatchers"
+                            + " together",
+                    configuration.get(Settings.FLEET_NAME),
+                    table);
+        }
         log.info(
                 "Limits: {} client connections, {} of one address",
                 configuration.get(Settings.HTTP_MAX_CONNECTIONS),

@@ -74,7 +74,19 @@ final class ConfigurationChecks {
         if (complete && !checked.isSet(Settings.FLEET_TABLE)) {
             String expected = "fleet.table to be set as well";
             require(checked.isDefault(Settings.FLEET_NAME), Settings.FLEET_NAME, expected);
+            require(!checked.isSet(Settings.FLEET_ZONE), Settings.FLEET_ZONE, expected);
             require(!checked.isSet(Settings.FLEET_ENDPOINT), Settings.FLEET_ENDPOINT, expected);
+        }
+        if (checked.isSet(Settings.FLEET_TABLE)) {
+            boolean secret = checked.isSet(Settings.WORKERS_SECRET) || checked.isSet(Settings.WORKERS_SECRET_FILE);
+            require(
+                    !complete || secret,
+                    Settings.FLEET_TABLE,
+                    "workers.secret or workers.secret-file to be set as well, the same for all dispatchers");
+            require(
+                    !checked.isSet(Settings.STATE_FILE),
+                    Settings.STATE_FILE,
+                    "not to be set, because fleet.table keeps what it would keep");
         }
     }
 

@@ -264,6 +264,8 @@ public final class Settings {
     public static final Setting<String> FLEET_NAME = FLEET.setting(
                     "fleet.name", text("NAME", "1 to 255 characters", 255), "default")
             .doc("Name of the fleet. Several fleets can use one table if their names differ.");
+    public static final Setting<String> FLEET_ZONE = FLEET.setting("fleet.zone", text("ZONE", "1 to 64 characters", 64))
+            .doc("Availability zone of this dispatcher, which all dispatchers show.");
     public static final Setting<URI> FLEET_ENDPOINT = FLEET.setting("fleet.endpoint", uri())
             .doc("URL of the DynamoDB endpoint, for example of an emulator. If it is not set, the AWS SDK uses the"
                     + " endpoint of the region.");

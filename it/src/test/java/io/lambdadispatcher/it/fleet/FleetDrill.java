@@ -1,0 +1,151 @@
+package io.lambdadispatcher.it.fleet;
+
+import io.lambdadispatcher.it.fleet.FleetRig.Member;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Three dispatchers under load, to which something happens. The program runs all of it with a fleet
+ * and without, and prints a table: {@code java -cp ... io.lambdadispatcher.it.fleet.FleetDrill}.
+ */
+final class FleetDrill {
+    static final int MAX_WORKERS = 6;
+    /** Keeps 6 worker streams busy, so 2 workers of 4 streams with the usual headroom. */
+    private static final int REQUESTS_PER_SECOND = 60;
+
+    /**
+     * What happened.
+     *
+     * @param workersBefore workers when it began
+     * @param launches workers launched since
+     * @param mostWorkers most workers at a time
+     * @param losses how each lost request was lost
+     */
+    record Result(
+            int answered,
+            Map<String, Integer> lost,
+            int workersBefore,
+            int launches,
+            int mostWorkers,
+            List<String> losses) {}
+
+    enum Event {
+        KILL("kill -9 of one of three"),
+        STOP("one of three stands still for 20 s (SIGSTOP)"),
+        ROLL("all three are replaced, one after the other"),
+        LEDGER("the ledger cannot be reached for 2 minutes");
+
+        final String title;
+
+        Event(String title) {
+            this.title = title;
+        }
+    }
+
+    private FleetDrill() {}
+
+    static Result run(Event event, boolean fleet) throws Exception {
+        try (FleetRig rig = new FleetRig(3, MAX_WORKERS, fleet)) {
+            if (event == Event.ROLL) {
+                // HAProxy must know the new ones, too.
+                return roll(rig);
+            }
+            rig.balance();
+            rig.load(REQUESTS_PER_SECOND);
+            settle(rig);
+            int before = rig.launches();
+            switch (event) {
+                case KILL -> {
+                    rig.members.get(0).kill();
+                    FleetRig.pass(30);
+                }
+                case STOP -> {
+                    rig.members.get(0).signal("STOP");
+                    FleetRig.pass(20);
+                    rig.members.get(0).signal("CONT");
+                    FleetRig.pass(20);
+                }
+                case LEDGER -> {
+                    rig.members.forEach(FleetDrill::cut);
+                    FleetRig.pass(120);
+                    rig.members.forEach(FleetDrill::mend);
+                    FleetRig.pass(10);
+                }
+                case ROLL -> throw new IllegalStateException();
+            }
+            return result(rig, before);
+        }
+    }
+
+    private static void cut(Member member) {
+        if (member.ledger != null) {
+            member.ledger.cut();
+        }
+    }
+
+    private static void mend(Member member) {
+        if (member.ledger != null) {
+            member.ledger.mend();
+        }
+    }
+
+    private static Result roll(FleetRig rig) throws Exception {
+        List<Member> old = List.copyOf(rig.members);
+        List<Member> next = new ArrayList<>();
+        for (int i = 0; i < old.size(); i++) {
+            next.add(rig.prepare());
+        }
+        rig.balance();
+        rig.load(REQUESTS_PER_SECOND);
+        settle(rig);
+        int before = rig.launches();
+        for (int i = 0; i < old.size(); i++) {
+            next.get(i).start();
+            next.get(i).awaitReady();
+            FleetRig.pass(3);
+            old.get(i).stop();
+            FleetRig.pass(5);
+        }
+        return result(rig, before);
+    }
+
+    /** Waits until the number of workers does not change any more. */
+    private static void settle(FleetRig rig) throws InterruptedException {
+        int launches;
+        do {
+            launches = rig.launches();
+            FleetRig.pass(8);
+        } while (launches != rig.launches() || launches == 0);
+    }
+
+    private static Result result(FleetRig rig, int before) {
+        return new Result(
+                rig.answered(),
+                rig.lostByMethod(),
+                before,
+                rig.launches() - before,
+                rig.mostWorkers(),
+                List.copyOf(rig.losses));
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        System.out.println("| event | fleet | requests answered | lost | workers before | launched | most workers |");
+        System.out.println("| --- | --- | --- | --- | --- | --- | --- |");
+        for (Event event : Event.values()) {
+            for (boolean fleet : event == Event.LEDGER ? new boolean[] {true} : new boolean[] {true, false}) {
+                Result result = run(event, fleet);
+                System.out.printf(
+                        "| %s | %s | %d | %s | %d | %d | %d |%n",
+                        event.title,
+                        fleet ? "yes" : "no",
+                        result.answered(),
+                        result.lost().isEmpty() ? "0" : result.lost(),
+                        result.workersBefore(),
+                        result.launches(),
+                        result.mostWorkers());
+                result.losses().stream().limit(5).forEach(System.err::println);
+            }
+        }
+    }
+}

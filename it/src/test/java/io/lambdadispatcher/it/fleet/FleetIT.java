@@ -1,0 +1,43 @@
+package io.lambdadispatcher.it.fleet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.lambdadispatcher.it.fleet.FleetDrill.Event;
+import io.lambdadispatcher.it.fleet.FleetDrill.Result;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Tests a fleet of three dispatchers in processes of their own, under load. */
+class FleetIT {
+    @BeforeAll
+    static void needHaproxy() {
+        assumeTrue(
+                Files.isExecutable(Path.of("/usr/sbin/haproxy")),
+                "skipped: HAProxy is not installed (apt-get install haproxy)");
+    }
+
+    @Test
+    void should_lose_only_what_was_in_flight_when_a_dispatcher_dies() throws Exception {
+        Result result = FleetDrill.run(Event.KILL, true);
+
+        // HAProxy repeats GETs. At most the requests in flight at one dispatcher can be lost.
+        assertThat(result.lost().values().stream().mapToInt(Integer::intValue).sum())
+                .as(result.losses().toString())
+                .isLessThanOrEqualTo(10);
+        assertThat(result.lost()).doesNotContainKey("GET");
+        assertThat(result.launches()).isLessThanOrEqualTo(1);
+        assertThat(result.mostWorkers()).isLessThanOrEqualTo(FleetDrill.MAX_WORKERS);
+    }
+
+    @Test
+    void should_lose_nothing_when_all_dispatchers_are_replaced() throws Exception {
+        Result result = FleetDrill.run(Event.ROLL, true);
+
+        assertThat(result.losses()).isEmpty();
+        assertThat(result.launches()).isLessThanOrEqualTo(1);
+        assertThat(result.mostWorkers()).isLessThanOrEqualTo(FleetDrill.MAX_WORKERS);
+    }
+}
