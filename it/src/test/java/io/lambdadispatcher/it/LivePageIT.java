@@ -81,6 +81,10 @@ class LivePageIT {
                 .doesNotContain("DISPATCHER_WORKERS_SECRET=");
         browser.evaluate("document.getElementById('config-details').open = false; ''");
 
+        // Does this dispatcher belong to a fleet?
+        assertThat(browser.evaluate("String(document.getElementById('fleet').hidden)"))
+                .isEqualTo("true");
+
         // Which request is stuck, and what does each worker do?
         program.get("/ping").get(10, TimeUnit.SECONDS);
         List<CompletableFuture<HttpResponse<String>>> held = new ArrayList<>();

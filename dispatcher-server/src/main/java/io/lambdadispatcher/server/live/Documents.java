@@ -2,6 +2,7 @@ package io.lambdadispatcher.server.live;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
@@ -87,6 +88,7 @@ public final class Documents {
             case "requests" -> requests(await(() -> dispatcher.requests(MAX_REQUESTS)));
             case "launches" -> launches();
             case "failures" -> failures();
+            case "fleet" -> fleet();
             case "config", "version" -> about.get(name);
             case "live" -> live();
             default -> null;
@@ -107,6 +109,7 @@ public final class Documents {
         }
         all.put("time", Instant.now().toString());
         all.put("functions", functions());
+        all.put("fleet", fleet());
         all.put("launches", launches());
         all.put("failures", failures());
         return all;
@@ -193,6 +196,55 @@ public final class Documents {
                     "dollarsIfDirect",
                     rounded(Cost.ofDirect(counts.served.sum(), counts.serviceNanos.sum(), memory), 6));
         }
+    }
+
+    // The fleet.
+
+    private Map<String, Object> fleet() {
+        Map<String, Object> all = new LinkedHashMap<>();
+        FleetSnapshot fleet = dispatcher.fleet();
+        all.put("alone", fleet == null);
+        if (fleet != null) {
+            all.put("dispatcher", fleet.dispatcher());
+            all.put("leaseValid", fleet.leaseValid());
+            put(all, "leaseAgeMillis", fleet.leaseAgeMillis() < 0 ? null : fleet.leaseAgeMillis());
+            all.put("members", fleet.members().stream().map(Documents::member).toList());
+            all.put("functions", fleet.functions().stream().map(this::slots).toList());
+        }
+        return all;
+    }
+
+    private static Object member(FleetSnapshot.Member member) {
+        Map<String, Object> members = new LinkedHashMap<>();
+        members.put("id", member.id());
+        members.put("alive", member.alive());
+        members.put("silentMillis", member.silentMillis());
+        put(members, "zone", member.zone().isEmpty() ? null : member.zone());
+        put(members, "version", member.version().isEmpty() ? null : member.version());
+        members.put("addresses", member.addresses());
+        Map<String, Object> streams = new LinkedHashMap<>();
+        member.streams().forEach((function, needed) -> streams.put(function, rounded(needed, 1)));
+        members.put("streamsNeeded", streams);
+        return members;
+    }
+
+    private Object slots(FleetSnapshot.FunctionSlots of) {
+        FunctionOptions function = optionsOf(of.function());
+        double spendingLimit = function.launching().gbSecondsPerHour();
+        Map<String, Object> members = new LinkedHashMap<>();
+        members.put("name", of.function());
+        members.put("launching", of.launching());
+        members.put("workers", of.workers());
+        members.put("workersMax", function.capacity().maxWorkers());
+        members.put("workersReplaced", of.replaced());
+        members.put("workersOwned", of.owned());
+        members.put("workersReserved", of.reserved());
+        members.put("launchesInLastMinute", of.launchesInLastMinute());
+        members.put("launchesPerMinute", function.launching().launchesPerMinute());
+        members.put("gbSecondsLastHour", rounded(of.gbSecondsLastHour(), 1));
+        put(members, "gbSecondsPerHour", spendingLimit == 0 ? null : rounded(spendingLimit, 1));
+        put(members, "conflict", of.conflict());
+        return members;
     }
 
     // Workers.

@@ -29,8 +29,7 @@ record QueueReason(WaitReason reason, String detail) {
                 reason,
                 workers
                         + switch (reason) {
-                            case LAUNCHES_BLOCKED ->
-                                ", and launching is limited: " + (capacity == null ? null : capacity.blockedReason());
+                            case LAUNCHES_BLOCKED -> ", and " + (capacity == null ? null : capacity.blockedReason());
                             case WORKERS_STARTING -> ", and " + starting(capacity == null ? 0 : capacity.starting());
                             case NO_WORKER -> ", and none is launched here";
                             case MAX_WORKERS -> ", and function.max-workers (" + maxWorkers + ") is reached";

@@ -38,6 +38,16 @@ record Members(Map<?, ?> all) {
         return value instanceof Number number ? number.doubleValue() : 0;
     }
 
+    /** Returns whether a member is {@code true}. */
+    boolean flag(String name) {
+        return Boolean.TRUE.equals(all.get(name));
+    }
+
+    /** Returns the members of an object, or none. */
+    Members members(String name) {
+        return new Members(all.get(name) instanceof Map<?, ?> map ? map : Map.of());
+    }
+
     /** Returns the objects of an array. */
     List<Members> list(String name) {
         return array(name).stream()

@@ -12,7 +12,7 @@ import java.util.stream.Collectors;
 
 /**
  * Arranges the state of a dispatcher on a screen. It has the order and the words of the live page:
- * functions, workers, requests in progress, failures, launches.
+ * functions, workers, requests in progress, failures, launches. The fleet is one line.
  */
 final class Screen {
     private static final String INDENT = "  ";
@@ -36,6 +36,10 @@ final class Screen {
     List<Line> draw(Line status, Members state) {
         List<Line> lines = new ArrayList<>();
         lines.add(status);
+        Members fleet = state.members("fleet");
+        if (!fleet.list("members").isEmpty()) {
+            lines.add(fleet(fleet));
+        }
         lines.addAll(functions(state.list("functions")));
         lines.addAll(tables(
                 List.of(
@@ -45,6 +49,24 @@ final class Screen {
                         launches(state.list("launches"))),
                 rows - lines.size()));
         return lines.stream().limit(rows).map(line -> line.cut(columns)).toList();
+    }
+
+    private static Line fleet(Members fleet) {
+        List<Members> members = fleet.list("members");
+        long alive = members.stream().filter(member -> member.flag("alive")).count();
+        List<String> conflicts = fleet.list("functions").stream()
+                .filter(of -> of.has("conflict"))
+                .map(of -> of.text("name"))
+                .toList();
+        boolean valid = fleet.flag("leaseValid");
+        String renewed = fleet.has("leaseAgeMillis")
+                ? "lease renewed " + duration(fleet, "leaseAgeMillis", 1000) + " ago."
+                : "lease never renewed.";
+        String text = "Fleet: " + alive + " of " + Words.count(members.size(), "dispatcher", "dispatchers")
+                + " alive, " + renewed + (valid ? "" : " No launches until it is renewed.")
+                + (conflicts.isEmpty() ? "" : " Limits differ: " + String.join(", ", conflicts) + ".");
+        boolean healthy = alive == members.size() && conflicts.isEmpty();
+        return new Line(text, !valid ? Style.BAD : healthy ? Style.GOOD : Style.WARN);
     }
 
     // Functions.
@@ -107,7 +129,7 @@ final class Screen {
                 + Words.count(of.number("launchesInLastMinute"), "launch", "launches") + " in the last minute. ";
         return workers
                 + (of.has("launchesBlocked")
-                        ? "Launching is limited: " + of.text("launchesBlocked") + "."
+                        ? Words.sentence(of.text("launchesBlocked"))
                         : "Launching is not limited.");
     }
 

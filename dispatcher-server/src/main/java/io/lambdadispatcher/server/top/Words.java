@@ -24,6 +24,11 @@ final class Words {
         return number(value) + " " + (value == 1 ? one : many);
     }
 
+    /** Writes a clause as a sentence. */
+    static String sentence(String clause) {
+        return clause.substring(0, 1).toUpperCase(Locale.ROOT) + clause.substring(1) + ".";
+    }
+
     static String percent(double part) {
         return Math.round(part * 100) + " %";
     }

@@ -35,6 +35,7 @@ function dollars(value) {
   return "$" + (value >= 1 ? value.toFixed(2) : value === 0 ? "0" : value.toPrecision(2));
 }
 
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + ".";
 const time = (iso) => iso.slice(11, 19);
 
 // ---- functions
@@ -67,7 +68,7 @@ function launching(of) {
   const text = `Workers: ${of.workersReady} ready, ${of.workersDesired} desired, ${of.workersStarting} starting, ${of.workersDraining} draining, `
     + `${of.workersEjected} ejected. ${of.launchesInLastMinute} launches in the last minute. `;
   return of.launchesBlocked
-    ? element("p", {class: "warn"}, text + `Launching is limited: ${of.launchesBlocked}.`)
+    ? element("p", {class: "warn"}, text + sentence(of.launchesBlocked))
     : element("p", {}, text + "Launching is not limited.");
 }
 
@@ -89,6 +90,44 @@ function drawFunctions(functions) {
         chart("busy streams", column(3), ` of ${number(of.streams)}`), chart("ready workers", column(4), "")),
       cost(of));
   }));
+}
+
+// ---- fleet
+
+const shortId = (id) => id.slice(0, 8);
+const ofMaximum = (value, maximum) => number(value) + (maximum === undefined ? "" : " of " + number(maximum));
+
+function lease(fleet) {
+  const renewed = fleet.leaseAgeMillis === undefined ? "has not renewed its lease yet" : `renewed its lease ${duration(fleet.leaseAgeMillis / 1000)} ago`;
+  return fleet.leaseValid
+    ? `This dispatcher may launch workers. It ${renewed}.`
+    : `This dispatcher launches no workers, because it cannot reach the ledger of the fleet. It ${renewed}.`;
+}
+
+function memberRow(member, index) {
+  const streams = Object.entries(member.streamsNeeded).map(([name, needed]) => `${name}: ${number(needed)}`).join(", ");
+  return element("tr", {}, member.alive ? cell("alive", "good") : cell(`silent for ${duration(member.silentMillis / 1000)}`, "bad"),
+    cell(shortId(member.id) + (index === 0 ? " (this one)" : "")), cell(member.zone), cell(member.version), cell(streams || undefined),
+    cell(member.addresses.join(", ") || undefined));
+}
+
+function slotsRow(of) {
+  return element("tr", {}, of.launching ? cell("on", "good") : cell("paused by the kill switch", "warn"), cell(of.name),
+    cell(ofMaximum(of.workers, of.workersMax), "number"), cell(number(of.workersReplaced), "number"),
+    cell(number(of.workersOwned), "number"), cell(number(of.workersReserved), "number"),
+    cell(ofMaximum(of.launchesInLastMinute, of.launchesPerMinute), "number"),
+    cell(ofMaximum(of.gbSecondsLastHour, of.gbSecondsPerHour), "number"),
+    of.conflict ? cell(of.conflict, "wide bad") : cell("the same everywhere"));
+}
+
+function drawFleet(fleet) {
+  byId("fleet").hidden = !fleet || fleet.alone;
+  if (!fleet || fleet.alone) return;
+  byId("fleet-count").textContent = `${number(fleet.members.filter((member) => member.alive).length)} of ${number(fleet.members.length)} alive`;
+  byId("fleet-lease").textContent = lease(fleet);
+  byId("fleet-lease").className = fleet.leaseValid ? "good" : "bad";
+  byId("fleet-members").replaceChildren(...fleet.members.map(memberRow));
+  byId("fleet-functions").replaceChildren(...fleet.functions.map(slotsRow));
 }
 
 // ---- tables
@@ -159,6 +198,7 @@ function drawReasons(failures) {
 
 function drawAll() {
   drawFunctions(latest.functions);
+  drawFleet(latest.fleet);
   const workers = latest.workers && [...latest.workers].sort((a, b) => sickness(b) - sickness(a) || b.busy - a.busy);
   draw("workers", workers, byId("workers-filter"), workerRow, "");
   draw("requests", latest.requests, byId("requests-filter"), requestRow, latest.requests?.length === 200 ? " or more" : "");

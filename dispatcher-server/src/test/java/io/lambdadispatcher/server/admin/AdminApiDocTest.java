@@ -48,6 +48,9 @@ class AdminApiDocTest {
     @ParameterizedTest
     @CsvSource({
         "A function, Function",
+        "The fleet, Fleet",
+        "A dispatcher of the fleet, FleetMember",
+        "A function of the fleet, FleetFunction",
         "A worker, Worker",
         "A request, Request",
         "A failure, Failure",

@@ -23,10 +23,10 @@ class QueueReasonTest {
 
     @Test
     void should_name_what_blocks_launches_before_anything_else() {
-        assertThat(QueueReason.of(pool(1, 3), capacity(1, "the limit is reached"), 5))
+        assertThat(QueueReason.of(pool(1, 3), capacity(1, "launching is paused by the kill switch"), 5))
                 .isEqualTo(new QueueReason(
                         WaitReason.LAUNCHES_BLOCKED,
-                        "0 of 10 worker streams are free, and launching is limited: the limit is reached"));
+                        "0 of 10 worker streams are free, and launching is paused by the kill switch"));
     }
 
     @Test

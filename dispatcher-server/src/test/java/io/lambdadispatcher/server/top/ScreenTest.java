@@ -21,9 +21,12 @@ class ScreenTest {
               {"name": "shop", "queued": 2, "waitReason": "max_workers",
                "waitDetail": "0 of 4 worker streams are free, and function.max-workers (2) is reached",
                "workersReady": 2, "workersConnected": 2, "workersDesired": 2, "workersStarting": 0, "workersDraining": 1,
-               "workersEjected": 1, "launchesInLastMinute": 1, "launchesBlocked": "backing off", "streams": 4,
+               "workersEjected": 1, "launchesInLastMinute": 1, "launchesBlocked": "launching is paused by the kill switch", "streams": 4,
                "streamsFree": 0, "requests": 1200, "requestsFailed": 3, "gbSecondsLastHour": 9.5, "gbSeconds": 1234.5,
                "dollars": 0.0212, "dollarsIfDirect": 2.5, "history": [[1, 2, 3, 4, 5], [1200, 1, 2, 4, 2]]}],
+             "fleet": {"alone": false, "leaseValid": true, "leaseAgeMillis": 640,
+              "members": [{"id": "a", "alive": true}, {"id": "b", "alive": true}],
+              "functions": [{"name": "shop"}]},
              "workers": [
               {"id": "well", "function": "shop", "state": "ready", "launched": true, "ageSeconds": 61, "connections": 1,
                "streams": 2, "busy": 1, "limit": 2, "completed": 50, "failed": 0},
@@ -64,10 +67,11 @@ class ScreenTest {
     void should_show_everything_in_the_order_and_words_of_the_live_page() {
         assertThat(text(draw(160, 60, EVENT))).isEqualTo("""
                         status
+                        Fleet: 2 of 2 dispatchers alive, lease renewed 0.6 s ago.
 
                         shop
                           2 requests wait for a worker: 0 of 4 worker streams are free, and function.max-workers (2) is reached (max_workers).
-                          Workers: 2 ready, 2 desired, 0 starting, 1 draining, 1 ejected. 1 launch in the last minute. Launching is limited: backing off.
+                          Workers: 2 ready, 2 desired, 0 starting, 1 draining, 1 ejected. 1 launch in the last minute. Launching is paused by the kill switch.
                           1,200 requests and 1 failure in the last second. 4 of 4 worker streams are busy.
                           Cost since the start: $0.021 for 1,234.5 GB-seconds of workers, of which 9.5 in the last hour. As direct invocations: $2.50 (0.01 times). Prices of x86 in
                           us-east-1.
@@ -121,11 +125,31 @@ class ScreenTest {
         List<Line> lines = draw(160, 60, EVENT);
 
         assertThat(style(lines, "2 requests wait")).isEqualTo(Style.BAD);
-        assertThat(style(lines, "Launching is limited")).isEqualTo(Style.WARN);
+        assertThat(style(lines, "Launching is paused")).isEqualTo(Style.WARN);
         assertThat(style(lines, "No request waits")).isEqualTo(Style.GOOD);
         assertThat(style(lines, "ejected: 5")).isEqualTo(Style.BAD);
         assertThat(style(lines, "PUT /wait")).isEqualTo(Style.WARN);
         assertThat(style(lines, "well        shop")).isEqualTo(Style.PLAIN);
+    }
+
+    @Test
+    void should_say_in_one_line_what_is_wrong_with_the_fleet() {
+        assertThat(draw(200, 20, "{\"fleet\": {\"alone\": true}}"))
+                .noneMatch(line -> line.text().contains("Fleet"));
+        assertThat(fleet(true, ""))
+                .isEqualTo(new Line("Fleet: 1 of 2 dispatchers alive, lease renewed 12 s ago.", Style.WARN));
+        assertThat(fleet(false, "{\"name\": \"shop\", \"conflict\": \"dispatcher b has other limits\"}"))
+                .isEqualTo(new Line(
+                        "Fleet: 1 of 2 dispatchers alive, lease renewed 12 s ago. No launches until it is renewed."
+                                + " Limits differ: shop.",
+                        Style.BAD));
+    }
+
+    private static Line fleet(boolean leaseValid, String functions) {
+        return draw(200, 20, """
+                        {"fleet": {"alone": false, "leaseValid": %s, "leaseAgeMillis": 12000, "functions": [%s],
+                          "members": [{"id": "a", "alive": true}, {"id": "b", "alive": false}]}}
+                        """.formatted(leaseValid, functions)).get(1);
     }
 
     private static Style style(List<Line> lines, String text) {
@@ -150,7 +174,7 @@ class ScreenTest {
 
     @Test
     void should_give_each_table_a_part_of_a_small_screen() {
-        assertThat(text(draw(160, 30, EVENT)))
+        assertThat(text(draw(160, 31, EVENT)))
                 .contains("Workers 3, 2 shown", "Requests in progress 2, 1 shown", "Recent launches 1")
                 .contains("ejected: 5 failures in a row", "12:30:02  no_function", "12:30:01  failed")
                 .doesNotContain("PUT /wait", "12:30:01  timeout");

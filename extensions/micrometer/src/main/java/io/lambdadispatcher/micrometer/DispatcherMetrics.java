@@ -7,6 +7,8 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.FleetSnapshot;
+import io.lambdadispatcher.core.observe.FleetSnapshot.FunctionSlots;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
 import io.micrometer.core.instrument.Counter;
@@ -17,6 +19,7 @@ import java.net.SocketAddress;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
@@ -80,16 +83,42 @@ public final class DispatcherMetrics implements DispatcherObserver {
     }
 
     /**
-     * Registers the gauges of workers, launches and clients. Call it once, with the started
-     * dispatcher that this object observes. Gauges of workers and launches show values that are at
-     * most 0.5 s old.
+     * Registers the gauges of workers, launches and clients, and those of the fleet if the
+     * dispatcher is in one. Call it once, with the started dispatcher that this object observes.
+     * Gauges of workers and launches show values that are at most 0.5 s old.
      */
     public void watch(Dispatcher dispatcher) {
-        watch(
-                dispatcher.pools().stream().map(PoolSnapshot::function).toList(),
-                dispatcher::pools,
-                dispatcher::capacity,
-                dispatcher::clients);
+        List<String> functions =
+                dispatcher.pools().stream().map(PoolSnapshot::function).toList();
+        watch(functions, dispatcher::pools, dispatcher::capacity, dispatcher::clients);
+        if (dispatcher.fleet() != null) {
+            watchFleet(functions, () -> Objects.requireNonNull(dispatcher.fleet()));
+        }
+    }
+
+    private void watchFleet(List<String> functions, Supplier<FleetSnapshot> fleet) {
+        gauge(Meters.FLEET_MEMBERS, fleet, seen -> alive(seen, true));
+        gauge(Meters.FLEET_MEMBERS_SILENT, fleet, seen -> alive(seen, false));
+        gauge(Meters.FLEET_LEASE_AGE, fleet, DispatcherMetrics::leaseAgeSeconds);
+        gauge(Meters.FLEET_LEASE_VALID, fleet, seen -> seen.leaseValid() ? 1 : 0);
+        FunctionSnapshots<FunctionSlots> slots =
+                new FunctionSnapshots<>(() -> fleet.get().functions(), FunctionSlots::function);
+        for (String function : functions) {
+            gauge(Meters.FLEET_WORKERS, function, slots, FunctionSlots::workers);
+            gauge(Meters.FLEET_WORKERS_REPLACED, function, slots, FunctionSlots::replaced);
+            gauge(Meters.FLEET_WORKERS_RESERVED, function, slots, FunctionSlots::reserved);
+            gauge(Meters.FLEET_LIMITS_DIFFER, function, slots, seen -> seen.conflict() == null ? 0 : 1);
+        }
+    }
+
+    private static long alive(FleetSnapshot fleet, boolean alive) {
+        return fleet.members().stream()
+                .filter(member -> member.alive() == alive)
+                .count();
+    }
+
+    private static double leaseAgeSeconds(FleetSnapshot fleet) {
+        return fleet.leaseAgeMillis() < 0 ? Double.NaN : fleet.leaseAgeMillis() / 1000.0;
     }
 
     void watch(
@@ -118,9 +147,9 @@ public final class DispatcherMetrics implements DispatcherObserver {
                     .tag("function", function)
                     .register(registry);
         }
-        clientGauge(Meters.CLIENT_MEMORY, clients, ClientSnapshot::heldBytes);
-        clientGauge(Meters.CLIENT_MEMORY_LIMIT, clients, ClientSnapshot::limitBytes);
-        clientGauge(Meters.CLIENT_MEMORY_LEVEL, clients, ClientSnapshot::level);
+        gauge(Meters.CLIENT_MEMORY, clients, ClientSnapshot::heldBytes);
+        gauge(Meters.CLIENT_MEMORY_LIMIT, clients, ClientSnapshot::limitBytes);
+        gauge(Meters.CLIENT_MEMORY_LEVEL, clients, ClientSnapshot::level);
     }
 
     private <T> void gauge(
@@ -132,8 +161,8 @@ public final class DispatcherMetrics implements DispatcherObserver {
                 .register(registry);
     }
 
-    private void clientGauge(Meters meter, Supplier<ClientSnapshot> source, ToDoubleFunction<ClientSnapshot> part) {
-        Gauge.builder(meter.title(), source, clients -> part.applyAsDouble(clients.get()))
+    private <T> void gauge(Meters meter, Supplier<T> source, ToDoubleFunction<T> part) {
+        Gauge.builder(meter.title(), source, seen -> part.applyAsDouble(seen.get()))
                 .description(meter.description())
                 .baseUnit(meter.unit())
                 .strongReference(true)

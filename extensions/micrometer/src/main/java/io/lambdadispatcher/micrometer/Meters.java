@@ -61,7 +61,24 @@ enum Meters {
             "launches.blocked", null, "1 if a launch limit or the kill switch delays or blocks launches, otherwise 0"),
     SPENDING("worker.gigabyte.seconds", null, "GB-seconds that launched workers have used"),
     LAUNCHES("launches", null, "Launches of workers"),
-    LAUNCHES_ENDED("launches.ended", null, "Launched workers that have exited, and failed launches");
+    LAUNCHES_ENDED("launches.ended", null, "Launched workers that have exited, and failed launches"),
+    FLEET_MEMBERS("fleet.members", null, "Dispatchers of the fleet that are alive, this one included"),
+    FLEET_MEMBERS_SILENT(
+            "fleet.members.silent",
+            null,
+            "Dispatchers of the fleet that have stopped without leaving it, or are cut off"),
+    FLEET_LEASE_AGE("fleet.lease.age", "seconds", "Time since this dispatcher last renewed its lease"),
+    FLEET_LEASE_VALID(
+            "fleet.lease.valid", null, "1 if the lease permits this dispatcher to launch workers, otherwise 0"),
+    FLEET_WORKERS("fleet.workers", null, "Workers of the fleet that may run and are not being replaced"),
+    FLEET_WORKERS_REPLACED(
+            "fleet.workers.replaced",
+            null,
+            "Workers of the fleet that may still run and are being replaced, or have just ended"),
+    FLEET_WORKERS_RESERVED(
+            "fleet.workers.reserved", null, "Permissions to launch that this dispatcher has not used yet"),
+    FLEET_LIMITS_DIFFER(
+            "fleet.limits.differ", null, "1 if another dispatcher of the fleet has other limits, otherwise 0");
 
     private final String title;
     private final @Nullable String unit;

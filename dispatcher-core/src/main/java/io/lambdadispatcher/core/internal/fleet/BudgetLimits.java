@@ -2,6 +2,12 @@ package io.lambdadispatcher.core.internal.fleet;
 
 import io.lambdadispatcher.core.options.FunctionOptions;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The limits of one function, which hold for all dispatchers of a fleet together.
@@ -29,6 +35,7 @@ public record BudgetLimits(
      */
     private static final Duration LONGEST_LIFE = Duration.ofMinutes(15);
 
+    private static final String SEPARATOR = ", ";
     private static final double MEGABYTE_MILLIS_PER_GB_SECOND = 1024.0 * 1000;
 
     public static BudgetLimits of(FunctionOptions function) {
@@ -45,6 +52,38 @@ public record BudgetLimits(
 
     static double gbSeconds(long megabyteMillis) {
         return megabyteMillis / MEGABYTE_MILLIS_PER_GB_SECOND;
+    }
+
+    /** Returns one part for each limit, with the name of its option. */
+    @Override
+    public String toString() {
+        return "maxWorkers=" + maxWorkers
+                + ", launchesPerMinute=" + launchesPerMinute
+                + ", gbSecondsPerHour=" + gbSeconds(megabyteMillisPerHour)
+                + ", workerMegabytes=" + workerMegabytes
+                + ", launchTimeout=" + Duration.ofMillis(dialInMillis)
+                + ", maxWorkerAge=" + Duration.ofMillis(lifeMillis);
+    }
+
+    /**
+     * Returns the difference between the limits of two dispatchers in one line, or {@code null} if
+     * there is none.
+     *
+     * @param other the text of the other dispatcher's limits
+     */
+    @Nullable
+    String difference(String other) {
+        Set<String> mine = new LinkedHashSet<>(List.of(toString().split(SEPARATOR)));
+        Set<String> theirs = new LinkedHashSet<>(List.of(other.split(SEPARATOR)));
+        Set<String> both = new HashSet<>(mine);
+        both.retainAll(theirs);
+        mine.removeAll(both);
+        theirs.removeAll(both);
+        List<String> parts = new ArrayList<>(theirs);
+        if (!mine.isEmpty()) {
+            parts.add("not " + String.join(SEPARATOR, mine));
+        }
+        return parts.isEmpty() ? null : String.join(SEPARATOR, parts);
     }
 
     /** Returns the time from a grant until the worker has certainly ended. */

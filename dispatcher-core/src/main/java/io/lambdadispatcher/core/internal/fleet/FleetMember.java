@@ -225,8 +225,10 @@ public final class FleetMember {
     String conflict(String function, BudgetLimits limits) {
         for (Map.Entry<String, Peer> peer : peers.entrySet()) {
             MemberDemand demand = peer.getValue().entry.demands().get(function);
-            if (demand != null && peer.getValue().isAlive() && !demand.limits().equals(limits.toString())) {
-                return "dispatcher " + peer.getKey() + " has other limits: " + demand.limits() + ", not " + limits;
+            String difference =
+                    demand == null || !peer.getValue().isAlive() ? null : limits.difference(demand.limits());
+            if (difference != null) {
+                return "dispatcher " + peer.getKey() + " has other limits: " + difference;
             }
         }
         return null;

@@ -153,4 +153,15 @@ class BudgetTest {
         assertThatThrownBy(() -> Budget.parse(budget.text().replace("true", "7")))
                 .hasMessageContaining("has another type");
     }
+
+    @Test
+    void should_name_limits_in_which_two_dispatchers_differ() {
+        assertThat(LIMITS.difference(LIMITS.toString())).isNull();
+        assertThat(LIMITS.difference(limits(4, 300, 0.5).toString()))
+                .isEqualTo("maxWorkers=4, gbSecondsPerHour=0.5, not maxWorkers=10, gbSecondsPerHour=0.0");
+        assertThat(LIMITS.difference(LIMITS + ", fromNewerVersion=1")).isEqualTo("fromNewerVersion=1");
+        assertThat(LIMITS)
+                .hasToString("maxWorkers=10, launchesPerMinute=300, gbSecondsPerHour=0.0, workerMegabytes=1024,"
+                        + " launchTimeout=PT1M, maxWorkerAge=PT14M");
+    }
 }
