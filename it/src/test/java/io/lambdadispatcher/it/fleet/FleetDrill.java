@@ -1,6 +1,6 @@
 package io.lambdadispatcher.it.fleet;
 
-import io.lambdadispatcher.it.fleet.FleetRig.Member;
+import io.lambdadispatcher.it.fleet.FleetProcesses.Member;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -46,7 +46,7 @@ final class FleetDrill {
     private FleetDrill() {}
 
     static Result run(Event event, boolean fleet) throws Exception {
-        try (FleetRig rig = new FleetRig(3, MAX_WORKERS, fleet)) {
+        try (FleetProcesses rig = new FleetProcesses(3, MAX_WORKERS, fleet)) {
             if (event == Event.ROLL) {
                 // HAProxy must know the new ones, too.
                 return roll(rig);
@@ -58,19 +58,19 @@ final class FleetDrill {
             switch (event) {
                 case KILL -> {
                     rig.members.get(0).kill();
-                    FleetRig.pass(30);
+                    FleetProcesses.pass(30);
                 }
                 case STOP -> {
                     rig.members.get(0).signal("STOP");
-                    FleetRig.pass(20);
+                    FleetProcesses.pass(20);
                     rig.members.get(0).signal("CONT");
-                    FleetRig.pass(20);
+                    FleetProcesses.pass(20);
                 }
                 case LEDGER -> {
                     rig.members.forEach(FleetDrill::cut);
-                    FleetRig.pass(120);
+                    FleetProcesses.pass(120);
                     rig.members.forEach(FleetDrill::mend);
-                    FleetRig.pass(10);
+                    FleetProcesses.pass(10);
                 }
                 case ROLL -> throw new IllegalStateException();
             }
@@ -90,7 +90,7 @@ final class FleetDrill {
         }
     }
 
-    private static Result roll(FleetRig rig) throws Exception {
+    private static Result roll(FleetProcesses rig) throws Exception {
         List<Member> old = List.copyOf(rig.members);
         List<Member> next = new ArrayList<>();
         for (int i = 0; i < old.size(); i++) {
@@ -103,23 +103,23 @@ final class FleetDrill {
         for (int i = 0; i < old.size(); i++) {
             next.get(i).start();
             next.get(i).awaitReady();
-            FleetRig.pass(3);
+            FleetProcesses.pass(3);
             old.get(i).stop();
-            FleetRig.pass(5);
+            FleetProcesses.pass(5);
         }
         return result(rig, before);
     }
 
     /** Waits until the number of workers does not change any more. */
-    private static void settle(FleetRig rig) throws InterruptedException {
+    private static void settle(FleetProcesses rig) throws InterruptedException {
         int launches;
         do {
             launches = rig.launches();
-            FleetRig.pass(8);
+            FleetProcesses.pass(8);
         } while (launches != rig.launches() || launches == 0);
     }
 
-    private static Result result(FleetRig rig, int before) {
+    private static Result result(FleetProcesses rig, int before) {
         return new Result(
                 rig.answered(),
                 rig.lostByMethod(),

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Tests a fleet of three dispatchers in processes of their own, under load. */
-class FleetIT {
+class FleetFaultsIT {
     @BeforeAll
     static void needHaproxy() {
         assumeTrue(

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  * Dispatchers in processes of their own, with local workers, behind HAProxy, and DynamoDB Local as
  * their ledger. A constant load of GET and POST requests runs, and what is lost is counted.
  */
-final class FleetRig implements AutoCloseable {
+final class FleetProcesses implements AutoCloseable {
     private static final String SECRET = "a secret of the fleet's tests";
     private static final Duration PATIENCE = Duration.ofSeconds(150);
 
@@ -152,7 +152,7 @@ final class FleetRig implements AutoCloseable {
     private int proxyPort;
 
     /** @param fleet whether the dispatchers form a fleet. If not, each has the maximum of workers */
-    FleetRig(int dispatchers, int maxWorkers, boolean fleet) throws Exception {
+    FleetProcesses(int dispatchers, int maxWorkers, boolean fleet) throws Exception {
         this.maxWorkers = maxWorkers;
         directory = Files.createTempDirectory("lambda-dispatcher-fleet");
         dynamo = fleet ? LocalDynamoDb.start() : null;
