@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
  * A fleet as one of its dispatchers sees it. It is at most a few seconds old.
  *
  * @param dispatcher id of the dispatcher that sees it, new at each start
- * @param leaseValid whether the dispatcher may launch workers. If not, it has not reached the ledger
- *     for some seconds
+ * @param leaseValid whether the dispatcher may launch workers. If not, it has not reached the
+ *     ledger for some seconds
  * @param leaseAgeMillis time since the dispatcher last renewed its lease; -1 = never
  * @param members the dispatchers of the fleet, this one first
  * @param functions the functions whose workers the dispatcher launches
@@ -51,8 +51,8 @@ public record FleetSnapshot(
      * @param reserved permissions to launch that this dispatcher has not used yet
      * @param launchesInLastMinute launches of the fleet in the last 60 s
      * @param gbSecondsLastHour GB-seconds of the fleet in the last hour, rounded up to 5 minutes
-     * @param conflict which dispatcher has other limits for the function, in one line; {@code null} =
-     *     none
+     * @param conflict which dispatcher has other limits for the function, in one line; {@code null}
+     *     = none
      */
     public record FunctionSlots(
             String function,

@@ -46,11 +46,11 @@ import software.amazon.awssdk.services.dynamodb.model.TableDescription;
  *         .build();
  * }</pre>
  *
- * <p><b>Table.</b> {@link Builder#createTable} creates it, and so does the command {@code dispatcher
- * fleet init}. Its partition key is {@code fleet} and its sort key is {@code entry}, both strings.
- * An item also has the attributes {@code version}, a number, and {@code value}, a string. All
- * dispatchers of a fleet must use the same region, because replicas of a global table in other
- * regions see writes later.
+ * <p><b>Table.</b> {@link Builder#createTable} creates it, and so does the command {@code
+ * dispatcher fleet init}. Its partition key is {@code fleet} and its sort key is {@code entry},
+ * both strings. An item also has the attributes {@code version}, a number, and {@code value}, a
+ * string. All dispatchers of a fleet must use the same region, because replicas of a global table
+ * in other regions see writes later.
  *
  * <p><b>Permissions.</b> Credentials come from the SDK's default chain. They need {@code
  * dynamodb:Query}, {@code dynamodb:PutItem} and {@code dynamodb:DeleteItem} on the table.

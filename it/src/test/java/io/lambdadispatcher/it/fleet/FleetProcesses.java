@@ -151,7 +151,9 @@ final class FleetProcesses implements AutoCloseable {
     private @Nullable Process proxy;
     private int proxyPort;
 
-    /** @param fleet whether the dispatchers form a fleet. If not, each has the maximum of workers */
+    /**
+     * @param fleet whether the dispatchers form a fleet. If not, each has the maximum of workers
+     */
     FleetProcesses(int dispatchers, int maxWorkers, boolean fleet) throws Exception {
         this.maxWorkers = maxWorkers;
         directory = Files.createTempDirectory("lambda-dispatcher-fleet");
@@ -244,7 +246,9 @@ final class FleetProcesses implements AutoCloseable {
         }
     }
 
-    /** Sends this many requests of 100 ms each second, half of them POSTs, until the rig is closed. */
+    /**
+     * Sends this many requests of 100 ms each second, half of them POSTs, until the rig is closed.
+     */
     void load(int perSecond) {
         AtomicInteger number = new AtomicInteger();
         timer.scheduleAtFixedRate(

@@ -465,8 +465,8 @@ public final class CapacityController {
     /**
      * Returns the state after the latest {@link #evaluate}.
      *
-     * @param fleetObstacle why the fleet permits fewer launches than are wanted, in one line; {@code
-     *     null} = it permits them
+     * @param fleetObstacle why the fleet permits fewer launches than are wanted, in one line;
+     *     {@code null} = it permits them
      */
     public CapacitySnapshot status(long nowNanos, @Nullable String fleetObstacle) {
         String own = guard.obstacle(nowNanos);

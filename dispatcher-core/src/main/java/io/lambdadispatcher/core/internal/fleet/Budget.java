@@ -22,7 +22,10 @@ import org.jspecify.annotations.Nullable;
  * the dispatcher that makes the change.
  */
 final class Budget {
-    /** The spending of an hour is counted in windows, because a fixed hour lets twice the limit pass around its end. */
+    /**
+     * The spending of an hour is counted in windows, because a fixed hour lets twice the limit pass
+     * around its end.
+     */
     static final long WINDOW_MILLIS = 5 * 60_000;
     /** An hour that begins within a window touches one more than it has. */
     static final int WINDOWS_PER_HOUR = 13;
@@ -34,7 +37,10 @@ final class Budget {
     private long heldUntilMillis;
     /** Launches by second since 1970-01-01. */
     private final TreeMap<Long, Integer> launches = new TreeMap<>();
-    /** Megabytes multiplied by milliseconds of workers whose slots have ended, by window since 1970-01-01. */
+    /**
+     * Megabytes multiplied by milliseconds of workers whose slots have ended, by window since
+     * 1970-01-01.
+     */
     private final TreeMap<Long, Long> spent = new TreeMap<>();
 
     private final Map<String, Slot> slots = new LinkedHashMap<>();

@@ -100,8 +100,8 @@ public final class FleetMember {
     public record MemberDescription(List<String> addresses, String zone, String version) {}
 
     /**
-     * @param onPeers receives the addresses of all live dispatchers whenever they change, this one's
-     *     first
+     * @param onPeers receives the addresses of all live dispatchers whenever they change, this
+     *     one's first
      */
     public FleetMember(
             Ledger ledger, Executor executor, FleetTime time, RandomGenerator random, Consumer<List<String>> onPeers) {
@@ -154,9 +154,9 @@ public final class FleetMember {
     }
 
     /**
-     * Returns the worker streams that the clients of the others need. The need of one that is silent
-     * fades as fast as the estimates of the others rise, to which its clients go. Otherwise they
-     * would be counted twice, and workers launched for them.
+     * Returns the worker streams that the clients of the others need. The need of one that is
+     * silent fades as fast as the estimates of the others rise, to which its clients go. Otherwise
+     * they would be counted twice, and workers launched for them.
      */
     double peerStreams(String function) {
         double sum = 0;
@@ -170,7 +170,10 @@ public final class FleetMember {
         return sum;
     }
 
-    /** Returns whether this second is this dispatcher's turn to do what only one should do at a time. */
+    /**
+     * Returns whether this second is this dispatcher's turn to do what only one should do at a
+     * time.
+     */
     boolean hasTurn() {
         int rank = 0;
         int alive = 1;
@@ -220,7 +223,9 @@ public final class FleetMember {
                 shares.values().stream().map(FunctionShare::snapshot).toList());
     }
 
-    /** Returns which live dispatcher has other limits of a function, in one line, or {@code null}. */
+    /**
+     * Returns which live dispatcher has other limits of a function, in one line, or {@code null}.
+     */
     @Nullable
     String conflict(String function, BudgetLimits limits) {
         for (Map.Entry<String, Peer> peer : peers.entrySet()) {

@@ -32,10 +32,15 @@ public final class FunctionShare {
         /** More workers may be launched, or the fleet has changed. */
         void onChange();
 
-        /** This dispatcher now drains and replaces a worker, because the one that launched it is gone. */
+        /**
+         * This dispatcher now drains and replaces a worker, because the one that launched it is
+         * gone.
+         */
         void onAdopted(String workerId);
 
-        /** Another dispatcher now drains and replaces a worker, because this one seemed to be gone. */
+        /**
+         * Another dispatcher now drains and replaces a worker, because this one seemed to be gone.
+         */
         void onDisowned(String workerId);
 
         /** A worker is being replaced, so it serves only until its replacement does. */
@@ -79,11 +84,13 @@ public final class FunctionShare {
     /** The time after which an unused slot is returned. */
     private static final long FREE_NANOS = TimeUnit.SECONDS.toNanos(5);
     /**
-     * The time for which the slot of a worker that has ended still exists. A dispatcher that has not
-     * read the ledger since would accept the worker.
+     * The time for which the slot of a worker that has ended still exists. A dispatcher that has
+     * not read the ledger since would accept the worker.
      */
     private static final long ENDED_NANOS = TimeUnit.SECONDS.toNanos(10);
-    /** How long the survivors of a dispatcher have to adopt its workers, before these are replaced. */
+    /**
+     * How long the survivors of a dispatcher have to adopt its workers, before these are replaced.
+     */
     private static final long ADOPTION_NANOS = TimeUnit.SECONDS.toNanos(5);
     /** How long before its slot ends a worker's next life must be paid for. */
     private static final long EXTENSION_MILLIS = TimeUnit.MINUTES.toMillis(2);
@@ -139,7 +146,8 @@ public final class FunctionShare {
     // What the dispatcher asks and tells.
 
     /**
-     * Returns what the controller must know of the other dispatchers. Called before each evaluation.
+     * Returns what the controller must know of the other dispatchers. Called before each
+     * evaluation.
      */
     public PeerDemand beforeEvaluation(CapacityController controller) {
         setKnown(controller.workerIds());
@@ -214,7 +222,10 @@ public final class FunctionShare {
         return count;
     }
 
-    /** Returns the id with which the next worker is launched. {@link #launchable} must have returned more. */
+    /**
+     * Returns the id with which the next worker is launched. {@link #launchable} must have returned
+     * more.
+     */
     public String take() {
         for (Map.Entry<String, Own> each : own.entrySet()) {
             if (each.getValue().state == State.FREE) {
@@ -247,7 +258,10 @@ public final class FunctionShare {
         heldUntilMillis = member.time.millis() + TimeUnit.NANOSECONDS.toMillis(nanos);
     }
 
-    /** Returns the workers of other dispatchers that this one does not know, but that serve or start. */
+    /**
+     * Returns the workers of other dispatchers that this one does not know, but that serve or
+     * start.
+     */
     private int peerWorkers() {
         int count = 0;
         if (budget != null) {
@@ -366,7 +380,10 @@ public final class FunctionShare {
         news.forEach(Runnable::run);
     }
 
-    /** Writes what this dispatcher wants to change, if there is anything and nothing is being written. */
+    /**
+     * Writes what this dispatcher wants to change, if there is anything and nothing is being
+     * written.
+     */
     void flush() {
         if (writing || budget == null || !member.isLeaseValid()) {
             return;

@@ -83,8 +83,8 @@ public final class LaunchSupervisor {
     /**
      * @param key the key that signs the launch tokens of this function
      * @param direct serves the requests that overflow; {@code null} = requests do not overflow
-     * @param fleet this dispatcher as a member of a fleet, which has the same executor; {@code null}
-     *     = it is alone
+     * @param fleet this dispatcher as a member of a fleet, which has the same executor; {@code
+     *     null} = it is alone
      */
     public LaunchSupervisor(
             FunctionPool pool,

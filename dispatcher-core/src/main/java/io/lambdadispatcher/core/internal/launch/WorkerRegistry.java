@@ -200,8 +200,8 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     /**
-     * Another dispatcher has launched the worker. Its token's expiry does not count if it has a slot
-     * and has connected before, because then it lives.
+     * Another dispatcher has launched the worker. Its token's expiry does not count if it has a
+     * slot and has connected before, because then it lives.
      */
     private static @Nullable Refusal refusalByFleet(LaunchToken token, Admission admission) {
         return switch (admission) {

@@ -9,9 +9,9 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
 /**
- * Runs fleets with random faults in virtual time. No limit may be exceeded in any state, and a fleet
- * without faults must recover. {@code -Djvm.flags="-Dfleet.seeds=10000 -Dfleet.first=1"} runs more
- * seeds; a failure names its seed.
+ * Runs fleets with random faults in virtual time. No limit may be exceeded in any state, and a
+ * fleet without faults must recover. {@code -Djvm.flags="-Dfleet.seeds=10000 -Dfleet.first=1"} runs
+ * more seeds; a failure names its seed.
  */
 class FleetPropertyTest {
     private static final long SECOND = SimulatedFleet.SECOND;
@@ -49,7 +49,8 @@ class FleetPropertyTest {
         }
         heal(fleet);
         fleet.streams = random.nextInt(1, 8 * maxWorkers + 1);
-        // The longest fault ends, those who were cut off are taken for gone, and orphans are replaced.
+        // The longest fault ends, those who were cut off are taken for gone, and orphans are
+        // replaced.
         pass(fleet, 45 * SECOND);
         mustServe(fleet);
         mustOwn(fleet);
@@ -70,7 +71,10 @@ class FleetPropertyTest {
         }
     }
 
-    /** While slots are free, the demand must be met within 5 s and the time that a worker takes to start. */
+    /**
+     * While slots are free, the demand must be met within 5 s and the time that a worker takes to
+     * start.
+     */
     private static void mustServe(SimulatedFleet fleet) {
         long unmetNanos = 0;
         for (int i = 0; i < 60; i++) {
@@ -84,7 +88,10 @@ class FleetPropertyTest {
         }
     }
 
-    /** Each slot that counts must belong to a dispatcher that lives, and have a worker or get one soon. */
+    /**
+     * Each slot that counts must belong to a dispatcher that lives, and have a worker or get one
+     * soon.
+     */
     private static void mustOwn(SimulatedFleet fleet) {
         List<String> alive =
                 fleet.serving().stream().map(each -> each.member.id).toList();

@@ -12,7 +12,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 class FleetScenarioTest {
     private static final long SECOND = SimulatedFleet.SECOND;
 
-    /** Workers live for longer than the tests, so that each launch has another reason than their age. */
+    /**
+     * Workers live for longer than the tests, so that each launch has another reason than their
+     * age.
+     */
     private static final Duration LIFE = Duration.ofMinutes(14);
 
     private SimulatedFleet fleet;

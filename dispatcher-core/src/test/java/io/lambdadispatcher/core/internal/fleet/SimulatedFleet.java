@@ -24,8 +24,8 @@ import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Several dispatchers, their workers and their ledger in virtual time, with faults. After each event
- * that could exceed a limit, the limits are checked.
+ * Several dispatchers, their workers and their ledger in virtual time, with faults. After each
+ * event that could exceed a limit, the limits are checked.
  */
 final class SimulatedFleet {
     static final long SECOND = 1_000_000_000;
