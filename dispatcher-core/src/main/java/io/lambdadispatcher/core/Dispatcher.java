@@ -42,13 +42,13 @@ import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http2.NettyRequirement;
+import io.lambdadispatcher.wire.worker.HostPort;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.handler.ssl.SslContext;
-import io.netty.util.NetUtil;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
@@ -176,9 +176,8 @@ public final class Dispatcher implements AutoCloseable {
         List<InetSocketAddress> advertisedAddresses = advertisedAddresses(from.advertisedAddresses);
         supervisors.values().forEach(supervisor -> supervisor.start(advertisedAddresses));
         if (fleet != null) {
-            List<String> texts = advertisedAddresses.stream()
-                    .map(address -> NetUtil.toSocketAddressString(address.getHostString(), address.getPort()))
-                    .toList();
+            List<String> texts =
+                    advertisedAddresses.stream().map(HostPort::text).toList();
             fleetLoop.execute(() -> fleet.describe(new FleetMember.MemberDescription(texts, from.zone, version())));
             fleetLoop.scheduleAtFixedRate(fleet::tick, 0, 1, TimeUnit.SECONDS);
         }

@@ -7,8 +7,8 @@ import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.internal.connect.ClientTls;
-import io.lambdadispatcher.worker.internal.connect.ConnectionKeeper;
 import io.lambdadispatcher.worker.internal.connect.Dialler;
+import io.lambdadispatcher.worker.internal.connect.Dispatchers;
 import io.lambdadispatcher.worker.internal.connect.Tally;
 import io.lambdadispatcher.worker.internal.exchange.Concurrency;
 import io.lambdadispatcher.worker.internal.exchange.Lifecycles;
@@ -18,16 +18,11 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.IoEventLoopGroup;
 import io.netty.util.concurrent.EventExecutor;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.HashSet;
-import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -57,14 +52,11 @@ public final class Worker implements AutoCloseable {
     private final EventLoopGroup loops;
     private final boolean ownsLoops;
     private final EventLoop home;
-    private final List<ConnectionKeeper> keepers = new ArrayList<>();
+    private final Dispatchers dispatchers;
     private final long startedNanos;
     private final long deadlineNanos;
 
-    private final Set<ConnectionKeeper> up = new HashSet<>();
-    private final Set<ConnectionKeeper> running = new HashSet<>();
     private long readyNanos;
-    private long aloneSinceNanos;
     private long idleSinceNanos;
     private long startedWhenIdle = -1;
     private boolean draining;
@@ -110,10 +102,7 @@ public final class Worker implements AutoCloseable {
         this.ownsLoops = shared == null;
         this.loops = shared == null ? dialler.newLoops(loopsFor(config)) : shared;
         this.home = loops.next();
-        for (int i = 0; i < config.connections(); i++) {
-            EventLoop loop = i == 0 ? home : loops.next();
-            keepers.add(new ConnectionKeeper(config, handler, dialler, loop, i, deadlineNanos, new Keepers()));
-        }
+        this.dispatchers = new Dispatchers(config, handler, dialler, loops, home, deadlineNanos, new Events());
         log.debug("worker {} of {} on {}", config.workerId(), config.function(), dialler.transportName());
     }
 
@@ -205,10 +194,8 @@ public final class Worker implements AutoCloseable {
     }
 
     private void onStart() {
-        aloneSinceNanos = System.nanoTime();
-        idleSinceNanos = aloneSinceNanos;
-        running.addAll(keepers);
-        keepers.forEach(ConnectionKeeper::start);
+        idleSinceNanos = System.nanoTime();
+        dispatchers.start();
         if (deadlineNanos != 0) {
             long nanos = startedNanos + config.untilDrain().toNanos() - System.nanoTime();
             home.schedule(() -> onDrain(DrainReason.DEADLINE), nanos, TimeUnit.NANOSECONDS);
@@ -226,8 +213,8 @@ public final class Worker implements AutoCloseable {
     }
 
     private void checkIdle() {
-        long started = sum(Tally::started);
-        boolean unchanged = started == startedWhenIdle && sum(Tally::ended) == started;
+        long started = dispatchers.sum(Tally::started);
+        boolean unchanged = started == startedWhenIdle && dispatchers.sum(Tally::ended) == started;
         if (!unchanged) {
             startedWhenIdle = started;
             idleSinceNanos = System.nanoTime();
@@ -237,8 +224,7 @@ public final class Worker implements AutoCloseable {
     }
 
     private void checkAlone() {
-        if (up.isEmpty()
-                && System.nanoTime() - aloneSinceNanos >= config.loneTimeout().toNanos()) {
+        if (dispatchers.aloneNanos() >= config.loneTimeout().toNanos()) {
             because("no connection to a dispatcher for " + config.loneTimeout());
             onDrain(DrainReason.REQUESTED);
         }
@@ -256,12 +242,12 @@ public final class Worker implements AutoCloseable {
         because(why.name());
         log.info("worker {} is draining: {}", config.workerId(), reason);
         Duration grace = withinDeadline(asked);
-        if (running.isEmpty()) {
-            finish();
-        } else {
+        if (dispatchers.isRunning()) {
             told = Lifecycles.drain(handler, why, grace);
+            dispatchers.drain(why, grace);
+        } else {
+            finish();
         }
-        keepers.forEach(keeper -> keeper.drain(why, grace));
     }
 
     /**
@@ -308,73 +294,44 @@ public final class Worker implements AutoCloseable {
         return new WorkerSummary(
                 config.function(),
                 config.workerId(),
-                sum(Tally::started),
-                sum(Tally::failed),
-                sum(Tally::requestBytes),
-                sum(Tally::responseBytes),
-                sum(Tally::connections),
+                dispatchers.sum(Tally::started),
+                dispatchers.sum(Tally::failed),
+                dispatchers.sum(Tally::requestBytes),
+                dispatchers.sum(Tally::responseBytes),
+                dispatchers.sum(Tally::connections),
                 readyNanos == 0 ? -1 : TimeUnit.NANOSECONDS.toMillis(readyNanos - startedNanos),
                 TimeUnit.NANOSECONDS.toMillis(now - startedNanos),
                 refused,
                 reason);
     }
 
-    private long sum(ToLongFunction<Tally> part) {
-        long sum = 0;
-        for (ConnectionKeeper keeper : keepers) {
-            sum += part.applyAsLong(keeper.tally());
-        }
-        return sum;
-    }
-
-    /** Brings what keepers say home. */
-    private final class Keepers implements ConnectionKeeper.Owner {
+    /** What the dispatchers say, on the home event loop. */
+    private final class Events implements Dispatchers.Owner {
         @Override
-        public void onReady(ConnectionKeeper keeper) {
-            long now = System.nanoTime();
-            home.execute(() -> {
-                up.add(keeper);
-                shutdownTold = false;
-                if (readyNanos == 0 && !draining) {
-                    readyNanos = now;
-                    log.info("worker {} ready after {} ms", config.workerId(), (now - startedNanos) / 1_000_000);
-                    ready.complete(Worker.this);
-                }
-            });
-        }
-
-        @Override
-        public void onLost(ConnectionKeeper keeper) {
-            home.execute(() -> gone(keeper));
+        public void onReady() {
+            shutdownTold = false;
+            if (readyNanos == 0 && !draining) {
+                readyNanos = System.nanoTime();
+                log.info("worker {} ready after {} ms", config.workerId(), (readyNanos - startedNanos) / 1_000_000);
+                ready.complete(Worker.this);
+            }
         }
 
         @Override
         public void onDrain(DrainReason why, Duration grace) {
-            home.execute(() -> Worker.this.onDrain(why, grace));
+            Worker.this.onDrain(why, grace);
         }
 
         @Override
         public void onShutdown(Duration grace) {
-            home.execute(() -> Worker.this.onShutdown(grace));
+            Worker.this.onShutdown(grace);
         }
 
         @Override
-        public void onStopped(ConnectionKeeper keeper, boolean wasRefused, String detail) {
-            home.execute(() -> {
-                gone(keeper);
-                refused |= wasRefused;
-                if (running.remove(keeper) && running.isEmpty()) {
-                    because(detail);
-                    finish();
-                }
-            });
-        }
-
-        private void gone(ConnectionKeeper keeper) {
-            up.remove(keeper);
-            if (up.isEmpty()) {
-                aloneSinceNanos = System.nanoTime();
-            }
+        public void onEnded(boolean wasRefused, String detail) {
+            refused = wasRefused;
+            because(detail);
+            finish();
         }
     }
 }

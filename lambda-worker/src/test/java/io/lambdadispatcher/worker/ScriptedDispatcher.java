@@ -2,11 +2,13 @@ package io.lambdadispatcher.worker;
 
 import io.lambdadispatcher.wire.worker.ControlCodec;
 import io.lambdadispatcher.wire.worker.ControlMessage;
+import io.lambdadispatcher.wire.worker.ControlMessage.Peers;
 import io.lambdadispatcher.wire.worker.ControlMessage.Welcome;
 import io.lambdadispatcher.wire.worker.Endpoints;
 import io.lambdadispatcher.wire.worker.FrameReader;
 import io.lambdadispatcher.wire.worker.FrameType;
 import io.lambdadispatcher.wire.worker.WireException;
+import io.lambdadispatcher.wire.worker.WireLimits;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
@@ -65,6 +67,13 @@ public final class ScriptedDispatcher implements AutoCloseable {
     public volatile int maxStreams = 2000;
 
     public volatile boolean answersHello = true;
+
+    /** The version of the protocol for the next connections. */
+    public volatile int version = WireLimits.PROTOCOL_VERSION;
+
+    /** Sent to the next connections after WELCOME, if there are any. */
+    public volatile List<String> peers = List.of();
+
     public volatile int pingIntervalMillis = 5_000;
     public volatile int pingTimeoutMillis = 5_000;
 
@@ -334,7 +343,10 @@ public final class ScriptedDispatcher implements AutoCloseable {
             ControlMessage message = codec.read(type, payload, offset);
             messages.add(message);
             if (message instanceof ControlMessage.Hello && answersHello) {
-                sendNow(new Welcome(1, pingIntervalMillis, pingTimeoutMillis));
+                sendNow(new Welcome(version, pingIntervalMillis, pingTimeoutMillis));
+                if (!peers.isEmpty()) {
+                    sendNow(new Peers(peers));
+                }
                 ctx.channel().closeFuture().addListener(f -> onClosed());
             } else if (message instanceof ControlMessage.Readiness) {
                 ready.add(this);

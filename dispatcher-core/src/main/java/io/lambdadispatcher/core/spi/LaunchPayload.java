@@ -2,9 +2,8 @@ package io.lambdadispatcher.core.spi;
 
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
 import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.worker.HostPort;
 import io.lambdadispatcher.wire.worker.WireLimits;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -26,15 +25,13 @@ public final class LaunchPayload {
      */
     public static String json(LaunchRequest request, @Nullable String tlsFingerprint) {
         Map<String, Object> members = new LinkedHashMap<>();
-        members.put("protocolVersion", WireLimits.PROTOCOL_VERSION);
+        members.put("protocolVersion", WireLimits.PAYLOAD_VERSION);
         members.put("function", request.function());
         members.put("workerId", request.workerId());
         members.put("token", request.token());
         members.put(
                 "addresses",
-                request.advertisedAddresses().stream()
-                        .map(LaunchPayload::hostAndPort)
-                        .toList());
+                request.advertisedAddresses().stream().map(HostPort::text).toList());
         members.put("connections", request.connections());
         members.put("streams", request.streamsPerConnection());
         members.put("tls", request.tls());
@@ -45,17 +42,5 @@ public final class LaunchPayload {
             members.put("deadlineMillis", request.maxLife().toMillis());
         }
         return Json.write(members);
-    }
-
-    /**
-     * Returns the address that a worker dials. A wildcard address cannot be dialled, so it becomes
-     * the loopback address, which workers on the same machine can dial.
-     */
-    private static String hostAndPort(InetSocketAddress address) {
-        InetAddress ip = address.getAddress();
-        String host = ip != null && ip.isAnyLocalAddress()
-                ? InetAddress.getLoopbackAddress().getHostAddress()
-                : address.getHostString();
-        return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + address.getPort();
     }
 }

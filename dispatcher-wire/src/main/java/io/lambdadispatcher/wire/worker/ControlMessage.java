@@ -4,6 +4,8 @@ import io.lambdadispatcher.wire.worker.WireException.Reason;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * A message between dispatcher and worker about the worker itself, on the control stream of each
@@ -160,6 +162,45 @@ public sealed interface ControlMessage {
         }
     }
 
+    /**
+     * The dispatchers that share the worker, all of them in each message. From version 2 on.
+     *
+     * @param addresses worker ports as {@code host:port}, at most 255 bytes each, the sender's
+     *     first; at least 1, at most {@link WireLimits#MAX_PEERS}
+     */
+    record Peers(List<String> addresses) implements ControlMessage {
+        private static final int MAX_FIELD_BYTES = WireLimits.MAX_CONTROL_BYTES - WireLimits.MAC_BYTES;
+
+        public Peers {
+            addresses = List.copyOf(addresses);
+        }
+
+        /** Returns a message with as many of the addresses as it can hold. */
+        public static Peers ofFirst(List<String> addresses) {
+            List<String> fitting = new ArrayList<>();
+            int bytes = 1;
+            for (String address : addresses) {
+                bytes += 1 + ByteBufUtil.utf8Bytes(address);
+                if (fitting.size() == WireLimits.MAX_PEERS || bytes > MAX_FIELD_BYTES) {
+                    break;
+                }
+                fitting.add(address);
+            }
+            return new Peers(fitting);
+        }
+
+        @Override
+        public FrameType type() {
+            return FrameType.PEERS;
+        }
+
+        @Override
+        public void writeFields(ByteBuf out) {
+            out.writeByte(addresses.size());
+            addresses.forEach(address -> writeText(out, address));
+        }
+    }
+
     /** Why a worker connection drains. */
     enum DrainCode {
         /** The dispatcher shuts down. */
@@ -171,7 +212,9 @@ public sealed interface ControlMessage {
         /** The worker was idle. */
         IDLE(4),
         /** An operator or program asked for it, or the reason is not known in this version. */
-        REQUESTED(5);
+        REQUESTED(5),
+        /** Only this connection drains. The worker keeps serving on other ones. Worker only. */
+        LEAVING(6);
 
         private final int code;
 
@@ -211,6 +254,7 @@ public sealed interface ControlMessage {
                             fields.isReadable() ? fields.readInt() : 0);
                 case DRAIN -> new Drain(DrainCode.ofCode(fields.readUnsignedByte()), fields.readInt());
                 case GOODBYE -> new Goodbye(readText(fields));
+                case PEERS -> peers(fields, offset);
                 default ->
                     throw new WireException(Reason.FRAME_NOT_ALLOWED_HERE, offset, type + " is not a control message");
             };
@@ -238,6 +282,21 @@ public sealed interface ControlMessage {
                 in.isReadable() ? readText(in) : "",
                 in.isReadable() ? readText(in) : "",
                 in.isReadable() ? readText(in) : "");
+    }
+
+    private static Peers peers(ByteBuf in, long offset) throws WireException {
+        int count = in.readUnsignedByte();
+        if (count < 1 || count > WireLimits.MAX_PEERS) {
+            throw new WireException(
+                    Reason.BAD_CONTROL_MESSAGE,
+                    offset,
+                    "PEERS with " + count + " addresses, expected 1 to " + WireLimits.MAX_PEERS);
+        }
+        List<String> addresses = new ArrayList<>(count);
+        for (int i = 0; i < count; i++) {
+            addresses.add(readText(in));
+        }
+        return new Peers(addresses);
     }
 
     private static void writeText(ByteBuf out, String text) {

@@ -23,7 +23,12 @@ public enum ErrorCode {
      * The receiver needs no more of the request. The response is not affected (compare RFC 9113
      * section 8.1, NO_ERROR).
      */
-    NOT_NEEDED(8);
+    NOT_NEEDED(8),
+    /**
+     * Like {@link #REFUSED}, because requests of other dispatchers use the worker. Only from
+     * version 2 on.
+     */
+    BUSY(9);
 
     private static final ErrorCode[] VALUES = values();
 

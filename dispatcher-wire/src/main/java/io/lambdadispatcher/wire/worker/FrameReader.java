@@ -159,7 +159,7 @@ public final class FrameReader {
     private FrameType verifyType(int code) throws WireException {
         FrameType known = FrameType.ofCode(code);
         if (known == null) {
-            throw error(Reason.UNKNOWN_FRAME, "frame type " + code + ", expected 1 to 14");
+            throw error(Reason.UNKNOWN_FRAME, "frame type " + code + ", expected 1 to 15");
         }
         if (known.isControl() != control) {
             throw error(

@@ -51,7 +51,10 @@ public enum FrameType {
      * Worker to dispatcher. Microseconds from the request's arrival until the call of the handler,
      * and from then until now (32 bits each). Comes at most once, before the response's last frame.
      */
-    TIMING(14);
+    TIMING(14),
+
+    /** Dispatcher to worker, from version 2 on. See {@link ControlMessage.Peers}. */
+    PEERS(15);
 
     private static final @Nullable FrameType[] BY_CODE = new FrameType[16];
 
@@ -67,7 +70,7 @@ public enum FrameType {
         this.code = code;
     }
 
-    /** Returns the code, 1 to 14. */
+    /** Returns the code, 1 to 15. */
     public int code() {
         return code;
     }

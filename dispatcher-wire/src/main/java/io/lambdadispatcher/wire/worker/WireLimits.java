@@ -5,7 +5,17 @@ package io.lambdadispatcher.wire.worker;
  * limit.
  */
 public final class WireLimits {
-    public static final int PROTOCOL_VERSION = 1;
+    /** The newest version of the protocol, which this software prefers. */
+    public static final int PROTOCOL_VERSION = 2;
+
+    /** The oldest version of the protocol that this software speaks. */
+    public static final int OLDEST_VERSION = 1;
+
+    /** The first version with PEERS and {@link ErrorCode#BUSY}. */
+    public static final int PEERS_VERSION = 2;
+
+    /** The version of the JSON object that a launched worker receives. */
+    public static final int PAYLOAD_VERSION = 1;
 
     /**
      * Maximum encoded size of headers or trailers, and of what the decoder may buffer per stream.
@@ -38,6 +48,9 @@ public final class WireLimits {
 
     /** Maximum number of connections of one worker. */
     public static final int MAX_CONNECTIONS_PER_WORKER = 64;
+
+    /** Maximum number of dispatchers that share a worker. */
+    public static final int MAX_PEERS = 64;
 
     private WireLimits() {}
 }

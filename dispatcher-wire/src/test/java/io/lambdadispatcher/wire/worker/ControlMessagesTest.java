@@ -7,12 +7,16 @@ import io.lambdadispatcher.wire.worker.ControlCodec.Role;
 import io.lambdadispatcher.wire.worker.ControlMessage.Goodbye;
 import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
 import io.lambdadispatcher.wire.worker.ControlMessage.Load;
+import io.lambdadispatcher.wire.worker.ControlMessage.Peers;
 import io.lambdadispatcher.wire.worker.ControlMessage.Readiness;
 import io.lambdadispatcher.wire.worker.ControlMessage.Welcome;
 import io.lambdadispatcher.wire.worker.WireException.Reason;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import java.util.Collections;
+import java.util.List;
 import java.util.Objects;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -106,5 +110,21 @@ class ControlMessagesTest {
         assertThat(read(dispatcher)).isEqualTo(new Hello(1, 1, 1, Hello.NO_DEADLINE, "a", "", "", ""));
         assertThat(read(dispatcher))
                 .isEqualTo(new Hello(1, 255, 1000, 0x8000_0000, "", "7", "2026/11/23/[7]0a", "use1-az1"));
+    }
+
+    @Test
+    void should_send_the_first_peers_only_if_there_are_too_many_of_them() throws Exception {
+        List<String> many =
+                IntStream.range(0, 100).mapToObj(i -> "10.0.0." + i + ":8444").toList();
+        dispatcher.write(bytes, Peers.ofFirst(many));
+        assertThat(read(worker)).isEqualTo(new Peers(many.subList(0, WireLimits.MAX_PEERS)));
+    }
+
+    @Test
+    void should_send_no_more_peers_than_a_message_can_hold() throws Exception {
+        String address = "x".repeat(250) + ":8444";
+        dispatcher.write(bytes, Peers.ofFirst(Collections.nCopies(20, address)));
+        assertThat(bytes.readableBytes()).isLessThanOrEqualTo(FrameLayout.HEADER_BYTES + WireLimits.MAX_CONTROL_BYTES);
+        assertThat(read(worker)).isEqualTo(new Peers(Collections.nCopies(15, address)));
     }
 }

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.config;
 
 import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.worker.HostPort;
 import io.lambdadispatcher.wire.worker.WireLimits;
 import java.math.BigDecimal;
 import java.net.InetSocketAddress;
@@ -99,8 +100,8 @@ final class ConfigReader {
     }
 
     private void verifyVersion(int version) {
-        if (version != WireLimits.PROTOCOL_VERSION) {
-            throw bad(named("protocolVersion"), version, String.valueOf(WireLimits.PROTOCOL_VERSION));
+        if (version != WireLimits.PAYLOAD_VERSION) {
+            throw bad(named("protocolVersion"), version, String.valueOf(WireLimits.PAYLOAD_VERSION));
         }
     }
 
@@ -150,20 +151,11 @@ final class ConfigReader {
         if (!(value instanceof String text)) {
             throw bad(named("addresses"), kind(value), "a string");
         }
-        int colon = text.lastIndexOf(':');
-        String host = colon < 0 ? "" : text.substring(0, colon).trim();
-        if (host.startsWith("[") && host.endsWith("]")) {
-            host = host.substring(1, host.length() - 1);
+        InetSocketAddress address = HostPort.parse(text);
+        if (address == null) {
+            throw bad(named("addresses"), "'" + text.trim() + "'", "host:port");
         }
-        try {
-            int port = Integer.parseInt(text.substring(colon + 1).trim());
-            if (!host.isEmpty() && port > 0 && port <= 65_535) {
-                return InetSocketAddress.createUnresolved(host, port);
-            }
-        } catch (NumberFormatException e) {
-            // As bad as a port out of range.
-        }
-        throw bad(named("addresses"), "'" + text.trim() + "'", "host:port");
+        return address;
     }
 
     private void number(String name, Consumer<Integer> to) {

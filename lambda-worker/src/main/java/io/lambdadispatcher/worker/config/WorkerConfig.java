@@ -274,8 +274,9 @@ public final class WorkerConfig {
 
         /**
          * Sets the number of connections that the worker opens to all dispatchers together, 1 to
-         * 64. Default: 1. A dispatcher admits at most as many as its options for the function
-         * allow.
+         * 64. If dispatchers form a fleet that shares its workers, it is the number of connections
+         * to each of them. Default: 1. A dispatcher admits at most as many as its options for the
+         * function allow.
          */
         public Builder connections(int count) {
             connections = count;
@@ -284,8 +285,9 @@ public final class WorkerConfig {
 
         /**
          * Sets the number of worker streams on each connection, 1 to 1000. Default: 100. The worker
-         * can serve {@code connections} × {@code streams} requests concurrently. The dispatcher
-         * accepts at most as many streams as its options for the function allow.
+         * serves at most {@code connections} × {@code streams} requests concurrently, of all
+         * dispatchers together. The dispatcher accepts at most as many streams as its options for
+         * the function allow.
          */
         public Builder streams(int count) {
             streams = count;

@@ -30,8 +30,9 @@ public interface Lifecycle {
      * The worker begins to drain, or one of its dispatchers shuts down ({@link
      * DrainReason#SHUTDOWN}) while the worker stays. End what would otherwise never end, because it
      * is broken off after {@code grace}. Requests may still arrive. Called once for each worker and
-     * for each dispatcher that shuts down, even if nothing is in flight. {@link Request#onDrain}
-     * tells single requests.
+     * for each dispatcher that shuts down, even if nothing is in flight. Not called if a dispatcher
+     * shuts down and others of its fleet serve the same workers. {@link Request#onDrain} tells
+     * single requests, in all cases.
      *
      * <p>Called on an event loop, which it must not block.
      *

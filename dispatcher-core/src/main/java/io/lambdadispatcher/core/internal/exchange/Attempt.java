@@ -1,7 +1,7 @@
 package io.lambdadispatcher.core.internal.exchange;
 
 /**
- * What a worker stream calls for the request that it carries. It is a {@link ResponseSink} with two
+ * What a worker stream calls for the request that it carries. It is a {@link ResponseSink} with three
  * more failures, which say whether the request may be sent again, and the handler's times. Called
  * on the client's event loop.
  */
@@ -11,6 +11,12 @@ public interface Attempt extends ResponseSink {
      * its method.
      */
     void onRefused(Failure failure);
+
+    /**
+     * As {@link #onRefused}, but only because requests of other dispatchers use the worker. So
+     * nothing has failed.
+     */
+    void onBusy(Failure failure);
 
     /** The worker or the stream is lost. How far the request got is unknown. */
     void onLost(Failure failure);

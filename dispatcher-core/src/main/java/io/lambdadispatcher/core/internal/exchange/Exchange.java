@@ -14,6 +14,7 @@ import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.net.SocketAddress;
@@ -54,6 +55,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
      * one.
      */
     private static final int MAX_ATTEMPTS = 2;
+
+    /** Maximum part of a sent body that is kept for another attempt. */
+    private static final int MAX_SENT_BYTES = 512 * 1024;
 
     /** Memory of the objects of a header, without its characters. */
     private static final int FIELD_BYTES = 96;
@@ -98,6 +102,19 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     // The part of the body that arrived before a worker stream was found.
     private @Nullable EarlyBody earlyData;
     private @Nullable Http2Headers earlyTrailers;
+
+    /**
+     * The part of the body that was sent to the worker; {@code null} if none was sent, or it is not
+     * kept.
+     */
+    private @Nullable EarlyBody sentBody;
+
+    private int sentBytes;
+
+    /** Bytes of the body that the worker of this attempt has taken. */
+    private long attemptTakenBytes;
+    /** Bytes of the body that some worker has taken, and that the client may replace. */
+    private long takenRequestBytes;
 
     private boolean requestEnded;
     private boolean arrived;
@@ -297,15 +314,63 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         EarlyBody held = earlyData;
         earlyData = null;
         if (held != null && state != State.ENDED) {
-            bodyForwarded = true;
             for (ByteBuf data = held.poll(); data != null; data = held.poll()) {
+                keepSent(data);
                 sink.data(data, held.isEmpty() && requestEnded && earlyTrailers == null);
             }
         }
         if (earlyTrailers != null && state != State.ENDED) {
-            bodyForwarded = true;
+            keepSent(Unpooled.EMPTY_BUFFER);
             sink.trailers(earlyTrailers);
         }
+    }
+
+    /** Keeps a part of the body that is about to be sent, if the worker may refuse the request. */
+    private void keepSent(ByteBuf data) {
+        if (!bodyForwarded) {
+            bodyForwarded = true;
+            sentBody = state == State.CARRIED && owner.mayKeepSent(0) ? new EarlyBody() : null;
+        }
+        if (sentBody == null) {
+            return;
+        }
+        int bytes = data.readableBytes();
+        if (sentBytes + bytes > MAX_SENT_BYTES || !owner.mayKeepSent(bytes)) {
+            dropSent();
+        } else {
+            sentBytes += bytes;
+            sentBody.add(data.retainedDuplicate());
+        }
+    }
+
+    private void dropSent() {
+        if (sentBody != null) {
+            sentBody.release();
+            sentBody = null;
+            owner.onSentDropped(sentBytes);
+            sentBytes = 0;
+        }
+    }
+
+    /** Returns whether another worker could get the complete request. */
+    private boolean isRepeatable() {
+        return state == State.CARRIED && (!bodyForwarded || sentBody != null);
+    }
+
+    /** Prepares for another attempt, which gets the sent part of the body again. */
+    private void waitAgain() {
+        carrier = null;
+        state = State.WAITING;
+        handlerWaitMicros = -1;
+        handlerMicros = -1;
+        if (sentBody != null) {
+            earlyData = sentBody;
+            sentBody = null;
+            owner.onSentDropped(sentBytes);
+            sentBytes = 0;
+        }
+        bodyForwarded = false;
+        attemptTakenBytes = 0;
     }
 
     // From the client.
@@ -326,7 +391,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
                 }
             }
             case CARRIED, RESPONDING -> {
-                bodyForwarded = true;
+                keepSent(data);
                 carrier().data(data, end);
             }
             case TUNNEL, WORKER_ENDED -> {
@@ -353,7 +418,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
                 }
             }
             case CARRIED, RESPONDING -> {
-                bodyForwarded = true;
+                keepSent(Unpooled.EMPTY_BUFFER);
+                earlyTrailers = sentBody == null ? null : trailers;
                 carrier().trailers(trailers);
             }
             case TUNNEL, WORKER_ENDED -> {
@@ -402,6 +468,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return headBytes()
                 + earlyTrailersBytes()
                 + (earlyData == null ? 0 : earlyData.overheadBytes())
+                + sentBytes
                 + (carrier == null ? 0 : carrier.heldBytes());
     }
 
@@ -463,6 +530,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     public void onHead(Http2Headers responseHead, boolean end) {
         if (state == State.CARRIED) {
             state = State.RESPONDING;
+            dropSent();
             headNanos = owner.nanoTime();
             status = StatusCode.parse(responseHead.status());
             if (isTunnel(head) && StatusCode.isSuccess(status)) {
@@ -513,7 +581,13 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     @Override
     public void onRequestTaken(int bytes) {
-        response.onRequestTaken(bytes);
+        attemptTakenBytes += bytes;
+        // The worker of an earlier attempt may have taken the same bytes.
+        long more = attemptTakenBytes - takenRequestBytes;
+        if (more >= 0) {
+            takenRequestBytes = attemptTakenBytes;
+            response.onRequestTaken((int) more);
+        }
     }
 
     @Override
@@ -537,13 +611,22 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         retryOrFail(failure, isIdempotent());
     }
 
+    @Override
+    public void onBusy(Failure failure) {
+        if (isRepeatable()) {
+            waitAgain();
+            attempts--;
+            if (owner.requeue(this)) {
+                return;
+            }
+        }
+        endFailed(failure);
+    }
+
     private void retryOrFail(Failure failure, boolean harmless) {
-        if (state == State.CARRIED && harmless && !bodyForwarded && attempts < MAX_ATTEMPTS) {
-            carrier = null;
+        if (isRepeatable() && harmless && attempts < MAX_ATTEMPTS) {
             failedWorker = lastCarrier == null ? null : lastCarrier.workerId();
-            state = State.WAITING;
-            handlerWaitMicros = -1;
-            handlerMicros = -1;
+            waitAgain();
             if (listener != null) {
                 reportAttempt(listener, failure);
             }
@@ -621,6 +704,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             earlyData.release();
             earlyData = null;
         }
+        dropSent();
         owner.onEnded(this, outcome, failure);
     }
 

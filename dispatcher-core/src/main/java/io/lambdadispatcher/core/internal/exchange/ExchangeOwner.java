@@ -16,6 +16,26 @@ public interface ExchangeOwner {
     boolean retry(Exchange exchange);
 
     /**
+     * Queues an exchange again, in front, because its worker had no room.
+     *
+     * @return false if the owner's workers always have room
+     */
+    default boolean requeue(Exchange exchange) {
+        return false;
+    }
+
+    /**
+     * Returns whether a sent part of a body may be kept, because its worker may still refuse the
+     * request. {@link #onSentDropped} follows if it may.
+     */
+    default boolean mayKeepSent(int bytes) {
+        return false;
+    }
+
+    /** Sent parts of a body are no longer kept. */
+    default void onSentDropped(int bytes) {}
+
+    /**
      * The client has ended a request that did not end with its headers. The exchange may have ended
      * before.
      */

@@ -103,6 +103,9 @@ public final class WorkerRegistry implements WorkerEvents {
     @GuardedBy("this")
     private final Map<String, Instant> retired = new LinkedHashMap<>();
 
+    /** Written with the lock. */
+    private volatile List<String> peers = List.of();
+
     @GuardedBy("this")
     private @Nullable CompletableFuture<Void> empty;
 
@@ -377,8 +380,24 @@ public final class WorkerRegistry implements WorkerEvents {
         }
     }
 
-    public void setPeers(List<String> peers) {
-        log.debug("{}", peers);
+    /**
+     * Tells all workers, and those that connect later, which dispatchers share them.
+     *
+     * @param addresses the addresses that workers dial, as {@code host:port}, this dispatcher's
+     *     first; empty if there is no fleet
+     */
+    public void setPeers(List<String> addresses) {
+        List<WorkerConnection> all = new ArrayList<>();
+        synchronized (this) {
+            peers = List.copyOf(addresses);
+            workers.values().forEach(worker -> all.addAll(worker.connections.keySet()));
+        }
+        all.forEach(WorkerConnection::onPeersChanged);
+    }
+
+    @Override
+    public List<String> peers() {
+        return peers;
     }
 
     /** Tells a worker to exit after it has answered its requests in flight. */

@@ -229,6 +229,12 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     }
 
     @Override
+    public void onBusy(Failure failure) {
+        over = true;
+        toClient(() -> exchange.onBusy(failure));
+    }
+
+    @Override
     public void onLost(Failure failure) {
         over = true;
         toClient(() -> exchange.onLost(failure));

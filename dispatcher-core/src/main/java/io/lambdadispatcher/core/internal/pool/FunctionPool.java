@@ -75,6 +75,9 @@ public final class FunctionPool {
 
     private volatile long slowReadersUntilNanos;
 
+    /** Whether other dispatchers use the workers, too. */
+    private volatile boolean shared;
+
     private volatile Runnable shortage = () -> {};
 
     /** {@code null} if no workers are launched here. */
@@ -91,6 +94,15 @@ public final class FunctionPool {
 
     public FunctionOptions options() {
         return options;
+    }
+
+    boolean isShared() {
+        return shared;
+    }
+
+    /** Sets whether other dispatchers use the workers, so that these may be busy. */
+    public void setShared(boolean value) {
+        shared = value;
     }
 
     /** Returns the shards in the order of the event loops. */

@@ -75,6 +75,9 @@ public final class PoolShard implements ExchangeOwner {
      */
     private static final long STALLED_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
+    /** Maximum of all sent bodies of this event loop that are kept for another attempt. */
+    private static final int MAX_SENT_BYTES = 16 * 1024 * 1024;
+
     private final FunctionPool pool;
     private final DispatcherObserver observer;
     private final boolean observed;
@@ -107,6 +110,7 @@ public final class PoolShard implements ExchangeOwner {
 
     private final SlowReaders slowReaders;
     private final long requestTimeoutNanos;
+    private int sentBytes;
     private double retryBalance = MAX_RETRY_BALANCE / 10;
     private @Nullable Overflow overflow;
 
@@ -569,6 +573,28 @@ public final class PoolShard implements ExchangeOwner {
         return true;
     }
 
+    @Override
+    public boolean requeue(Exchange exchange) {
+        assert loop.inEventLoop();
+        underWay.remove(exchange);
+        waitAgain(earlierTicket(exchange));
+        return true;
+    }
+
+    @Override
+    public boolean mayKeepSent(int bytes) {
+        assert loop.inEventLoop();
+        boolean may = pool.isShared() && sentBytes + bytes <= MAX_SENT_BYTES;
+        sentBytes += may ? bytes : 0;
+        return may;
+    }
+
+    @Override
+    public void onSentDropped(int bytes) {
+        assert loop.inEventLoop();
+        sentBytes -= bytes;
+    }
+
     /**
      * Dispatches the exchange again, because its permit for a stream of {@code away} found no
      * stream, or only streams of the avoided worker.
@@ -582,9 +608,14 @@ public final class PoolShard implements ExchangeOwner {
         String failedWorker = exchange.failedWorker();
         int next = pool.shards().indexOf(away) + 1;
         if (failedWorker == null || !dispatchToAnother(exchange, failedWorker, next)) {
-            FairQueue.Ticket<Exchange> previous = exchange.ticket();
-            waitAgain(previous == null ? newTicketInFront(exchange, exchange.startNanos()) : previous);
+            waitAgain(earlierTicket(exchange));
         }
+    }
+
+    /** Returns the ticket of a request that has lost nothing but time. Its timeout continues. */
+    private FairQueue.Ticket<Exchange> earlierTicket(Exchange exchange) {
+        FairQueue.Ticket<Exchange> previous = exchange.ticket();
+        return previous == null ? newTicketInFront(exchange, exchange.startNanos()) : previous;
     }
 
     private void waitAgain(FairQueue.Ticket<Exchange> ticket) {
@@ -821,6 +852,39 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     /**
+     * Offers no more of the connection's streams than the worker has room for. Called while the
+     * refused exchange still occupies its stream.
+     */
+    public void onBusy(PooledConnection member) {
+        assert loop.inEventLoop();
+        if (member.onBusy()) {
+            cancelTrial(member);
+            scheduleTrial(member);
+        }
+        settle(member);
+    }
+
+    private void scheduleTrial(PooledConnection member) {
+        member.trialTimer = loop.schedule(() -> onTrial(member), member.trialWaitNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    private static void cancelTrial(PooledConnection member) {
+        if (member.trialTimer != null) {
+            member.trialTimer.cancel(false);
+            member.trialTimer = null;
+        }
+    }
+
+    private void onTrial(PooledConnection member) {
+        member.trialTimer = null;
+        if (member.onTrial()) {
+            scheduleTrial(member);
+        }
+        settle(member);
+        offerIf(member.open);
+    }
+
+    /**
      * Removes a worker stream that has closed.
      *
      * @param wasFree whether it carried no exchange
@@ -847,6 +911,7 @@ public final class PoolShard implements ExchangeOwner {
     /** Removes a worker connection. This is the last call for it. */
     public void onMemberGone(PooledConnection member) {
         setOpen(member, false);
+        cancelTrial(member);
         lastTaken = lastTaken == member ? null : lastTaken;
         all.computeIfPresent(member.workerId(), (id, its) -> its.remove(member) && its.isEmpty() ? null : its);
     }

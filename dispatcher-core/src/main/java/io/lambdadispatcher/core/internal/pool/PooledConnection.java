@@ -3,6 +3,9 @@ package io.lambdadispatcher.core.internal.pool;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import java.util.ArrayDeque;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A worker connection in its pool shard: its free worker streams, the number of busy ones, and how
@@ -24,6 +27,9 @@ public final class PooledConnection extends LeastOutstanding.Entry {
 
     private static final int MAX_BATCH = 50;
 
+    private static final long FIRST_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+    private static final long MAX_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
     private final String workerId;
     final ArrayDeque<Carrier> free = new ArrayDeque<>();
     /**
@@ -36,6 +42,21 @@ public final class PooledConnection extends LeastOutstanding.Entry {
 
     /** The maximum number of concurrent exchanges. */
     int limit = Integer.MAX_VALUE;
+
+    /**
+     * The maximum number of concurrent exchanges because other dispatchers use the worker. After a
+     * BUSY, this dispatcher has as many as fit. When one of them ends, another may begin. After a
+     * wait, one more is tried, then two more, and so on.
+     */
+    private int room = Integer.MAX_VALUE;
+
+    private int trial;
+    private long trialWaitNanos = FIRST_WAIT_NANOS;
+    private boolean tried;
+
+    /** Set while {@link #room} limits the exchanges. */
+    @Nullable
+    Future<?> trialTimer;
 
     /** The number of permits that this connection contributes to the shard. */
     int offered;
@@ -104,7 +125,46 @@ public final class PooledConnection extends LeastOutstanding.Entry {
     }
 
     int offers() {
-        return open ? Math.max(0, Math.min(free.size(), limit - busy)) : 0;
+        return open ? Math.max(0, Math.min(free.size(), Math.min(limit, room) - busy)) : 0;
+    }
+
+    /**
+     * The worker had no room for one of the busy streams' exchanges.
+     *
+     * @return whether a new wait begins
+     */
+    boolean onBusy() {
+        room = Math.min(room, busy - 1);
+        trial = 1;
+        boolean again = tried;
+        if (again) {
+            tried = false;
+            trialWaitNanos = Math.min(MAX_WAIT_NANOS, 2 * trialWaitNanos);
+        }
+        return again || trialTimer == null;
+    }
+
+    /**
+     * The wait is over. The worker may have more room.
+     *
+     * @return whether another wait begins
+     */
+    boolean onTrial() {
+        if (tried) {
+            trialWaitNanos = FIRST_WAIT_NANOS;
+        }
+        tried = true;
+        room = busy + trial;
+        trial *= 2;
+        if (room < busy + free.size()) {
+            return true;
+        }
+        room = Integer.MAX_VALUE;
+        return false;
+    }
+
+    long trialWaitNanos() {
+        return trialWaitNanos;
     }
 
     WorkerUse use() {

@@ -195,10 +195,13 @@ final class ResponseReceiver implements FrameReader.Listener {
         }
         if (code == ErrorCode.REFUSED) {
             stream.onRefusing();
+        } else if (code == ErrorCode.BUSY && !headSeen) {
+            stream.onBusy();
         } else {
             stream.onExchangeEnding(true);
         }
         switch (code) {
+            case BUSY -> to.onBusy(failure(Failure.Kind.WORKER_LOST, "the worker was busy", text));
             case REFUSED -> to.onRefused(failure(Failure.Kind.WORKER_LOST, "the worker refused the request", text));
             case GOING_AWAY -> to.onLost(failure(Failure.Kind.WORKER_LOST, "the worker exits", text));
             case TIMEOUT -> to.onFailure(failure(Failure.Kind.TIMEOUT, "the handler timed out", text));

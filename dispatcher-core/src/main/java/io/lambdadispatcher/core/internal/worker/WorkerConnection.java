@@ -24,6 +24,7 @@ import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -31,8 +32,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A connection of an admitted worker: its control stream, which reports the worker's state and
- * load, and its worker streams. Confined to its event loop, except for {@link #drain} and {@link
- * #goodbye}, which pass their work to it.
+ * load, and its worker streams. Confined to its event loop, except for {@link #drain}, {@link
+ * #goodbye} and {@link #onPeersChanged}, which pass their work to it.
  */
 public final class WorkerConnection extends DialIn implements ControlStream.Listener {
 
@@ -73,6 +74,15 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private State state = State.ADMITTED;
     private boolean ready;
     private boolean goodbyeSeen;
+
+    /** The negotiated version of the protocol. */
+    private int version;
+
+    private List<String> sentPeers = List.of();
+
+    /** Whether the worker closes only this connection, and keeps serving. */
+    private boolean leaving;
+
     private int streamLimit;
     private int openStreams;
     private @Nullable Instant deadline;
@@ -250,6 +260,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
             port.observer.onWorkerLoad(
                     function(), workerId, load.cpuPermille(), load.memoryPermille(), load.loopLagMicros());
         } else if (message instanceof ControlMessage.Drain drain) {
+            leaving |= drain.reason() == DrainCode.LEAVING;
             onDrain(drain.reason());
         } else if (message instanceof ControlMessage.Goodbye goodbye) {
             goodbyeSeen = true;
@@ -262,12 +273,13 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     }
 
     private void onHello(ControlMessage.Hello hello, long offset) throws WireException {
-        if (hello.minVersion() > WireLimits.PROTOCOL_VERSION || hello.maxVersion() < WireLimits.PROTOCOL_VERSION) {
+        version = Math.min(hello.maxVersion(), WireLimits.PROTOCOL_VERSION);
+        if (version < Math.max(hello.minVersion(), WireLimits.OLDEST_VERSION)) {
             throw new WireException(
                     WireException.Reason.UNSUPPORTED_VERSION,
                     offset,
                     "worker speaks versions " + hello.minVersion() + " to " + hello.maxVersion() + ", this dispatcher "
-                            + WireLimits.PROTOCOL_VERSION);
+                            + WireLimits.OLDEST_VERSION + " to " + WireLimits.PROTOCOL_VERSION);
         }
         state = State.WELCOMED;
         handler.onHandshakeEnd();
@@ -289,8 +301,8 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
                 intervalMillis,
                 timeoutMillis,
                 silentMillis -> close("no answer to a ping, and no other byte for " + silentMillis + " ms"));
-        control.send(
-                new ControlMessage.Welcome(WireLimits.PROTOCOL_VERSION, (int) intervalMillis, (int) timeoutMillis));
+        control.send(new ControlMessage.Welcome(version, (int) intervalMillis, (int) timeoutMillis));
+        sendPeers();
         log.debug(
                 "received HELLO from worker {} at {}: {}, {} streams",
                 workerId,
@@ -321,7 +333,11 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         if (state == State.WELCOMED) {
             state = State.DRAINING;
             shard.setOpen(pooled, false);
-            port.events.onDrain(this, reason);
+            if (leaving) {
+                port.events.onReadiness(this, false);
+            } else {
+                port.events.onDrain(this, reason);
+            }
         }
     }
 
@@ -339,6 +355,21 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
                 control.send(new ControlMessage.Drain(reason, (int) Math.min(Integer.MAX_VALUE, grace.toMillis())));
             }
         });
+    }
+
+    /** Tells the worker which dispatchers share it. Any thread. */
+    public void onPeersChanged() {
+        loop().execute(this::sendPeers);
+    }
+
+    private void sendPeers() {
+        List<String> peers = port.events.peers();
+        boolean open = state == State.WELCOMED || state == State.DRAINING;
+        if (open && version >= WireLimits.PEERS_VERSION && !peers.isEmpty() && !peers.equals(sentPeers)) {
+            sentPeers = peers;
+            pool().setShared(peers.size() > 1);
+            control.send(ControlMessage.Peers.ofFirst(peers));
+        }
     }
 
     /** Closes the connection now, which cuts off the exchanges in flight. Any thread. */
@@ -413,7 +444,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         shard.onMemberGone(pooled);
         state = State.CLOSED;
         control.close();
-        port.events.onGone(this, goodbyeSeen, goneReason);
+        port.events.onGone(this, goodbyeSeen && !leaving, goneReason);
         if (welcomed) {
             port.observer.onWorkerDisconnected(function(), workerId, goodbyeSeen, goneReason);
         }

@@ -4,6 +4,7 @@ import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +29,12 @@ public interface WorkerEvents {
      */
     @Nullable
     Refusal admit(LaunchToken token, WorkerConnection connection, boolean expired);
+
+    /**
+     * Returns the addresses of all dispatchers that share the workers, this one's first; empty if
+     * there is no fleet.
+     */
+    List<String> peers();
 
     /** An admitted connection has said who it is. */
     void onHello(WorkerConnection connection, ControlMessage.Hello hello);

@@ -299,6 +299,13 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         connection.pooled.onRefused();
     }
 
+    /** Called before it is passed on that the worker had no room for the request. */
+    void onBusy() {
+        leaveExchange();
+        forgetAttempt();
+        connection.shard.onBusy(connection.pooled);
+    }
+
     private void leaveExchange() {
         if (state == State.SENDING) {
             request.cancel(ErrorCode.NOT_NEEDED);

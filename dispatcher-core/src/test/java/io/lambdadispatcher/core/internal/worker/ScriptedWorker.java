@@ -29,6 +29,7 @@ import io.netty.handler.codec.http2.Http2Settings;
 import java.net.InetSocketAddress;
 import java.time.Instant;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -53,6 +54,9 @@ final class ScriptedWorker implements AutoCloseable {
     private final Listener listener = new Listener();
     private ChannelHandlerContext ctx;
     private Http2ConnectionHandler http2;
+
+    /** The last PEERS. */
+    volatile List<String> peers = List.of();
 
     ScriptedWorker(EventLoopGroup loops, InetSocketAddress dispatcher, String function, String id, byte[] secret)
             throws Exception {
@@ -87,10 +91,18 @@ final class ScriptedWorker implements AutoCloseable {
 
     /** Opens the control stream, then {@code streams} worker streams, and sends READINESS. */
     ScriptedWorker ready(int streams) throws Exception {
+        return ready(1, streams, false);
+    }
+
+    /** Does what {@link #ready(int)} does, in a version of the protocol. */
+    ScriptedWorker ready(int version, int streams, boolean expectsPeers) throws Exception {
         openControl();
-        hello(1, streams);
+        hello(version, streams);
         expect("1 :status 200");
         expect("1 WELCOME");
+        if (expectsPeers) {
+            expect("1 PEERS");
+        }
         for (int i = 0; i < streams; i++) {
             openStream(3 + 2 * i);
             expect(3 + 2 * i + " :status 200");
@@ -236,6 +248,22 @@ final class ScriptedWorker implements AutoCloseable {
         }
     }
 
+    /** Waits for the end of a request's body, and returns its bytes. */
+    int body(int id) throws Exception {
+        String data = id + " DATA ";
+        int bytes = 0;
+        while (true) {
+            String next = received.poll(10, TimeUnit.SECONDS);
+            if (next == null || !next.startsWith(data)) {
+                throw new AssertionError("received '" + next + "', expected DATA of stream " + id);
+            }
+            bytes += Integer.parseInt(next.substring(data.length()).replace(" end", ""));
+            if (next.endsWith(" end")) {
+                return bytes;
+            }
+        }
+    }
+
     /** Waits until this many bytes of a held stream have arrived. */
     void awaitHeld(int id, int bytes) throws Exception {
         BlockingQueue<Integer> full = new LinkedBlockingQueue<>();
@@ -336,7 +364,8 @@ final class ScriptedWorker implements AutoCloseable {
                 public void onFrame(FrameType type, ByteBuf payload, boolean end, long offset) throws WireException {
                     String more = "";
                     if (type.isControl()) {
-                        codec.read(type, payload, offset);
+                        ControlMessage message = codec.read(type, payload, offset);
+                        peers = message instanceof ControlMessage.Peers its ? its.addresses() : peers;
                     } else if (type == FrameType.REQUEST_HEAD) {
                         payload.readInt();
                         Http2Headers head = decoders.computeIfAbsent(id, i -> new HeadDecoder())

@@ -47,6 +47,11 @@ class WorkerPortTest {
         }
 
         @Override
+        public List<String> peers() {
+            return List.of();
+        }
+
+        @Override
         public void onHello(WorkerConnection connection, ControlMessage.Hello hello) {}
 
         @Override

@@ -1,6 +1,8 @@
 package io.lambdadispatcher.worker.internal.connect;
 
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
+import io.lambdadispatcher.wire.worker.HostPort;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
@@ -8,6 +10,7 @@ import io.netty.channel.EventLoop;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -15,9 +18,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps one worker connection open, and tries the addresses in turn. Confined to one event loop,
- * which is also that of the connections. {@link #start} and {@link #drain} can be called on any
- * thread.
+ * Keeps one worker connection open, and tries the addresses in turn. As soon as the dispatcher at
+ * the other end has said which one it is, the keeper dials only that dispatcher. Confined to one
+ * event loop, which is also that of the connections. {@link #start}, {@link #drain}, {@link #share}
+ * and {@link #address} can be called on any thread.
  *
  * <pre>
  *   IDLE ──start──▶ DIALLING ──ready──▶ UP ──closed──▶ WAITING ──back-off over──▶ DIALLING
@@ -27,12 +31,24 @@ import org.slf4j.LoggerFactory;
  */
 public final class ConnectionKeeper {
 
-    /** The worker. Called on the keeper's event loop. */
+    /** The owner of the keepers. Called on the keeper's event loop. */
     public interface Owner {
         void onReady(ConnectionKeeper keeper);
 
         /** The connection is lost. The keeper tries again. */
         void onLost(ConnectionKeeper keeper);
+
+        /**
+         * The dispatcher has named the dispatchers that share the worker, and itself, which is now
+         * the keeper's {@link #address}.
+         */
+        void onPeers(ConnectionKeeper keeper, List<String> addresses);
+
+        /** Returns whether the worker can stay without the dispatcher at this address. */
+        boolean staysWithout(String address);
+
+        /** The dispatcher shuts down, and the worker stays. The keeper tries again. */
+        void onLeaving(ConnectionKeeper keeper);
 
         /** The dispatcher drains this worker. */
         void onDrain(DrainReason reason, Duration grace);
@@ -76,35 +92,60 @@ public final class ConnectionKeeper {
             () -> ThreadLocalRandom.current().nextDouble());
 
     private State state = State.IDLE;
+    private List<InetSocketAddress> addresses;
     private int nextAddress;
+    private volatile String address = "";
+    private @Nullable Slots slots;
     private @Nullable DispatcherConnection connection;
 
     /**
-     * @param index index of this keeper in its worker, at which it starts in the list of addresses
+     * @param first index in the list of addresses at which the keeper starts
+     * @param slots {@code null} until {@link #share}
      * @param deadlineNanos time by {@link System#nanoTime}; 0 if there is none
      */
-    public ConnectionKeeper(
+    ConnectionKeeper(
             WorkerConfig config,
             Handler handler,
             Dialler dialler,
             EventLoop loop,
-            int index,
+            List<InetSocketAddress> addresses,
+            int first,
+            @Nullable Slots slots,
             long deadlineNanos,
             Owner owner) {
         this.config = config;
+        this.addresses = addresses;
+        this.slots = slots;
         this.handler = handler;
         this.dialler = dialler;
         this.loop = loop;
-        this.nextAddress = index % config.addresses().size();
+        this.nextAddress = first % addresses.size();
         this.deadlineNanos = deadlineNanos;
         this.owner = owner;
     }
 
-    public Tally tally() {
+    Tally tally() {
         return tally;
     }
 
-    public void start() {
+    /** Returns the address that was dialled last, or that the dispatcher has named. */
+    String address() {
+        return address;
+    }
+
+    /** Uses slots from now on, because other dispatchers send requests, too. */
+    void share(Slots shared) {
+        loop.execute(() -> {
+            slots = shared;
+            if (connection == null) {
+                shared.give(config.streams());
+            } else {
+                connection.share(shared);
+            }
+        });
+    }
+
+    void start() {
         loop.execute(() -> {
             if (state == State.IDLE) {
                 dial();
@@ -116,12 +157,12 @@ public final class ConnectionKeeper {
      * Stops when the exchanges in flight have ended, or the grace period is over. Further calls
      * have no effect.
      */
-    public void drain(DrainReason reason, Duration grace) {
+    void drain(DrainCode reason, Duration grace) {
         int graceMillis = (int) Math.min(Integer.MAX_VALUE, grace.toMillis());
         loop.execute(() -> onDrainAsked(reason, graceMillis));
     }
 
-    private void onDrainAsked(DrainReason reason, int graceMillis) {
+    private void onDrainAsked(DrainCode reason, int graceMillis) {
         switch (state) {
             case IDLE, WAITING -> stopped(false, "drained: " + reason);
             case DIALLING, UP -> {
@@ -136,16 +177,18 @@ public final class ConnectionKeeper {
 
     private void dial() {
         state = State.DIALLING;
-        InetSocketAddress address = config.addresses().get(nextAddress);
-        nextAddress = (nextAddress + 1) % config.addresses().size();
-        DispatcherConnection dialled = new DispatcherConnection(settings(address), handler, new Events(text(address)));
+        InetSocketAddress target = addresses.get(nextAddress);
+        nextAddress = (nextAddress + 1) % addresses.size();
+        String text = HostPort.text(target);
+        address = text;
+        DispatcherConnection dialled = new DispatcherConnection(settings(text), handler, slots, new Events(text));
         connection = dialled;
-        dialler.dial(loop, address, dialled, cause -> onDialFailed(text(address), cause));
+        dialler.dial(loop, target, dialled, cause -> onDialFailed(text, cause));
     }
 
-    private ConnectionSettings settings(InetSocketAddress address) {
+    private ConnectionSettings settings(String authority) {
         return new ConnectionSettings(
-                text(address),
+                authority,
                 config.tls() != null,
                 config.credential().token(config.function(), config.workerId(), Instant.now()),
                 config.streams(),
@@ -156,10 +199,6 @@ public final class ConnectionKeeper {
                 config.zone());
     }
 
-    private static String text(InetSocketAddress address) {
-        return address.getHostString() + ":" + address.getPort();
-    }
-
     private int remainingMillis() {
         if (deadlineNanos == 0) {
             return Hello.NO_DEADLINE;
@@ -168,10 +207,10 @@ public final class ConnectionKeeper {
         return (int) Math.max(0, Math.min(Integer.MAX_VALUE, millis));
     }
 
-    private void onDialFailed(String address, Throwable cause) {
-        log.warn("cannot reach dispatcher {}: {}", address, cause.toString());
+    private void onDialFailed(String dialled, Throwable cause) {
+        log.warn("cannot reach dispatcher {}: {}", dialled, cause.toString());
         connection = null;
-        retryOrStop(false, "cannot reach " + address + ": " + cause);
+        retryOrStop(false, "cannot reach " + dialled + ": " + cause);
     }
 
     private void retryOrStop(boolean refusedForGood, String detail) {
@@ -200,11 +239,11 @@ public final class ConnectionKeeper {
 
     /** The events of one connection. */
     private final class Events implements ConnectionListener {
-        private final String address;
+        private final String dialled;
         private boolean ready;
 
-        Events(String address) {
-            this.address = address;
+        Events(String dialled) {
+            this.dialled = dialled;
         }
 
         @Override
@@ -212,7 +251,7 @@ public final class ConnectionKeeper {
             ready = true;
             backoff.reset();
             tally.onConnection();
-            log.debug("worker connection to {} is ready", address);
+            log.debug("worker connection to {} is ready", dialled);
             if (state == State.DIALLING) {
                 state = State.UP;
                 owner.onReady(ConnectionKeeper.this);
@@ -230,11 +269,27 @@ public final class ConnectionKeeper {
         }
 
         @Override
+        public void onPeers(List<String> peers) {
+            InetSocketAddress sender = HostPort.parse(peers.get(0));
+            if (sender == null) {
+                log.warn("the dispatcher {} names itself '{}', expected host:port", dialled, peers.get(0));
+                return;
+            }
+            addresses = List.of(sender);
+            nextAddress = 0;
+            address = HostPort.text(sender);
+            owner.onPeers(ConnectionKeeper.this, peers);
+        }
+
+        @Override
         public void onDrain(DrainReason reason, Duration grace) {
-            log.info("the dispatcher {} is draining this connection: {}", address, reason);
-            boolean comesBack =
-                    reason == DrainReason.SHUTDOWN && config.credential().outlivesDispatcher();
-            if (comesBack) {
+            log.info("the dispatcher {} is draining this connection: {}", dialled, reason);
+            if (reason == DrainReason.SHUTDOWN && owner.staysWithout(address)) {
+                if (connection != null) {
+                    connection.leave();
+                }
+                owner.onLeaving(ConnectionKeeper.this);
+            } else if (reason == DrainReason.SHUTDOWN && config.credential().outlivesDispatcher()) {
                 owner.onShutdown(grace);
             } else {
                 state = State.STOPPING;
@@ -245,9 +300,9 @@ public final class ConnectionKeeper {
         @Override
         public void onClosed(Closing closing) {
             if (closing.drained()) {
-                log.debug("worker connection to {} closed: {}", address, closing.detail());
+                log.debug("worker connection to {} closed: {}", dialled, closing.detail());
             } else {
-                log.warn("worker connection to {} {}: {}", address, ready ? "lost" : "failed", closing.detail());
+                log.warn("worker connection to {} {}: {}", dialled, ready ? "lost" : "failed", closing.detail());
             }
             connection = null;
             retryOrStop(closing.isPermanent(), closing.detail());

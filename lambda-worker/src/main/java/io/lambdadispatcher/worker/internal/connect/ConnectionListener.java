@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.internal.connect;
 
 import io.lambdadispatcher.worker.handler.DrainReason;
 import java.time.Duration;
+import java.util.List;
 
 /** Receives the events of a worker connection, on its event loop. */
 interface ConnectionListener {
@@ -11,6 +12,9 @@ interface ConnectionListener {
     void onExchangeStarted();
 
     void onExchangeEnded(boolean failed, long requestBytes, long responseBytes);
+
+    /** The dispatcher has named the dispatchers that share this worker, itself first. */
+    void onPeers(List<String> addresses);
 
     /** The dispatcher drains this connection. */
     void onDrain(DrainReason reason, Duration grace);

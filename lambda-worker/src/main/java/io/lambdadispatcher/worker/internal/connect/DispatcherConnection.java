@@ -8,13 +8,14 @@ import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.ControlMessage.Goodbye;
 import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
+import io.lambdadispatcher.wire.worker.ControlMessage.Peers;
 import io.lambdadispatcher.wire.worker.ControlMessage.Readiness;
 import io.lambdadispatcher.wire.worker.ControlMessage.Welcome;
 import io.lambdadispatcher.wire.worker.ControlStream;
 import io.lambdadispatcher.wire.worker.Endpoints;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.WireException;
 import io.lambdadispatcher.wire.worker.WireLimits;
-import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.internal.connect.ConnectionListener.Closing;
@@ -88,6 +89,13 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private @Nullable LoadMeter load;
     private @Nullable Future<?> stateTimer;
     private long lastRoundTrip;
+
+    /** The negotiated version of the protocol. */
+    private int version;
+
+    /** {@code null} as long as only one dispatcher sends requests. */
+    private @Nullable Slots slots;
+
     private int busy;
     private boolean admitting = true;
     private boolean graceOver;
@@ -97,9 +105,11 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private boolean closing;
     private String ending = "";
 
-    DispatcherConnection(ConnectionSettings settings, Handler handler, ConnectionListener listener) {
+    DispatcherConnection(
+            ConnectionSettings settings, Handler handler, @Nullable Slots slots, ConnectionListener listener) {
         this.settings = settings;
         this.handler = handler;
+        this.slots = slots;
         this.listener = listener;
         this.http2 = Http2Client.create(this, settings.streamWindowBytes());
         this.streamKey = http2.connection().newKey();
@@ -127,7 +137,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         }
         control = new ControlStream(http2, stream, new ControlCodec(ControlCodec.Role.WORKER, token), this);
         control.send(new Hello(
-                WireLimits.PROTOCOL_VERSION,
+                WireLimits.OLDEST_VERSION,
                 WireLimits.PROTOCOL_VERSION,
                 settings.streams(),
                 settings.remainingMillis(),
@@ -164,6 +174,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
             onWelcome(welcome);
         } else if (message instanceof Drain drain && state != State.GREETING) {
             onDrain(drain);
+        } else if (message instanceof Peers peers && version >= WireLimits.PEERS_VERSION) {
+            listener.onPeers(peers.addresses());
         } else if (message instanceof Goodbye goodbye) {
             drained |= state.compareTo(State.DRAINING) >= 0;
             close("the dispatcher said goodbye: " + goodbye.text());
@@ -173,8 +185,10 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     }
 
     private void onWelcome(Welcome welcome) {
-        if (welcome.version() != WireLimits.PROTOCOL_VERSION) {
-            close("protocol version " + welcome.version() + ", expected " + WireLimits.PROTOCOL_VERSION);
+        version = welcome.version();
+        if (version < WireLimits.OLDEST_VERSION || version > WireLimits.PROTOCOL_VERSION) {
+            close("protocol version " + version + ", expected " + WireLimits.OLDEST_VERSION + " to "
+                    + WireLimits.PROTOCOL_VERSION);
             return;
         }
         state = State.SERVING;
@@ -215,7 +229,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     // ---- closing
 
     /** Ends the connection when its exchanges have ended, or the grace period is over. */
-    void drain(DrainReason reason, int graceMillis) {
+    void drain(DrainCode reason, int graceMillis) {
         if (state != State.SERVING) {
             if (state == State.NEW || state == State.GREETING) {
                 drained = true;
@@ -224,7 +238,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
             return;
         }
         startDraining(reason, graceMillis);
-        control().send(new Drain(WireCodes.code(reason), graceMillis));
+        control().send(new Drain(reason, graceMillis));
         roundTrip(() -> {
             admitting = false;
             checkDrained();
@@ -235,13 +249,20 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         admitting = false;
         if (state == State.SERVING) {
             int graceMillis = Math.max(0, drain.graceMillis());
-            startDraining(WireCodes.reason(drain.reason()), graceMillis);
+            startDraining(drain.reason(), graceMillis);
             listener.onDrain(WireCodes.reason(drain.reason()), Duration.ofMillis(graceMillis));
         }
         checkDrained();
     }
 
-    private void startDraining(DrainReason reason, int graceMillis) {
+    /** Tells a dispatcher that drains this connection that the worker stays for others. */
+    void leave() {
+        if (version >= WireLimits.PEERS_VERSION) {
+            control().send(new Drain(DrainCode.LEAVING, settings.drainGraceMillis()));
+        }
+    }
+
+    private void startDraining(DrainCode reason, int graceMillis) {
         state = State.DRAINING;
         drained = true;
         ending = "drained: " + reason;
@@ -506,19 +527,42 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         return admitting;
     }
 
-    @Override
-    public void onExchangeStarted() {
-        busy++;
-        listener.onExchangeStarted();
+    /**
+     * Uses slots for all exchanges, those in flight included. Until now, the connection could use
+     * as many slots as it has streams.
+     */
+    void share(Slots shared) {
+        slots = shared;
+        shared.give(settings.streams() - busy);
     }
 
     @Override
-    public void onExchangeEnded(boolean failed, long requestBytes, long responseBytes) {
-        busy--;
-        if (handler.servesInProcess()) {
-            ServedRequests.onServed();
+    public boolean onExchangeStarted() {
+        busy++;
+        if (slots != null && !slots.take()) {
+            return false;
         }
-        listener.onExchangeEnded(failed, requestBytes, responseBytes);
+        listener.onExchangeStarted();
+        return true;
+    }
+
+    @Override
+    public ErrorCode busyCode() {
+        return version >= WireLimits.PEERS_VERSION ? ErrorCode.BUSY : ErrorCode.REFUSED;
+    }
+
+    @Override
+    public void onExchangeEnded(boolean admitted, boolean failed, long requestBytes, long responseBytes) {
+        busy--;
+        if (admitted) {
+            if (slots != null) {
+                slots.give(1);
+            }
+            if (handler.servesInProcess()) {
+                ServedRequests.onServed();
+            }
+            listener.onExchangeEnded(failed, requestBytes, responseBytes);
+        }
         checkDrained();
     }
 }

@@ -30,6 +30,16 @@ public final class Tally {
         add(connections, 1);
     }
 
+    /** Adds what another one has counted. */
+    void add(Tally other) {
+        add(started, other.started());
+        add(ended, other.ended());
+        add(failed, other.failed());
+        add(requestBytes, other.requestBytes());
+        add(responseBytes, other.responseBytes());
+        add(connections, other.connections());
+    }
+
     // There is one writer, so no locked instruction is needed.
     private static void add(AtomicLong to, long amount) {
         to.lazySet(to.getPlain() + amount);

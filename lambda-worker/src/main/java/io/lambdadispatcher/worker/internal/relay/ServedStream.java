@@ -44,6 +44,10 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
     private final DeadlineTimer deadline;
 
     private @Nullable ServedExchange exchange;
+
+    /** Whether the worker has room for the exchange. */
+    private boolean admitted;
+
     private boolean closed;
     private boolean served;
     private boolean misused;
@@ -170,9 +174,13 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         Http2Headers head = decoder.decode(payload, offset);
         ServedExchange next = new ServedExchange(this, head, end, TimeUnit.MILLISECONDS.toNanos(timeoutMillis));
         exchange = next;
-        host.onExchangeStarted();
+        admitted = host.onExchangeStarted();
         if (!host.admits()) {
             next.cancel(FailureReason.REFUSED, "the worker is draining");
+            return;
+        }
+        if (!admitted) {
+            next.cancel(FailureReason.REFUSED, "the worker is busy with requests of other dispatchers");
             return;
         }
         if (next.hasDeadline()) {
@@ -230,7 +238,8 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         of.request().onOver();
         served = true;
         deadline.disarm();
-        host.onExchangeEnded(of.isFailed(), of.request().bytes(), of.response().bytes());
+        host.onExchangeEnded(
+                admitted, of.isFailed(), of.request().bytes(), of.response().bytes());
     }
 
     EventExecutor loop() {
@@ -332,7 +341,7 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
     void reset(FailureReason code, String text) {
         reportTiming();
         ByteBuf out = outlet.newMeta();
-        FrameWriter.writeReset(out, WireCodes.code(code), text);
+        FrameWriter.writeReset(out, admitted ? WireCodes.code(code) : host.busyCode(), text);
         outlet.meta(out);
         host.http2().flushSoon();
     }

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.internal.relay;
 
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -15,8 +16,18 @@ public interface StreamHost {
     @Nullable
     Duration drainGrace();
 
-    void onExchangeStarted();
+    /**
+     * @return false if requests of other dispatchers use the worker, so this one must be refused
+     *     with {@link #busyCode}
+     */
+    boolean onExchangeStarted();
 
-    /** @param failed whether the response did not end as the handler intended */
-    void onExchangeEnded(boolean failed, long requestBytes, long responseBytes);
+    /** Returns the code of a refusal that says so, in the version that the dispatcher speaks. */
+    ErrorCode busyCode();
+
+    /**
+     * @param admitted what {@link #onExchangeStarted} returned for it
+     * @param failed whether the response did not end as the handler intended
+     */
+    void onExchangeEnded(boolean admitted, boolean failed, long requestBytes, long responseBytes);
 }

@@ -12,7 +12,7 @@ public final class WireCodes {
     static FailureReason reason(ErrorCode code) {
         return switch (code) {
             case INTERNAL -> FailureReason.INTERNAL;
-            case REFUSED -> FailureReason.REFUSED;
+            case REFUSED, BUSY -> FailureReason.REFUSED;
             case CANCELLED -> FailureReason.CANCELLED;
             case TIMEOUT -> FailureReason.TIMEOUT;
             case HANDLER_FAILED -> FailureReason.HANDLER_FAILED;
@@ -41,7 +41,7 @@ public final class WireCodes {
             case SCALE_IN -> DrainReason.SCALE_IN;
             case DEADLINE -> DrainReason.DEADLINE;
             case IDLE -> DrainReason.IDLE;
-            case REQUESTED -> DrainReason.REQUESTED;
+            case REQUESTED, LEAVING -> DrainReason.REQUESTED;
         };
     }
 
