@@ -72,7 +72,8 @@ final class FleetRig implements AutoCloseable {
                             List.of(),
                             Map.of(),
                             Map.of("shop", DemoHandler.class.getName()),
-                            null)))
+                            null,
+                            false)))
                     .ledger(new CutLedger(Ledger.inMemory(entries), this))
                     .zone(zone)
                     .observer(live.observer())
