@@ -20,6 +20,7 @@ final class FleetDrill {
      * @param workersBefore workers when it began
      * @param launches workers launched since
      * @param mostWorkers most workers at a time
+     * @param mostLasting those of them that were not being replaced; 0 without a fleet
      * @param losses how each lost request was lost
      */
     record Result(
@@ -28,6 +29,7 @@ final class FleetDrill {
             int workersBefore,
             int launches,
             int mostWorkers,
+            int mostLasting,
             List<String> losses) {}
 
     enum Event {
@@ -126,24 +128,26 @@ final class FleetDrill {
                 before,
                 rig.launches() - before,
                 rig.mostWorkers(),
+                rig.mostLasting(),
                 List.copyOf(rig.losses));
     }
 
     public static void main(String[] arguments) throws Exception {
-        System.out.println("| event | fleet | requests answered | lost | workers before | launched | most workers |");
-        System.out.println("| --- | --- | --- | --- | --- | --- | --- |");
+        System.out.println("| event | fleet | requests answered | lost | workers before | launched | most workers | not being replaced |");
+        System.out.println("| --- | --- | --- | --- | --- | --- | --- | --- |");
         for (Event event : Event.values()) {
             for (boolean fleet : event == Event.LEDGER ? new boolean[] {true} : new boolean[] {true, false}) {
                 Result result = run(event, fleet);
                 System.out.printf(
-                        "| %s | %s | %d | %s | %d | %d | %d |%n",
+                        "| %s | %s | %d | %s | %d | %d | %d | %s |%n",
                         event.title,
                         fleet ? "yes" : "no",
                         result.answered(),
                         result.lost().isEmpty() ? "0" : result.lost(),
                         result.workersBefore(),
                         result.launches(),
-                        result.mostWorkers());
+                        result.mostWorkers(),
+                        fleet ? result.mostLasting() : "-");
                 result.losses().stream().limit(5).forEach(System.err::println);
             }
         }

@@ -108,6 +108,15 @@ final class FleetProcesses implements AutoCloseable {
             return value instanceof List<?> list ? (List<Map<String, ?>>) list : List.of();
         }
 
+        /** Returns how many workers the fleet has that are not being replaced. */
+        int lastingWorkers() {
+            Answer answer = get(adminPort, "/api/fleet");
+            Object functions = answer.status == 200 ? Json.readObject(answer.body).get("functions") : null;
+            return functions instanceof List<?> list && list.get(0) instanceof Map<?, ?> function
+                    ? ((Number) function.get("workers")).intValue()
+                    : 0;
+        }
+
         long readyWorkers() {
             return document("workers").stream()
                     .filter(worker -> "ready".equals(worker.get("state")))
@@ -146,6 +155,7 @@ final class FleetProcesses implements AutoCloseable {
             HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(5)).build();
     private final Set<String> workersSeen = ConcurrentHashMap.newKeySet();
     private final AtomicInteger mostWorkers = new AtomicInteger();
+    private final AtomicInteger mostLasting = new AtomicInteger();
     private final AtomicInteger underWay = new AtomicInteger();
     private final ScheduledExecutorService timer = Executors.newScheduledThreadPool(2);
     private @Nullable Process proxy;
@@ -279,6 +289,7 @@ final class FleetProcesses implements AutoCloseable {
         for (Member member : List.copyOf(members)) {
             if (member.isAlive()) {
                 member.document("workers").forEach(worker -> now.add(String.valueOf(worker.get("id"))));
+                mostLasting.accumulateAndGet(member.lastingWorkers(), Math::max);
             }
         }
         workersSeen.addAll(now);
@@ -287,6 +298,11 @@ final class FleetProcesses implements AutoCloseable {
 
     int launches() {
         return workersSeen.size();
+    }
+
+    /** Returns the most workers at a time that were not being replaced, as the fleet counts them. */
+    int mostLasting() {
+        return mostLasting.get();
     }
 
     int mostWorkers() {
