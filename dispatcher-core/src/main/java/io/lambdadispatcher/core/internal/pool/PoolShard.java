@@ -75,7 +75,7 @@ public final class PoolShard implements ExchangeOwner {
      */
     private static final long STALLED_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-    /** Maximum of all sent bodies of this event loop that are kept for another attempt. */
+    /** Maximum of all sent bodies of this shard that are kept for another attempt. */
     private static final int MAX_SENT_BYTES = 16 * 1024 * 1024;
 
     private final FunctionPool pool;

@@ -154,7 +154,7 @@ public final class PooledConnection extends LeastOutstanding.Entry {
             trialWaitNanos = FIRST_WAIT_NANOS;
         }
         tried = true;
-        room = busy + trial;
+        room = Math.max(room, busy + trial);
         trial *= 2;
         if (room < busy + free.size()) {
             return true;

@@ -214,6 +214,21 @@ class SharedWorkerTest {
     }
 
     @Test
+    void should_fail_if_too_much_of_the_body_was_sent() throws Exception {
+        try (ScriptedWorker worker = worker("w", 1)) {
+            dispatcher.dispatch(
+                    DispatchRequest.post("/a").body(new byte[600_000]).build());
+            worker.expect("3 REQUEST_HEAD /a");
+            assertThat(worker.body(3)).isEqualTo(600_000);
+            busy(worker, 3);
+            ExchangeEnd end = ends.poll(10, TimeUnit.SECONDS);
+            assertThat(end).isNotNull();
+            assertThat(end.failure()).isEqualTo("worker_lost");
+            assertThat(workers().get(0).failed()).isZero();
+        }
+    }
+
+    @Test
     void should_time_out_in_the_queue_if_all_workers_stay_busy() throws Exception {
         try (ScriptedWorker worker = worker("w", 1)) {
             get("/a");

@@ -240,11 +240,12 @@ public final class Dispatchers {
     /** Opens or closes connections to one dispatcher until there are as many as configured. */
     private void connect(String target) {
         List<ConnectionKeeper> its = new ArrayList<>();
+        int connected = 0;
         for (ConnectionKeeper keeper : keepers) {
             if (!dropped.contains(keeper)
                     && members.getOrDefault(keeper, keeper.address()).equals(target)) {
                 // Those that are up come first.
-                its.add(up.contains(keeper) ? 0 : its.size(), keeper);
+                its.add(up.contains(keeper) ? connected++ : its.size(), keeper);
             }
         }
         for (int i = config.connections(); i < its.size(); i++) {
