@@ -101,12 +101,18 @@ function lease(fleet) {
   const renewed = fleet.leaseAgeMillis === undefined ? "has not renewed its lease yet" : `renewed its lease ${duration(fleet.leaseAgeMillis / 1000)} ago`;
   return fleet.leaseValid
     ? `This dispatcher may launch workers. It ${renewed}.`
-    : `This dispatcher launches no workers, because it cannot reach the ledger of the fleet. It ${renewed}.`;
+    : `This dispatcher launches no workers, because it cannot reach the ledger of the fleet. It ${renewed}. The tables show what it last read.`;
 }
 
-function memberRow(member, index) {
+function memberState(member, self, leaseValid) {
+  if (!member.alive) return cell(`silent for ${duration(member.silentMillis / 1000)}`, "bad");
+  if (leaseValid) return cell("alive", "good");
+  return self ? cell("cut off from the ledger", "bad") : cell("was alive", "soft");
+}
+
+function memberRow(member, index, leaseValid) {
   const streams = Object.entries(member.streamsNeeded).map(([name, needed]) => `${name}: ${number(needed)}`).join(", ");
-  return element("tr", {}, member.alive ? cell("alive", "good") : cell(`silent for ${duration(member.silentMillis / 1000)}`, "bad"),
+  return element("tr", {}, memberState(member, index === 0, leaseValid),
     cell(shortId(member.id) + (index === 0 ? " (this one)" : "")), cell(member.zone), cell(member.version), cell(streams || undefined),
     cell(member.addresses.join(", ") || undefined));
 }
@@ -123,10 +129,11 @@ function slotsRow(of) {
 function drawFleet(fleet) {
   byId("fleet").hidden = !fleet || fleet.alone;
   if (!fleet || fleet.alone) return;
-  byId("fleet-count").textContent = `${number(fleet.members.filter((member) => member.alive).length)} of ${number(fleet.members.length)} alive`;
+  const alive = fleet.members.filter((member) => member.alive).length;
+  byId("fleet-count").textContent = fleet.leaseValid ? `${number(alive)} of ${number(fleet.members.length)} alive` : "not known now";
   byId("fleet-lease").textContent = lease(fleet);
   byId("fleet-lease").className = fleet.leaseValid ? "good" : "bad";
-  byId("fleet-members").replaceChildren(...fleet.members.map(memberRow));
+  byId("fleet-members").replaceChildren(...fleet.members.map((member, index) => memberRow(member, index, fleet.leaseValid)));
   byId("fleet-functions").replaceChildren(...fleet.functions.map(slotsRow));
 }
 
