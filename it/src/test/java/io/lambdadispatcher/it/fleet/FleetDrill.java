@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Three dispatchers under load, to which something happens. The program runs all of it with a fleet
- * and without, and prints a table: {@code java -cp ... io.lambdadispatcher.it.fleet.FleetDrill}.
+ * Three dispatchers under load, to which something happens, as a fleet or each alone. {@code
+ * .ci/long fleet} prints a table of all events.
  */
 final class FleetDrill {
     static final int MAX_WORKERS = 6;
@@ -132,8 +132,10 @@ final class FleetDrill {
                 List.copyOf(rig.losses));
     }
 
-    public static void main(String[] arguments) throws Exception {
-        System.out.println("| event | fleet | requests answered | lost | workers before | launched | most workers | not being replaced |");
+    /** Runs everything, which takes about 15 minutes. */
+    static void printTable() throws Exception {
+        System.out.println(
+                "| event | fleet | requests answered | lost | workers before | launched | most workers | not being replaced |");
         System.out.println("| --- | --- | --- | --- | --- | --- | --- | --- |");
         for (Event event : Event.values()) {
             for (boolean fleet : event == Event.LEDGER ? new boolean[] {true} : new boolean[] {true, false}) {

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /** Tests a fleet of three dispatchers in processes of their own, under load. */
 class FleetFaultsIT {
@@ -17,6 +18,12 @@ class FleetFaultsIT {
         assumeTrue(
                 Files.isExecutable(Path.of("/usr/sbin/haproxy")),
                 "skipped: HAProxy is not installed (apt-get install haproxy)");
+    }
+
+    @Test
+    @EnabledIfSystemProperty(named = "fleet.drill", matches = "true")
+    void should_print_what_happens_with_a_fleet_and_without() throws Exception {
+        FleetDrill.printTable();
     }
 
     @Test

@@ -111,7 +111,8 @@ final class FleetProcesses implements AutoCloseable {
         /** Returns how many workers the fleet has that are not being replaced. */
         int lastingWorkers() {
             Answer answer = get(adminPort, "/api/fleet");
-            Object functions = answer.status == 200 ? Json.readObject(answer.body).get("functions") : null;
+            Object functions =
+                    answer.status == 200 ? Json.readObject(answer.body).get("functions") : null;
             return functions instanceof List<?> list && list.get(0) instanceof Map<?, ?> function
                     ? ((Number) function.get("workers")).intValue()
                     : 0;
