@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.engine.Engine;
 import io.lambdadispatcher.core.internal.engine.Observers;
 import io.lambdadispatcher.core.internal.engine.TlsContexts;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.FleetTime;
 import io.lambdadispatcher.core.internal.ingress.PublicChannelInitializer;
@@ -824,9 +825,19 @@ public final class Dispatcher implements AutoCloseable {
                 throw new IllegalArgumentException(
                         "launchHistory: set for a member of a fleet, expected none, because the ledger has it");
             }
+            functions.stream().filter(each -> ledger != null).forEach(Builder::requireRoomInLedger);
             launchers.keySet().forEach(function -> requireConfigured("launcher", function));
             functions.forEach(this::requireLauncher);
             return new Dispatcher(this, workers);
+        }
+
+        private static void requireRoomInLedger(FunctionOptions function) {
+            int max = function.capacity().maxWorkers();
+            if (max > BudgetLimits.MOST_WORKERS) {
+                throw new IllegalArgumentException("maxWorkers of function '" + function.name() + "': " + max
+                        + ", expected at most " + BudgetLimits.MOST_WORKERS
+                        + " in a fleet, because one entry of the ledger names all of them");
+            }
         }
 
         private Set<WorkerLauncher> allLaunchers() {

@@ -112,13 +112,15 @@ final class FleetDrill {
         return result(rig, before);
     }
 
-    /** Waits until the number of workers does not change any more. */
+    /** Waits until the number of workers does not change any more, and no request is lost. */
     private static void settle(FleetProcesses rig) throws InterruptedException {
         int launches;
         do {
             launches = rig.launches();
+            rig.startCounting();
             FleetProcesses.pass(8);
-        } while (launches != rig.launches() || launches == 0);
+        } while (launches != rig.launches() || launches == 0 || rig.lost() > 0);
+        rig.startCounting();
     }
 
     private static Result result(FleetProcesses rig, int before) {

@@ -297,6 +297,13 @@ final class FleetProcesses implements AutoCloseable {
         mostWorkers.accumulateAndGet(now.size(), Math::max);
     }
 
+    /** Forgets what was answered and lost until now. */
+    void startCounting() {
+        answered.clear();
+        lost.clear();
+        losses.clear();
+    }
+
     int launches() {
         return workersSeen.size();
     }

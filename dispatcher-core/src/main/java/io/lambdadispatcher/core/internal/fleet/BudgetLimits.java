@@ -30,6 +30,12 @@ public record BudgetLimits(
         long lifeMillis) {
 
     /**
+     * The maximum of maxWorkers. Twice as many slots of about 75 bytes, and what else is in a budget,
+     * must fit into one entry of the ledger.
+     */
+    public static final int MOST_WORKERS = 1800;
+
+    /**
      * The longest life of a worker on Lambda: the maximum timeout of a function. Workers that live
      * longer, as local processes do, are charged for again each time.
      */

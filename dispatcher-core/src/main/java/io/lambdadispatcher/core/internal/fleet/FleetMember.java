@@ -11,9 +11,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -129,6 +132,15 @@ public final class FleetMember {
     /** The ids of workers that a fleet has launched begin with this, those of others do not. */
     public static final String WORKER_ID_PREFIX = "fleet-";
 
+    /** Calls the ledger, which must not throw, but which others write. */
+    static <T> CompletionStage<T> asked(Supplier<CompletionStage<T>> call) {
+        try {
+            return call.get();
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
     // What the shares ask.
 
     /** Returns whether this dispatcher may launch workers and change the budgets. */
@@ -175,15 +187,20 @@ public final class FleetMember {
      * time.
      */
     boolean hasTurn() {
-        int rank = 0;
         int alive = 1;
-        for (Map.Entry<String, Peer> peer : peers.entrySet()) {
-            if (peer.getValue().isAlive()) {
-                alive++;
-                rank += peer.getKey().compareTo(id) < 0 ? 1 : 0;
-            }
+        for (Peer peer : peers.values()) {
+            alive += peer.isAlive() ? 1 : 0;
         }
-        return time.millis() / 1000 % alive == rank;
+        return time.millis() / 1000 % alive == rank();
+    }
+
+    /** Returns how many live dispatchers come before this one, in an order that all share. */
+    int rank() {
+        int rank = 0;
+        for (Map.Entry<String, Peer> peer : peers.entrySet()) {
+            rank += peer.getValue().isAlive() && peer.getKey().compareTo(id) < 0 ? 1 : 0;
+        }
+        return rank;
     }
 
     // The ledger.
@@ -260,7 +277,7 @@ public final class FleetMember {
     private void read(Runnable then) {
         reading = true;
         long beganNanos = time.nanos();
-        ledger.read()
+        asked(ledger::read)
                 .whenCompleteAsync(
                         (entries, failure) -> {
                             reading = false;
@@ -331,7 +348,7 @@ public final class FleetMember {
         } else {
             peer.silentNanos += look;
             if (peer.silentNanos >= REMOVED_NANOS && hasTurn()) {
-                ledger.remove(PREFIX + peerId, entry.version());
+                asked(() -> ledger.remove(PREFIX + peerId, entry.version()));
             }
         }
     }
@@ -356,7 +373,7 @@ public final class FleetMember {
         beat++;
         MemberEntry entry =
                 new MemberEntry(beat, description.addresses(), description.zone(), description.version(), demands);
-        ledger.write(PREFIX + id, version, entry.text())
+        asked(() -> ledger.write(PREFIX + id, version, entry.text()))
                 .whenCompleteAsync(
                         (written, failure) -> {
                             ticking = false;
@@ -385,7 +402,7 @@ public final class FleetMember {
         if (!leaving) {
             leaving = true;
             renewed = false;
-            ledger.remove(PREFIX + id, version);
+            asked(() -> ledger.remove(PREFIX + id, version));
         }
     }
 }

@@ -276,6 +276,14 @@ public final class FunctionShare {
         return count;
     }
 
+    /**
+     * Returns whether this dispatcher does what one dispatcher of the fleet does for all. For a
+     * moment, none or two may do it.
+     */
+    public boolean isFirst() {
+        return member.isLeaseValid() && member.rank() == 0;
+    }
+
     /** Returns why fewer workers are launched than wanted, in one line, or {@code null}. */
     @Nullable
     public String obstacle() {
@@ -394,7 +402,7 @@ public final class FunctionShare {
         }
         writing = true;
         long expected = version;
-        ledger.write(key(), expected, next.text())
+        FleetMember.asked(() -> ledger.write(key(), expected, next.text()))
                 .whenCompleteAsync((written, failure) -> onWritten(next, expected, written, failure), member.executor);
     }
 

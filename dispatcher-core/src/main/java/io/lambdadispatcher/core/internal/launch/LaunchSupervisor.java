@@ -262,7 +262,7 @@ public final class LaunchSupervisor {
         }
 
         private void warmUp(int environments) {
-            if (!closed && !switchedOff) {
+            if (!closed && !switchedOff && (share == null || share.isFirst())) {
                 launcher.warmUp(function.name(), environments);
             }
         }

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.core.spi.Ledger;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -144,6 +145,31 @@ class BudgetTest {
         assertThat(read.text()).isEqualTo(budget.text());
         assertThat(read.slots()).isEqualTo(budget.slots());
         assertThat(read.slot("w2").owner()).isEqualTo("b");
+    }
+
+    @Test
+    void should_fit_into_an_entry_of_the_ledger() {
+        BudgetLimits limits = limits(BudgetLimits.MOST_WORKERS, 100_000, 1e9);
+        List<String> ids = new ArrayList<>();
+        for (int i = 0; i < 2 * BudgetLimits.MOST_WORKERS; i++) {
+            ids.add("%s%016x".formatted(FleetMember.WORKER_ID_PREFIX, i));
+        }
+        assertThat(budget.grant(ids, "0123456789abcdef", NOW, limits)).isEqualTo(BudgetLimits.MOST_WORKERS);
+        ids.subList(0, BudgetLimits.MOST_WORKERS).forEach(budget::markReplaced);
+        assertThat(budget.grant(ids.subList(BudgetLimits.MOST_WORKERS, ids.size()), "0123456789abcdef", NOW, limits))
+                .isEqualTo(BudgetLimits.MOST_WORKERS);
+        for (int minute = 0; minute < 120; minute++) {
+            budget.expire(NOW + minute * MINUTE, limits);
+            budget.grant(List.of(), "a", NOW + minute * MINUTE, limits);
+        }
+
+        assertThat(budget.slots()).isEmpty();
+        budget.grant(ids, "0123456789abcdef", NOW + 120 * MINUTE, limits);
+        ids.forEach(budget::markReplaced);
+        budget.grant(
+                ids.subList(BudgetLimits.MOST_WORKERS, ids.size()), "0123456789abcdef", NOW + 121 * MINUTE, limits);
+        assertThat(budget.slots()).hasSize(2 * BudgetLimits.MOST_WORKERS);
+        assertThat(budget.text().length()).isLessThan(Ledger.MAX_VALUE_BYTES);
     }
 
     @Test
