@@ -62,8 +62,10 @@ final class Screen {
         String renewed = fleet.has("leaseAgeMillis")
                 ? "lease renewed " + duration(fleet, "leaseAgeMillis", 1000) + " ago."
                 : "lease never renewed.";
-        String text = "Fleet: " + alive + " of " + Words.count(members.size(), "dispatcher", "dispatchers")
-                + " alive, " + renewed + (valid ? "" : " No launches until it is renewed.")
+        String state = valid
+                ? alive + " of " + Words.count(members.size(), "dispatcher", "dispatchers") + " alive, " + renewed
+                : "cut off from the ledger, " + renewed + " No launches until it is renewed.";
+        String text = "Fleet: " + state
                 + (conflicts.isEmpty() ? "" : " Limits differ: " + String.join(", ", conflicts) + ".");
         boolean healthy = alive == members.size() && conflicts.isEmpty();
         return new Line(text, !valid ? Style.BAD : healthy ? Style.GOOD : Style.WARN);

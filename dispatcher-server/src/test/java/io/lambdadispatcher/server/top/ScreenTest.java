@@ -140,7 +140,7 @@ class ScreenTest {
                 .isEqualTo(new Line("Fleet: 1 of 2 dispatchers alive, lease renewed 12 s ago.", Style.WARN));
         assertThat(fleet(false, "{\"name\": \"shop\", \"conflict\": \"dispatcher b has other limits\"}"))
                 .isEqualTo(new Line(
-                        "Fleet: 1 of 2 dispatchers alive, lease renewed 12 s ago. No launches until it is renewed."
+                        "Fleet: cut off from the ledger, lease renewed 12 s ago. No launches until it is renewed."
                                 + " Limits differ: shop.",
                         Style.BAD));
     }
