@@ -126,7 +126,9 @@ class PeersTest {
         }
     }
 
-    /** The configured address is that of a load balancer, which leads to a dispatcher of the fleet. */
+    /**
+     * The configured address is that of a load balancer, which leads to a dispatcher of the fleet.
+     */
     @Test
     void should_know_the_sender_by_the_address_that_it_names() throws Exception {
         one.peers = List.of(text(other));

@@ -236,7 +236,7 @@ class ArchitectureTest {
                 .that()
                 .resideInAPackage(BASE + "core.internal..")
                 .and()
-                .resideOutsideOfPackage(INTERNAL + "direct..")
+                .resideOutsideOfPackages(INTERNAL + "direct..", INTERNAL + "fleet..")
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage(BASE + "wire.event..")

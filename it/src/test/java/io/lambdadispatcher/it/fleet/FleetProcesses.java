@@ -308,7 +308,9 @@ final class FleetProcesses implements AutoCloseable {
         return workersSeen.size();
     }
 
-    /** Returns the most workers at a time that were not being replaced, as the fleet counts them. */
+    /**
+     * Returns the most workers at a time that were not being replaced, as the fleet counts them.
+     */
     int mostLasting() {
         return mostLasting.get();
     }

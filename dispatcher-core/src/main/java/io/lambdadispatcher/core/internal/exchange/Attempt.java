@@ -1,9 +1,9 @@
 package io.lambdadispatcher.core.internal.exchange;
 
 /**
- * What a worker stream calls for the request that it carries. It is a {@link ResponseSink} with three
- * more failures, which say whether the request may be sent again, and the handler's times. Called
- * on the client's event loop.
+ * What a worker stream calls for the request that it carries. It is a {@link ResponseSink} with
+ * three more failures, which say whether the request may be sent again, and the handler's times.
+ * Called on the client's event loop.
  */
 public interface Attempt extends ResponseSink {
     /**

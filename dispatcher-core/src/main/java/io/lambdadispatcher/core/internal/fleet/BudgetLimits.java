@@ -30,8 +30,8 @@ public record BudgetLimits(
         long lifeMillis) {
 
     /**
-     * The maximum of maxWorkers. Twice as many slots of about 75 bytes, and what else is in a budget,
-     * must fit into one entry of the ledger.
+     * The maximum of maxWorkers. Twice as many slots of about 75 bytes, and what else is in a
+     * budget, must fit into one entry of the ledger.
      */
     public static final int MOST_WORKERS = 1800;
 

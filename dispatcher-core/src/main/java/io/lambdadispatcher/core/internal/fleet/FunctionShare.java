@@ -105,7 +105,7 @@ public final class FunctionShare {
     private final Map<String, Own> own = new LinkedHashMap<>();
     private final Set<String> unpaid = new HashSet<>();
     private Set<String> known = Set.of();
-    private volatile Map<String, Admission> admissions = Map.of();
+    private volatile Map<String, SlotState> slotStates = Map.of();
     private @Nullable Budget budget;
     private long version;
     /** When this dispatcher last wrote. A read that began before may not see it. */
@@ -533,24 +533,24 @@ public final class FunctionShare {
      *
      * @param workerId id of a worker that a dispatcher of the fleet has launched
      */
-    public Admission admission(String workerId) {
-        Admission admission = admissions.get(workerId);
-        return admission == null ? Admission.NOT_KNOWN : admission;
+    public SlotState slotState(String workerId) {
+        SlotState slotState = slotStates.get(workerId);
+        return slotState == null ? SlotState.NOT_KNOWN : slotState;
     }
 
     private void publish() {
-        Map<String, Admission> all = new HashMap<>();
+        Map<String, SlotState> all = new HashMap<>();
         if (budget != null) {
             budget.slots().forEach((id, slot) -> {
                 Own mine = own.get(id);
                 boolean launched = mine != null && mine.state == State.LAUNCHED;
                 if (slot.seen() || launched) {
-                    all.put(id, Admission.GRANTED);
+                    all.put(id, SlotState.GRANTED);
                 } else if (slot.replaced()) {
-                    all.put(id, Admission.ENDED);
+                    all.put(id, SlotState.ENDED);
                 }
             });
         }
-        admissions = all;
+        slotStates = all;
     }
 }

@@ -4,10 +4,10 @@ import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.PeerDemand;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
-import io.lambdadispatcher.core.internal.fleet.Admission;
 import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.FunctionShare;
+import io.lambdadispatcher.core.internal.fleet.SlotState;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -163,8 +163,8 @@ public final class LaunchSupervisor {
     }
 
     /** Returns whether a worker of the fleet may connect that has no connection here. */
-    Admission admission(String workerId) {
-        return confined.share == null ? Admission.ENDED : confined.share.admission(workerId);
+    SlotState slotState(String workerId) {
+        return confined.share == null ? SlotState.ENDED : confined.share.slotState(workerId);
     }
 
     // Events of workers, from the registry.

@@ -5,8 +5,8 @@ import static io.netty.handler.codec.http.HttpResponseStatus.TOO_MANY_REQUESTS;
 import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import io.lambdadispatcher.core.internal.fleet.Admission;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
+import io.lambdadispatcher.core.internal.fleet.SlotState;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.WorkerUse;
 import io.lambdadispatcher.core.internal.worker.WorkerConnection;
@@ -190,7 +190,7 @@ public final class WorkerRegistry implements WorkerEvents {
         if (supervisor != null
                 && token.workerId().startsWith(FleetMember.WORKER_ID_PREFIX)
                 && !launched.containsKey(token.workerId())) {
-            return refusalByFleet(token, supervisor.admission(token.workerId()));
+            return refusalByFleet(token, supervisor.slotState(token.workerId()));
         }
         if (expired && !launched.getOrDefault(token.workerId(), false)) {
             return new Refusal(
@@ -206,8 +206,8 @@ public final class WorkerRegistry implements WorkerEvents {
      * Another dispatcher has launched the worker. Its token's expiry does not count if it has a
      * slot and has connected before, because then it lives.
      */
-    private static @Nullable Refusal refusalByFleet(LaunchToken token, Admission admission) {
-        return switch (admission) {
+    private static @Nullable Refusal refusalByFleet(LaunchToken token, SlotState state) {
+        return switch (state) {
             case GRANTED -> null;
             case NOT_KNOWN ->
                 new Refusal(

@@ -333,13 +333,13 @@ final class SimulatedFleet {
 
         /** Answers a worker that dials: null = accepted. */
         @Nullable
-        Admission admit(SimulatedWorker worker) {
+        SlotState admit(SimulatedWorker worker) {
             Long expiry = launchedHere.get(worker.id);
             if (expiry != null) {
-                return worker.everAdmitted || time.millis() < expiry ? null : Admission.ENDED;
+                return worker.everAdmitted || time.millis() < expiry ? null : SlotState.ENDED;
             }
-            Admission admission = share.admission(worker.id);
-            return admission == Admission.GRANTED ? null : admission;
+            SlotState state = share.slotState(worker.id);
+            return state == SlotState.GRANTED ? null : state;
         }
 
         void onConnected(SimulatedWorker worker) {
@@ -536,14 +536,14 @@ final class SimulatedFleet {
             if (hasExited() || draining || connections.contains(to) || to.killed || to.left || to.paused) {
                 return;
             }
-            Admission refusal = to.admit(this);
+            SlotState refusal = to.admit(this);
             if (refusal == null) {
                 everAdmitted = true;
                 connections.add(to);
                 to.onConnected(this);
                 checkAdmitted();
                 dialAll();
-            } else if (refusal == Admission.ENDED) {
+            } else if (refusal == SlotState.ENDED) {
                 exit(false, false);
             }
         }

@@ -27,9 +27,10 @@ import org.slf4j.LoggerFactory;
  * The dispatchers that a worker serves, with a {@link ConnectionKeeper} for each connection.
  *
  * <p>At first, the connections are spread over the configured addresses. A dispatcher of a fleet
- * then names all dispatchers of the fleet in PEERS, and the worker opens as many connections to each
- * of them as are configured. The targets are all dispatchers that any connected one names. If none
- * is connected, they are the last known ones, and the worker also tries the configured addresses.
+ * then names all dispatchers of the fleet in PEERS, and the worker opens as many connections to
+ * each of them as are configured. The targets are all dispatchers that any connected one names. If
+ * none is connected, they are the last known ones, and the worker also tries the configured
+ * addresses.
  *
  * <p>A connection on which PEERS has arrived is a connection to the sender, whatever address was
  * dialled: that may be the address of a load balancer. A connection without PEERS is none of the

@@ -1,7 +1,7 @@
 package io.lambdadispatcher.core.internal.fleet;
 
 /** Whether a worker that the fleet has launched may connect. */
-public enum Admission {
+public enum SlotState {
     /** The worker has a slot. */
     GRANTED,
     /**
