@@ -31,10 +31,12 @@ import org.junit.jupiter.api.Timeout;
  * tests:
  *
  * <pre>{@code
- * class RedisLedgerTest extends LedgerContract {
+ * class InMemoryLedgerTest extends LedgerContract {
+ *     private final Map<String, ConcurrentMap<String, Ledger.Entry>> fleets = new HashMap<>();
+ *
  *     @Override
  *     protected Ledger open(String fleet) {
- *         return new RedisLedger(redis.address(), fleet);
+ *         return Ledger.inMemory(fleets.computeIfAbsent(fleet, any -> new ConcurrentHashMap<>()));
  *     }
  * }
  * }</pre>

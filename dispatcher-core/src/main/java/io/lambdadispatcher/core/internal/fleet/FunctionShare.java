@@ -287,7 +287,10 @@ public final class FunctionShare {
     /** Returns why fewer workers are launched than wanted, in one line, or {@code null}. */
     @Nullable
     public String obstacle() {
-        if (budget == null || !member.isLeaseValid()) {
+        if (budget == null) {
+            return "launching begins when the ledger of the fleet has been read";
+        }
+        if (!member.isLeaseValid()) {
             return "launching is blocked because the ledger of the fleet cannot be reached";
         }
         return missing > count(State.FREE) ? budget.obstacle(member.time.millis(), limits) : null;
