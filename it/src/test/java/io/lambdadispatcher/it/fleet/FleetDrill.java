@@ -115,7 +115,11 @@ final class FleetDrill {
     /** Waits until the number of workers does not change any more, and no request is lost. */
     private static void settle(FleetProcesses rig) throws InterruptedException {
         int launches;
+        int rounds = 0;
         do {
+            if (rounds++ == 20) {
+                throw new IllegalStateException("the load has not settled, lost: " + rig.losses);
+            }
             launches = rig.launches();
             rig.startCounting();
             FleetProcesses.pass(8);
