@@ -90,8 +90,9 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     void onRequestHead(Http2Headers head, boolean end) {
         this.head = head;
-        headRequest = Methods.isHead(head.method());
-        tunnel = Methods.isConnect(head.method());
+        CharSequence method = head.method();
+        headRequest = Methods.isHead(method);
+        tunnel = Methods.isConnect(method);
         Rejection rejection = verify(head);
         if (rejection != null) {
             reject(rejection.status, rejection.detail);
