@@ -55,8 +55,29 @@ public final class FlatHeaders extends TypedFields {
 
     /** @return the first slot of a name at or after {@code from}; -1 if there is none */
     private int find(CharSequence name, int from) {
+        if (name instanceof AsciiString ascii) {
+            return find(ascii, from);
+        }
         for (int slot = from; slot < end; slot += 2) {
-            if (slots[slot] == name || AsciiString.contentEquals(slots[slot], name)) {
+            if (AsciiString.contentEquals(slots[slot], name)) {
+                return slot;
+            }
+        }
+        return NONE;
+    }
+
+    /**
+     * Nearly all names are of this class. Most differ in length, which is compared without a call
+     * through an interface.
+     */
+    private int find(AsciiString name, int from) {
+        int length = name.length();
+        for (int slot = from; slot < end; slot += 2) {
+            CharSequence known = slots[slot];
+            if (known == name
+                    || (known instanceof AsciiString ascii
+                            ? ascii.length() == length && ascii.equals(name)
+                            : AsciiString.contentEquals(known, name))) {
                 return slot;
             }
         }

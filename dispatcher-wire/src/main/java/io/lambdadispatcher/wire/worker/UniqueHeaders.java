@@ -21,14 +21,18 @@ final class UniqueHeaders implements SensitivityDetector {
 
     private UniqueHeaders() {}
 
-    /** Compares only names of the right length, because it is called for each header. */
+    /**
+     * Compares only names of the right length with the right letter, because it is called for each
+     * header. The usual {@code user-agent}, {@code :authority} and {@code x-forwarded-for} have
+     * such lengths.
+     */
     @Override
     public boolean isSensitive(CharSequence name, CharSequence value) {
         return switch (name.length()) {
-            case 10 -> TRACESTATE.contentEquals(name);
+            case 10 -> name.charAt(0) == 't' && TRACESTATE.contentEquals(name);
             case 11 -> TRACEPARENT.contentEquals(name) || X_AMZ_CF_ID.contentEquals(name);
             case 12 -> X_REQUEST_ID.contentEquals(name);
-            case 15 -> X_AMZN_TRACE_ID.contentEquals(name);
+            case 15 -> name.charAt(2) == 'a' && X_AMZN_TRACE_ID.contentEquals(name);
             default -> false;
         };
     }

@@ -68,6 +68,10 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private final ExchangeOwner owner;
     private final Http2Headers head;
     private final boolean bodyless;
+
+    /** Looked up once, because the headers have left the processor's cache when it is asked for. */
+    private final boolean tunnelRequested;
+
     private final ResponseSink response;
     private final long startNanos;
 
@@ -131,6 +135,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         this.owner = owner;
         this.head = head;
         this.bodyless = bodyless;
+        this.tunnelRequested = isTunnel(head);
         this.response = response;
         this.requestEnded = bodyless;
         startNanos = owner.nanoTime();
@@ -533,7 +538,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             dropSent();
             headNanos = owner.nanoTime();
             status = StatusCode.parse(responseHead.status());
-            if (isTunnel(head) && StatusCode.isSuccess(status)) {
+            if (tunnelRequested && StatusCode.isSuccess(status)) {
                 state = requestEnded ? State.CLIENT_ENDED : State.TUNNEL;
                 release();
                 owner.onTunnelOpened(this);
@@ -818,6 +823,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
                 now - startNanos,
                 handlerWaitMicros < 0 ? -1 : handlerWaitMicros * 1000,
                 handlerMicros < 0 ? -1 : handlerMicros * 1000,
-                attempts);
+                attempts,
+                tunnelRequested && StatusCode.isSuccess(sent));
     }
 }

@@ -30,7 +30,8 @@ record FinishedExchange(
         long totalNanos,
         long handlerWaitNanos,
         long handlerNanos,
-        int attempts)
+        int attempts,
+        boolean isTunnel)
         implements ExchangeEnd {
 
     static final SeldomLog failures = new SeldomLog(LoggerFactory.getLogger(ExchangeEnd.class), Ticker.systemTicker());

@@ -43,7 +43,8 @@ public record RefusedExchange(@Nullable String function, Http2Headers headers, R
                             0,
                             -1,
                             -1,
-                            0)
+                            0,
+                            false)
                     .reportTo(listener);
         }
     }

@@ -1,7 +1,6 @@
 package io.lambdadispatcher.core.internal.worker;
 
 import io.lambdadispatcher.core.internal.exchange.Attempt;
-import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.FlatHeaders;
@@ -62,11 +61,12 @@ final class ResponseReceiver implements FrameReader.Listener {
     /** A request was sent. Its response goes to {@code forAttempt}. */
     void expect(Http2Headers request, Attempt forAttempt) {
         attempt = forAttempt;
-        tunnel = Exchange.isTunnel(request);
+        CharSequence method = request.method();
+        tunnel = Methods.isConnect(method);
         headSeen = false;
         failed = false;
         sideFrames = 0;
-        headRequest = Methods.isHead(request.method());
+        headRequest = Methods.isHead(method);
     }
 
     /** Nobody wants the rest of the response, or there is none. */

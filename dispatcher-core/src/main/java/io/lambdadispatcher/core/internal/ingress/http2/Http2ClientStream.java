@@ -29,6 +29,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.AsciiString;
 import java.net.SocketAddress;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** One request of an HTTP/2 client and its response. Event loop only. */
@@ -89,8 +90,9 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     void onRequestHead(Http2Headers head, boolean end) {
         this.head = head;
-        headRequest = Methods.isHead(head.method());
-        tunnel = Methods.isConnect(head.method());
+        CharSequence method = head.method();
+        headRequest = Methods.isHead(method);
+        tunnel = Methods.isConnect(method);
         Rejection rejection = verify(head);
         if (rejection != null) {
             reject(rejection.status, rejection.detail);
@@ -144,7 +146,14 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
                                 : ":protocol " + protocol + ", expected " + HttpHeaderValues.WEBSOCKET);
             }
         }
-        CharSequence host = head.getAndRemove(HttpHeaderNames.HOST);
+        CharSequence host = null;
+        if (head.contains(HttpHeaderNames.HOST)) {
+            List<CharSequence> hosts = head.getAllAndRemove(HttpHeaderNames.HOST);
+            if (hosts.size() > 1) {
+                return bad("more than one host");
+            }
+            host = hosts.get(0);
+        }
         CharSequence authority = head.authority();
         if (authority == null) {
             if (host == null || host.length() == 0) {
@@ -153,9 +162,6 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             head.authority(host);
         } else if (host != null && !AsciiString.contentEqualsIgnoreCase(host, authority)) {
             return bad("host differs from :authority");
-        }
-        if (head.contains(HttpHeaderNames.HOST)) {
-            return bad("more than one host");
         }
         if (!connection.isAuthority(head.authority())) {
             return bad("malformed :authority");

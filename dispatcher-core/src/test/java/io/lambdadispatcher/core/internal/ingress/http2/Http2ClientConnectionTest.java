@@ -773,6 +773,18 @@ class Http2ClientConnectionTest {
         assertThat(firstHead(1).status()).hasToString(status);
     }
 
+    @ParameterizedTest
+    @CsvSource({"a, , 200", "b, , 400", "a, a, 400", "a, b, 400"})
+    void should_refuse_hosts_that_readers_may_understand_differently(String host, String second, String status)
+            throws Exception {
+        read(SOME_WINDOW);
+        sent(0);
+        Http2Headers head = request("GET").add("host", host);
+        read(head(1, true, second == null ? head : head.add("host", second)));
+        responses.forEach(response -> response.onHead(new DefaultHttp2Headers().status("200"), true));
+        assertThat(firstHead(1).status()).hasToString(status);
+    }
+
     private Http2Headers firstHead(int stream) throws Http2Exception {
         channel.runPendingTasks();
         ByteBuf all = Unpooled.buffer();
