@@ -67,6 +67,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -112,6 +113,7 @@ public final class Dispatcher implements AutoCloseable {
     private final @Nullable FleetMember fleet;
 
     private final EventLoop fleetLoop;
+    private @Nullable Future<?> fleetTimer;
     private final IngressDrain publicSide = new IngressDrain();
     private final ClientGuard guard;
     private final List<Channel> publicPorts;
@@ -180,7 +182,7 @@ public final class Dispatcher implements AutoCloseable {
             List<String> texts =
                     advertisedAddresses.stream().map(HostPort::text).toList();
             fleetLoop.execute(() -> fleet.describe(new FleetMember.MemberDescription(texts, from.zone, version())));
-            fleetLoop.scheduleAtFixedRate(fleet::tick, 0, 1, TimeUnit.SECONDS);
+            fleetTimer = fleetLoop.scheduleAtFixedRate(fleet::tick, 0, 1, TimeUnit.SECONDS);
         }
     }
 
@@ -424,6 +426,10 @@ public final class Dispatcher implements AutoCloseable {
         supervisors.values().forEach(LaunchSupervisor::close);
         if (fleet != null) {
             fleetLoop.execute(fleet::leave);
+        }
+        if (fleetTimer != null) {
+            // The event loop may outlive the dispatcher.
+            fleetTimer.cancel(false);
         }
         long deadlineNanos = System.nanoTime() + grace.toNanos();
         long clientsNanos = deadlineNanos - grace.toNanos() / 2;

@@ -291,7 +291,9 @@ public final class FleetMember {
                                 onFailure("understood", e);
                                 return;
                             }
-                            then.run();
+                            if (!leaving) {
+                                then.run();
+                            }
                         },
                         executor);
     }
@@ -380,6 +382,7 @@ public final class FleetMember {
                             if (failure != null) {
                                 onFailure("written", failure);
                             } else if (Boolean.TRUE.equals(written)) {
+                                version++;
                                 onRenewed(beganNanos, beganMillis);
                             }
                         },
@@ -387,6 +390,11 @@ public final class FleetMember {
     }
 
     private void onRenewed(long beganNanos, long beganMillis) {
+        if (leaving) {
+            // This dispatcher has left while it wrote, so the entry is still there.
+            removeOwn();
+            return;
+        }
         renewed = true;
         renewedNanos = beganNanos;
         renewedMillis = beganMillis;
@@ -402,7 +410,11 @@ public final class FleetMember {
         if (!leaving) {
             leaving = true;
             renewed = false;
-            asked(() -> ledger.remove(PREFIX + id, version));
+            removeOwn();
         }
+    }
+
+    private void removeOwn() {
+        asked(() -> ledger.remove(PREFIX + id, version));
     }
 }

@@ -87,6 +87,20 @@ class FleetScenarioTest {
     }
 
     @Test
+    void should_adopt_at_once_the_workers_of_a_dispatcher_that_leaves() {
+        fleetOf(3, 8, 60);
+        SimulatedDispatcher leaving = fleet.dispatchers.get(0);
+
+        leaving.leave();
+        pass(3);
+
+        assertThat(fleet.store.entries).doesNotContainKey("member/" + leaving.member.id);
+        assertThat(fleet.budget().slots().values())
+                .isNotEmpty()
+                .allSatisfy(slot -> assertThat(slot.owner()).isNotEqualTo(leaving.member.id));
+    }
+
+    @Test
     void should_exceed_nothing_when_a_dispatcher_stands_still() {
         fleetOf(3, 8, 70);
         SimulatedDispatcher one = fleet.dispatchers.get(0);
