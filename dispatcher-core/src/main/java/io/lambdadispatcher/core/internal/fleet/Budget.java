@@ -1,8 +1,6 @@
 package io.lambdadispatcher.core.internal.fleet;
 
 import io.lambdadispatcher.wire.event.Json;
-import java.math.BigDecimal;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -313,20 +311,22 @@ final class Budget {
     static Budget parse(String text) {
         Budget budget = new Budget();
         try {
-            Map<?, ?> all = Json.readObject(text.getBytes(StandardCharsets.UTF_8));
-            if (number(all.get("format")) != FORMAT) {
+            Map<?, ?> all = JsonParts.object(text);
+            if (JsonParts.number(all.get("format")) != FORMAT) {
                 throw new IllegalArgumentException(
                         "format " + all.get("format") + ", expected " + FORMAT + ". Upgrade this dispatcher");
             }
-            budget.launching = (Boolean) expect(all.get("launching"));
-            budget.heldUntilMillis = number(all.get("heldUntil"));
-            ((Map<?, ?>) expect(all.get("launches")))
+            budget.launching = (Boolean) JsonParts.expect(all.get("launching"));
+            budget.heldUntilMillis = JsonParts.number(all.get("heldUntil"));
+            ((Map<?, ?>) JsonParts.expect(all.get("launches")))
                     .forEach((second, count) ->
-                            budget.launches.put(Long.valueOf(String.valueOf(second)), (int) number(count)));
-            ((Map<?, ?>) expect(all.get("megabyteMillis")))
-                    .forEach((window, sum) -> budget.spent.put(Long.valueOf(String.valueOf(window)), number(sum)));
-            ((Map<?, ?>) expect(all.get("workers")))
-                    .forEach((id, slot) -> budget.slots.put(String.valueOf(id), slot((List<?>) expect(slot))));
+                            budget.launches.put(Long.valueOf(String.valueOf(second)), (int) JsonParts.number(count)));
+            ((Map<?, ?>) JsonParts.expect(all.get("megabyteMillis")))
+                    .forEach((window, sum) ->
+                            budget.spent.put(Long.valueOf(String.valueOf(window)), JsonParts.number(sum)));
+            ((Map<?, ?>) JsonParts.expect(all.get("workers")))
+                    .forEach(
+                            (id, slot) -> budget.slots.put(String.valueOf(id), slot((List<?>) JsonParts.expect(slot))));
         } catch (ClassCastException | IndexOutOfBoundsException e) {
             throw new IllegalArgumentException("a member is missing or has another type: " + e.getMessage(), e);
         }
@@ -334,23 +334,12 @@ final class Budget {
     }
 
     private static Slot slot(List<?> parts) {
-        long granted = number(parts.get(1));
+        long granted = JsonParts.number(parts.get(1));
         return new Slot(
-                (String) expect(parts.get(0)),
+                (String) JsonParts.expect(parts.get(0)),
                 granted,
-                granted + number(parts.get(2)),
-                number(parts.get(3)) == 1,
-                number(parts.get(4)) == 1);
-    }
-
-    private static long number(@Nullable Object value) {
-        return ((BigDecimal) expect(value)).longValue();
-    }
-
-    private static Object expect(@Nullable Object value) {
-        if (value == null) {
-            throw new IllegalArgumentException("a member is missing");
-        }
-        return value;
+                granted + JsonParts.number(parts.get(2)),
+                JsonParts.number(parts.get(3)) == 1,
+                JsonParts.number(parts.get(4)) == 1);
     }
 }

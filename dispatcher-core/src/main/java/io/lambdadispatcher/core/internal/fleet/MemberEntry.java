@@ -1,12 +1,9 @@
 package io.lambdadispatcher.core.internal.fleet;
 
 import io.lambdadispatcher.wire.event.Json;
-import java.math.BigDecimal;
-import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What one dispatcher tells the others, about once a second.
@@ -43,34 +40,24 @@ record MemberEntry(long beat, List<String> addresses, String zone, String versio
     /** @throws IllegalArgumentException if the text is not that of a dispatcher */
     static MemberEntry parse(String text) {
         try {
-            Map<?, ?> all = Json.readObject(text.getBytes(StandardCharsets.UTF_8));
+            Map<?, ?> all = JsonParts.object(text);
             Map<String, MemberDemand> demands = new LinkedHashMap<>();
-            ((Map<?, ?>) expect(all.get("functions"))).forEach((function, value) -> {
-                Map<?, ?> demand = (Map<?, ?>) expect(value);
+            ((Map<?, ?>) JsonParts.expect(all.get("functions"))).forEach((function, value) -> {
+                Map<?, ?> demand = (Map<?, ?>) JsonParts.expect(value);
                 demands.put(
-                        String.valueOf(function), new MemberDemand(number(demand.get("milliStreams")) / 1000.0, (String)
-                                expect(demand.get("limits"))));
+                        String.valueOf(function),
+                        new MemberDemand(JsonParts.number(demand.get("milliStreams")) / 1000.0, (String)
+                                JsonParts.expect(demand.get("limits"))));
             });
             return new MemberEntry(
-                    number(all.get("beat")),
-                    ((List<?>) expect(all.get("addresses")))
+                    JsonParts.number(all.get("beat")),
+                    ((List<?>) JsonParts.expect(all.get("addresses")))
                             .stream().map(String::valueOf).toList(),
-                    (String) expect(all.get("zone")),
-                    (String) expect(all.get("version")),
+                    (String) JsonParts.expect(all.get("zone")),
+                    (String) JsonParts.expect(all.get("version")),
                     demands);
         } catch (ClassCastException e) {
             throw new IllegalArgumentException("a member is missing or has another type: " + e.getMessage(), e);
         }
-    }
-
-    private static long number(@Nullable Object value) {
-        return ((BigDecimal) expect(value)).longValue();
-    }
-
-    private static Object expect(@Nullable Object value) {
-        if (value == null) {
-            throw new IllegalArgumentException("a member is missing");
-        }
-        return value;
     }
 }
