@@ -82,18 +82,20 @@ public final class ClientGuard {
     public @Nullable ClientAccount admit(Channel channel, boolean secure, ExchangeOpener opener) {
         Long address = addressKey(channel.remoteAddress());
         Protection exceeded = count(address);
-        ClientMemory memory = Objects.requireNonNull(memories.get(channel.eventLoop()), "another's event loop");
-        ClientAccount account =
-                exceeded != null ? null : memory.open(channel, opener, secure ? TLS_BYTES : PLAIN_BYTES);
-        if (account == null) {
-            observer.onProtection(exceeded != null ? exceeded : Protection.CONNECTION_LIMIT);
+        if (exceeded == null) {
+            ClientMemory memory = Objects.requireNonNull(memories.get(channel.eventLoop()), "another's event loop");
+            ClientAccount account = memory.open(channel, opener, secure ? TLS_BYTES : PLAIN_BYTES);
+            if (account != null) {
+                channel.closeFuture().addListener(closed -> countOff(address));
+                channel.config().setRecvByteBufAllocator(reads.get(channel.eventLoop()));
+                return account;
+            }
             countOff(address);
-            AbruptClose.of(channel);
-        } else {
-            channel.closeFuture().addListener(closed -> countOff(address));
-            channel.config().setRecvByteBufAllocator(reads.get(channel.eventLoop()));
+            exceeded = Protection.CONNECTION_LIMIT;
         }
-        return account;
+        observer.onProtection(exceeded);
+        AbruptClose.of(channel);
+        return null;
     }
 
     /** Returns how many bytes the clients of {@code loop} can still use. Any thread. */
@@ -102,12 +104,19 @@ public final class ClientGuard {
                 .freeBytes();
     }
 
+    /**
+     * Counts a connection, unless it exceeds a limit. A snapshot never has more connections than the
+     * maximum.
+     */
     private @Nullable Protection count(@Nullable Long address) {
-        int ofAddress = address == null ? 0 : perAddress.merge(address, 1, Integer::sum);
-        if (connections.incrementAndGet() > maxConnections) {
+        if (connections.getAndUpdate(count -> Math.min(count + 1, maxConnections)) == maxConnections) {
             return Protection.CONNECTION_LIMIT;
         }
-        return ofAddress > maxPerAddress ? Protection.ADDRESS_LIMIT : null;
+        if (address != null && perAddress.merge(address, 1, Integer::sum) > maxPerAddress) {
+            countOff(address);
+            return Protection.ADDRESS_LIMIT;
+        }
+        return null;
     }
 
     private void countOff(@Nullable Long address) {
