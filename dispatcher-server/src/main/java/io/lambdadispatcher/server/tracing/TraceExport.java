@@ -48,7 +48,12 @@ public final class TraceExport implements AutoCloseable {
                             "lambda-dispatcher",
                             // A path or a user agent can be as long as a client likes.
                             "otel.attribute.value.length.limit",
-                            "1024"))
+                            "1024",
+                            // Fewer and larger exports than by default, because each costs CPU time.
+                            "otel.bsp.max.queue.size",
+                            "8192",
+                            "otel.bsp.max.export.batch.size",
+                            "2048"))
                     .addPropertiesCustomizer(config -> settings(endpoint, protocol))
                     .disableShutdownHook()
                     .build()

@@ -161,12 +161,21 @@ final class RequestTrace implements ExchangeListener {
         int colon = text.lastIndexOf(':');
         boolean hasPort = colon > text.lastIndexOf(']')
                 && colon + 1 < text.length()
-                && text.substring(colon + 1).chars().allMatch(c -> c >= '0' && c <= '9')
+                && areDigits(text, colon + 1)
                 && text.length() - colon <= 6;
         span.setAttribute(TraceAttributes.SERVER_ADDRESS, hasPort ? text.substring(0, colon) : text);
         if (hasPort) {
             span.setAttribute(TraceAttributes.SERVER_PORT, Long.parseLong(text.substring(colon + 1)));
         }
+    }
+
+    private static boolean areDigits(String text, int start) {
+        for (int i = start; i < text.length(); i++) {
+            if (text.charAt(i) < '0' || text.charAt(i) > '9') {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static void setPeer(SpanBuilder span, @Nullable SocketAddress remote) {
