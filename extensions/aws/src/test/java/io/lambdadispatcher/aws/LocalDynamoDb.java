@@ -6,11 +6,18 @@ import com.amazonaws.services.dynamodbv2.local.server.LocalDynamoDBServerHandler
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
 import org.eclipse.jetty.io.ConnectionStatistics;
 import org.eclipse.jetty.io.EndPoint;
 import org.eclipse.jetty.server.Connector;
+import org.eclipse.jetty.server.Handler;
+import org.eclipse.jetty.server.Request;
+import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.util.Callback;
 
 /**
  * DynamoDB Local in this JVM, in memory. It listens on a free port of all interfaces, so that
@@ -20,13 +27,24 @@ public final class LocalDynamoDb implements AutoCloseable {
     private final LocalDynamoDBServerHandler handler;
     private final Server server = new Server(0);
     private final ConnectionStatistics connections = new ConnectionStatistics();
+    private final Map<String, LongAdder> requests = new ConcurrentHashMap<>();
 
     private LocalDynamoDb() throws Exception {
         System.setProperty("sqlite4java.library.path", nativeLibrary().toString());
         // DynamoDB Local's main class cannot report which free port it uses, and it needs a
         // telemetry client.
         handler = new LocalDynamoDBServerHandler(new LocalDynamoDBRequestHandler(0, true, null, true, false), null);
-        server.setHandler(handler);
+        server.setHandler(new Handler.Wrapper(handler) {
+            @Override
+            public boolean handle(Request request, Response response, Callback callback) throws Exception {
+                String target = request.getHeaders().get("X-Amz-Target");
+                if (target != null) {
+                    String action = target.substring(target.indexOf('.') + 1);
+                    requests.computeIfAbsent(action, any -> new LongAdder()).increment();
+                }
+                return super.handle(request, response, callback);
+            }
+        });
         server.getConnectors()[0].addBean(connections);
         server.start();
     }
@@ -57,6 +75,12 @@ public final class LocalDynamoDb implements AutoCloseable {
     /** Returns the number of connections accepted since the start. */
     public long connections() {
         return connections.getConnectionsTotal();
+    }
+
+    /** Returns the number of requests since the start with an action, such as {@code PutItem}. */
+    public long requests(String action) {
+        LongAdder count = requests.get(action);
+        return count == null ? 0 : count.sum();
     }
 
     /** Closes all connections, as a service does with idle ones. */

@@ -22,6 +22,8 @@ final class FleetDrill {
      * @param mostWorkers most workers at a time
      * @param mostLasting those of them that were not being replaced; 0 without a fleet
      * @param losses how each lost request was lost
+     * @param reads requests of all dispatchers to the ledger for each second; 0 without a fleet
+     * @param writes as {@code reads}
      */
     record Result(
             int answered,
@@ -30,7 +32,9 @@ final class FleetDrill {
             int launches,
             int mostWorkers,
             int mostLasting,
-            List<String> losses) {}
+            List<String> losses,
+            double reads,
+            double writes) {}
 
     enum Event {
         KILL("kill -9 of one of three"),
@@ -135,19 +139,22 @@ final class FleetDrill {
                 rig.launches() - before,
                 rig.mostWorkers(),
                 rig.mostLasting(),
-                List.copyOf(rig.losses));
+                List.copyOf(rig.losses),
+                rig.ledgerRate("Query"),
+                rig.ledgerRate("PutItem"));
     }
 
     /** Runs everything, which takes about 15 minutes. */
     static void printTable() throws Exception {
         System.out.println(
-                "| event | fleet | requests answered | lost | workers before | launched | most workers | not being replaced |");
-        System.out.println("| --- | --- | --- | --- | --- | --- | --- | --- |");
+                "| event | fleet | requests answered | lost | workers before | launched | most workers | not being replaced |"
+                        + " ledger: reads/s, writes/s |");
+        System.out.println("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
         for (Event event : Event.values()) {
             for (boolean fleet : event == Event.LEDGER ? new boolean[] {true} : new boolean[] {true, false}) {
                 Result result = run(event, fleet);
                 System.out.printf(
-                        "| %s | %s | %d | %s | %d | %d | %d | %s |%n",
+                        "| %s | %s | %d | %s | %d | %d | %d | %s | %.2f, %.2f |%n",
                         event.title,
                         fleet ? "yes" : "no",
                         result.answered(),
@@ -155,7 +162,9 @@ final class FleetDrill {
                         result.workersBefore(),
                         result.launches(),
                         result.mostWorkers(),
-                        fleet ? result.mostLasting() : "-");
+                        fleet ? result.mostLasting() : "-",
+                        result.reads(),
+                        result.writes());
                 result.losses().stream().limit(5).forEach(System.err::println);
             }
         }

@@ -159,6 +159,8 @@ final class FleetProcesses implements AutoCloseable {
     private final AtomicInteger mostLasting = new AtomicInteger();
     private final AtomicInteger underWay = new AtomicInteger();
     private final ScheduledExecutorService timer = Executors.newScheduledThreadPool(2);
+    private final Map<String, Long> ledgerRequests = new HashMap<>();
+    private long countedSinceNanos;
     private @Nullable Process proxy;
     private int proxyPort;
 
@@ -302,6 +304,16 @@ final class FleetProcesses implements AutoCloseable {
         answered.clear();
         lost.clear();
         losses.clear();
+        countedSinceNanos = System.nanoTime();
+        for (String action : List.of("Query", "PutItem")) {
+            ledgerRequests.put(action, dynamo == null ? 0 : dynamo.requests(action));
+        }
+    }
+
+    /** Returns the requests of all dispatchers to the ledger for each second. */
+    double ledgerRate(String action) {
+        long sent = dynamo == null ? 0 : dynamo.requests(action) - ledgerRequests.getOrDefault(action, 0L);
+        return sent * 1e9 / (System.nanoTime() - countedSinceNanos);
     }
 
     int launches() {
