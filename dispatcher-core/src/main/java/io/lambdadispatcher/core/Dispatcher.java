@@ -72,6 +72,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -128,7 +129,7 @@ public final class Dispatcher implements AutoCloseable {
         launchers = from.allLaunchers();
         invoker = from.invoker;
         ledger = from.ledger;
-        Function<String, byte[]> keyOf = from.keys();
+        Function<String, List<byte[]>> keysOf = from.keys();
         Map<String, DirectFunction> direct = from.directFunctions();
         directFunctions = Set.copyOf(direct.keySet());
         engine = new Engine(
@@ -149,8 +150,8 @@ public final class Dispatcher implements AutoCloseable {
         fleet = from.ledger == null ? null : memberOf(from.ledger);
         List<Channel> bound = new ArrayList<>();
         try {
-            superviseLaunches(from, direct, keyOf, workerListener.tls() != null);
-            bound.add(engine.listen(workerListener, workerPort(from, workerListener, keyOf)));
+            superviseLaunches(from, direct, keysOf, workerListener.tls() != null);
+            bound.add(engine.listen(workerListener, workerPort(from, workerListener, keysOf)));
             for (ListenerOptions listener : from.publicListeners) {
                 bound.add(engine.listen(listener, publicPort(listener)));
             }
@@ -192,7 +193,7 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     private void superviseLaunches(
-            Builder from, Map<String, DirectFunction> direct, Function<String, byte[]> keyOf, boolean tls) {
+            Builder from, Map<String, DirectFunction> direct, Function<String, List<byte[]>> keysOf, boolean tls) {
         Map<String, WorkerLauncher> launcherOf = from.launcherOf();
         engine.pools().forEach((function, pool) -> {
             WorkerLauncher launcher = launcherOf.get(function);
@@ -204,7 +205,7 @@ public final class Dispatcher implements AutoCloseable {
                                 launcher,
                                 registry,
                                 fleet == null ? engine.anyLoop() : fleetLoop,
-                                keyOf.apply(function),
+                                keysOf.apply(function).get(0),
                                 tls,
                                 direct.get(function),
                                 fleet,
@@ -224,15 +225,16 @@ public final class Dispatcher implements AutoCloseable {
                         .toList();
     }
 
-    private WorkerPort workerPort(Builder from, ListenerOptions listener, Function<String, byte[]> keyOf) {
+    private WorkerPort workerPort(Builder from, ListenerOptions listener, Function<String, List<byte[]>> keysOf) {
         TlsOptions tls = listener.tls();
         return new WorkerPort(
                 new WorkerPort.Access(
-                        keyOf,
+                        keysOf,
                         tls == null ? null : TlsContexts.forWorkers(tls),
                         from.pingInterval,
                         from.pingTimeout,
-                        from.limits.headerTimeout()),
+                        from.limits.headerTimeout(),
+                        from.zone),
                 engine.pools(),
                 engine.loopIndexes(),
                 registry,
@@ -527,9 +529,10 @@ public final class Dispatcher implements AutoCloseable {
         @Nullable
         ListenerOptions workerListener;
 
-        byte @Nullable [] secret;
+        @Nullable
+        List<byte[]> secrets;
 
-        final Map<String, byte[]> secrets = new HashMap<>();
+        final Map<String, List<byte[]>> functionSecrets = new HashMap<>();
 
         @Nullable
         WorkerLauncher launcher;
@@ -606,24 +609,35 @@ public final class Dispatcher implements AutoCloseable {
          * Sets the secret that the keys of all functions are derived from, at least 16 bytes. A key
          * signs the launch tokens of its function. Workers that launch themselves need the secret
          * or their function's key. Default: random.
+         *
+         * @param others further secrets, whose tokens are accepted as well, so that the secret can
+         *     be replaced while workers and other dispatchers still use another one
          */
-        public Builder secret(byte[] bytes) {
-            secret = bytes.clone();
+        public Builder secret(byte[] bytes, byte[]... others) {
+            secrets = copies(bytes, others);
             return this;
         }
 
-        /** Sets the UTF-8 bytes of {@code text} with {@link #secret(byte[])}. */
+        /** Sets the UTF-8 bytes of {@code text} with {@link #secret(byte[], byte[]...)}. */
         public Builder secret(String text) {
             return secret(text.getBytes(StandardCharsets.UTF_8));
         }
 
         /**
          * Sets the secret of one function, at least 16 bytes. Workers that hold it cannot take the
-         * requests of other functions. Default: that of {@link #secret(byte[])}.
+         * requests of other functions. Default: that of {@link #secret(byte[], byte[]...)}.
+         *
+         * @param others further secrets, whose tokens are accepted as well
          */
-        public Builder secret(String function, byte[] bytes) {
-            secrets.put(function, bytes.clone());
+        public Builder secret(String function, byte[] bytes, byte[]... others) {
+            functionSecrets.put(function, copies(bytes, others));
             return this;
+        }
+
+        private static List<byte[]> copies(byte[] first, byte[][] others) {
+            return Stream.concat(Stream.of(first), Stream.of(others))
+                    .map(byte[]::clone)
+                    .toList();
         }
 
         /**
@@ -687,8 +701,9 @@ public final class Dispatcher implements AutoCloseable {
         }
 
         /**
-         * Sets the availability zone of this dispatcher, which the other members of the fleet show.
-         * Default: none.
+         * Sets the availability zone of this dispatcher, as workers name theirs: on Lambda, the id of
+         * the zone, such as {@code use1-az1}. Workers in the same zone get requests first. Default:
+         * none.
          */
         public Builder zone(String value) {
             zone = Objects.requireNonNull(value, "zone");
@@ -824,7 +839,7 @@ public final class Dispatcher implements AutoCloseable {
             if (eventLoops < 1) {
                 throw new IllegalArgumentException("eventLoops: " + eventLoops + ", expected 1 or more");
             }
-            if (ledger != null && secret == null) {
+            if (ledger != null && secrets == null) {
                 throw new IllegalArgumentException("secret: not set, expected the secret of all members of the fleet");
             }
             if (ledger != null && !history.isEmpty()) {
@@ -878,24 +893,32 @@ public final class Dispatcher implements AutoCloseable {
             return all;
         }
 
-        private Function<String, byte[]> keys() {
-            byte[] common = secret == null ? new byte[32] : secret;
-            if (secret == null) {
-                new SecureRandom().nextBytes(common);
-            }
+        /** Returns the keys of each function. The first one signs. */
+        private Function<String, List<byte[]>> keys() {
+            List<byte[]> common = secrets == null ? List.of(randomSecret()) : secrets;
             requireLong("secret", common);
-            secrets.forEach((function, own) -> {
+            functionSecrets.forEach((function, own) -> {
                 requireConfigured("secret", function);
                 requireLong("secret of function " + function, own);
             });
-            Map<String, byte[]> ofFunctions = Map.copyOf(secrets);
-            return function -> LaunchToken.key(ofFunctions.getOrDefault(function, common), function);
+            Map<String, List<byte[]>> ofFunctions = Map.copyOf(functionSecrets);
+            return function -> ofFunctions.getOrDefault(function, common).stream()
+                    .map(secret -> LaunchToken.key(secret, function))
+                    .toList();
         }
 
-        private static void requireLong(String what, byte[] secret) {
-            if (secret.length < LaunchToken.MIN_SECRET_BYTES) {
-                throw new IllegalArgumentException(
-                        what + ": " + secret.length + " bytes, expected at least " + LaunchToken.MIN_SECRET_BYTES);
+        private static byte[] randomSecret() {
+            byte[] bytes = new byte[32];
+            new SecureRandom().nextBytes(bytes);
+            return bytes;
+        }
+
+        private static void requireLong(String what, List<byte[]> secrets) {
+            for (byte[] secret : secrets) {
+                if (secret.length < LaunchToken.MIN_SECRET_BYTES) {
+                    throw new IllegalArgumentException(
+                            what + ": " + secret.length + " bytes, expected at least " + LaunchToken.MIN_SECRET_BYTES);
+                }
             }
         }
 

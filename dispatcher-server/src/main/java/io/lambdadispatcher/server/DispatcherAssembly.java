@@ -140,15 +140,19 @@ final class DispatcherAssembly {
         }
     }
 
+    private static byte[][] others(List<byte[]> secrets) {
+        return secrets.subList(1, secrets.size()).toArray(byte[][]::new);
+    }
+
     private void workers(Dispatcher.Builder builder) throws StartException {
-        byte[] common = configuration.find(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
+        List<byte[]> common = configuration.find(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
         if (common != null) {
-            builder.secret(common);
+            builder.secret(common.get(0), others(common));
         }
         for (FunctionConfiguration function : functions) {
-            byte[] own = function.secret();
+            List<byte[]> own = function.secrets();
             if (own != null) {
-                builder.secret(function.options().name(), own);
+                builder.secret(function.options().name(), own.get(0), others(own));
             }
         }
         List<InetSocketAddress> advertisedAddresses = configuration.get(Settings.WORKERS_ADVERTISED_ADDRESSES);

@@ -6,6 +6,7 @@ import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.io.PrintWriter;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -24,12 +25,12 @@ final class WorkerKeysCommand extends SettingsCommand {
 
     @Override
     int run(Configuration configuration, PrintWriter out) throws StartException {
-        byte[] common = configuration.find(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
+        List<byte[]> common = configuration.find(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
         for (FunctionConfiguration function : configuration.functions()) {
-            byte[] secret = function.secret() == null ? common : function.secret();
-            if (secret != null) {
+            List<byte[]> secrets = function.secrets() == null ? common : function.secrets();
+            if (secrets != null) {
                 String name = function.options().name();
-                out.println(name + " " + HexFormat.of().formatHex(LaunchToken.key(secret, name)));
+                out.println(name + " " + HexFormat.of().formatHex(LaunchToken.key(secrets.get(0), name)));
             }
         }
         out.flush();

@@ -212,6 +212,25 @@ class PeersIT {
         });
     }
 
+    /** All want more than the worker has room for, and 8 requests cannot be divided by three. */
+    @Test
+    void should_divide_a_full_worker_equally() throws Exception {
+        handler.delayMillis = 100;
+        fleet.values().forEach(clients -> clients.awaitMore(20));
+        List<Integer> before =
+                fleet.values().stream().map(clients -> clients.served.get()).toList();
+        Thread.sleep(4000);
+        int sum = 0;
+        List<Integer> served = new ArrayList<>();
+        for (Clients clients : fleet.values()) {
+            served.add(clients.served.get() - before.get(served.size()));
+            sum += served.get(served.size() - 1);
+        }
+        for (int each : served) {
+            assertThat(each).as("of %s", served).isGreaterThan(sum / 4);
+        }
+    }
+
     @Test
     void should_keep_serving_when_a_dispatcher_is_lost_and_dial_its_successor() {
         Dispatcher lost = List.copyOf(fleet.keySet()).get(1);

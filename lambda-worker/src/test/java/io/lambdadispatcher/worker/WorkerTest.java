@@ -56,7 +56,7 @@ class WorkerTest {
                 ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
                 LaunchToken token = LaunchToken.verify(
                         link.authorization.substring(Endpoints.BEARER.length()),
-                        name -> LaunchToken.key(SECRET_BYTES, name),
+                        name -> List.of(LaunchToken.key(SECRET_BYTES, name)),
                         Instant.now());
                 assertThat(token.function()).isEqualTo("f");
                 assertThat(token.workerId()).isEqualTo("w1");

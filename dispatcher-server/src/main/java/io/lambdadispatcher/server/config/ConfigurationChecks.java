@@ -106,7 +106,7 @@ final class ConfigurationChecks {
                         : "a URL without a query and without /v1/traces, which the dispatcher appends");
     }
 
-    private void checkEither(Setting<byte[]> text, Setting<byte[]> file) {
+    private void checkEither(Setting<?> text, Setting<?> file) {
         boolean both = checked.isSet(text) && checked.isSet(file);
         require(!both, file, "either this or " + text.name() + ", not both");
     }

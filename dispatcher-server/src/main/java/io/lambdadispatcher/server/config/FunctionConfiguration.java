@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param lambda the Lambda function that runs the workers
  * @param directLambda the Lambda function that direct requests invoke
  * @param handler the class that local workers run; {@code null} = none is set
- * @param secret of the function's workers; {@code null} = the common secret
+ * @param secrets of the function's workers, the first of which signs; {@code null} = the common ones
  */
 public record FunctionConfiguration(
         FunctionOptions options,
@@ -24,7 +25,7 @@ public record FunctionConfiguration(
         String lambda,
         String directLambda,
         @Nullable String handler,
-        byte @Nullable [] secret) {
+        @Nullable List<byte[]> secrets) {
 
     /** How requests reach a function. */
     enum Mode {

@@ -87,12 +87,13 @@ public final class Settings {
     public static final Setting<Path> WORKERS_TLS_CLIENT_CERTIFICATES = WORKERS.setting(
                     "workers.tls.client-certificates", file())
             .doc("PEM file with certificate authorities. Workers must present a certificate that one of them issued.");
-    public static final Setting<byte[]> WORKERS_SECRET = WORKERS.setting("workers.secret", ValueType.secret())
+    public static final Setting<List<byte[]>> WORKERS_SECRET = WORKERS.setting("workers.secret", ValueType.secrets())
             .doc("Secret from which the key of each function is derived. The key signs launch tokens. Self-launched"
                     + " workers need the secret, or their function's key.");
-    public static final Setting<byte[]> WORKERS_SECRET_FILE = WORKERS.setting(
-                    "workers.secret-file", ValueType.secretFile())
-            .doc("File that holds the shared secret, instead of workers.secret. A line break at its end is ignored.");
+    public static final Setting<List<byte[]>> WORKERS_SECRET_FILE = WORKERS.setting(
+                    "workers.secret-file", ValueType.secretsFile())
+            .doc("File that holds the shared secret in its first line, instead of workers.secret. Launch tokens of the"
+                    + " secrets in further lines are accepted, too, so that the secret can be replaced.");
     public static final Setting<List<InetSocketAddress>> WORKERS_ADVERTISED_ADDRESSES = WORKERS.setting(
                     "workers.advertised-addresses", addresses(), "")
             .doc("Addresses of the dispatcher that launched workers connect to; port 0 means the worker port. If it is "
@@ -166,14 +167,15 @@ public final class Settings {
             .doc(
                     "Who launches workers: self = you, local = the dispatcher as processes on this machine, lambda = the dispatcher"
                             + " on AWS Lambda.");
-    public static final Setting<byte[]> FUNCTION_SECRET = LAUNCHING
-            .setting("function.secret", ValueType.secret())
+    public static final Setting<List<byte[]>> FUNCTION_SECRET = LAUNCHING
+            .setting("function.secret", ValueType.secrets())
             .doc("Secret of this function's workers, instead of workers.secret. With it, they cannot take the requests"
                     + " of other functions.");
-    public static final Setting<byte[]> FUNCTION_SECRET_FILE = LAUNCHING
-            .setting("function.secret-file", ValueType.secretFile())
+    public static final Setting<List<byte[]>> FUNCTION_SECRET_FILE = LAUNCHING
+            .setting("function.secret-file", ValueType.secretsFile())
             .doc(
-                    "File that holds the function's secret, instead of function.secret. A line break at its end is ignored.");
+                    "File that holds the function's secret in its first line, instead of function.secret. Further lines are"
+                            + " as in workers.secret-file.");
     public static final Setting<String> FUNCTION_LAMBDA = LAUNCHING
             .setting("function.lambda", LAMBDA)
             .doc("Lambda function that runs the workers. If it is not set, its name is function.name.");
@@ -265,7 +267,9 @@ public final class Settings {
                     "fleet.name", text("NAME", "1 to 255 characters", 255), "default")
             .doc("Name of the fleet. Several fleets can use one table if their names differ.");
     public static final Setting<String> FLEET_ZONE = FLEET.setting("fleet.zone", text("ZONE", "1 to 64 characters", 64))
-            .doc("Availability zone of this dispatcher, which all dispatchers show.");
+            .doc(
+                    "Availability zone of this dispatcher, for Lambda its id, such as use1-az1. Workers in this zone get requests"
+                            + " first, as long as they are not much busier than others.");
     public static final Setting<URI> FLEET_ENDPOINT = FLEET.setting("fleet.endpoint", uri())
             .doc("URL of the DynamoDB endpoint, for example of an emulator. If it is not set, the AWS SDK uses the"
                     + " endpoint of the region.");

@@ -50,6 +50,7 @@ public record ValueType<T>(
             Pattern.compile("(\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*\\.)*"
                     + "\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*"
                     + "(::\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*)?");
+    private static final Pattern TEXT = Pattern.compile("[ -~\\r\\n]*");
     private static final Pattern VARIABLE = Pattern.compile("([A-Za-z_][A-Za-z0-9_]*)=(.*)", Pattern.DOTALL);
     private static final Duration LONGEST = Duration.ofDays(366);
     private static final String SECRET = "SECRET";
@@ -280,6 +281,32 @@ public record ValueType<T>(
                 length--;
             }
             return longEnough(Arrays.copyOf(bytes, length));
+        });
+    }
+
+    /** One secret. */
+    static ValueType<List<byte[]>> secrets() {
+        ValueType<byte[]> one = secret();
+        return new ValueType<>(one.label, one.expected, items -> List.of(one.parser.apply(items)), null);
+    }
+
+    /**
+     * A file that holds one secret in each line. If there are other characters than those of ASCII,
+     * it is one binary secret.
+     */
+    static ValueType<List<byte[]>> secretsFile() {
+        ValueType<byte[]> one = secretFile();
+        return single(one.label, one.expected + ", in each line if it is text", text -> {
+            String bytes = new String(read(Path.of(text)), StandardCharsets.ISO_8859_1);
+            if (!TEXT.matcher(bytes).matches()) {
+                return List.of(one.parser.apply(List.of(text)));
+            }
+            List<byte[]> secrets = bytes.lines()
+                    .filter(line -> !line.isEmpty())
+                    .map(line -> longEnough(line.getBytes(StandardCharsets.ISO_8859_1)))
+                    .toList();
+            require(!secrets.isEmpty());
+            return secrets;
         });
     }
 

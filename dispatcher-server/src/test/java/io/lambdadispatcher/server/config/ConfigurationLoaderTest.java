@@ -220,10 +220,24 @@ class ConfigurationLoaderTest {
         flags.put("--workers-secret-file", secret.toString());
         assertThat(problems())
                 .containsExactly("workers.secret-file: expected a readable file that holds at least 16 random bytes,"
-                        + " got \"" + secret + "\" (flag --workers-secret-file)");
+                        + " in each line if it is text, got \"" + secret + "\" (flag --workers-secret-file)");
 
         Files.writeString(secret, SECRET + "\r\n");
-        assertThat(load().find(Settings.WORKERS_SECRET_FILE)).asString().isEqualTo(SECRET);
+        assertThat(load().find(Settings.WORKERS_SECRET_FILE))
+                .containsExactly(SECRET.getBytes(StandardCharsets.US_ASCII));
+    }
+
+    @Test
+    void should_read_the_secrets_in_further_lines() throws Exception {
+        Path secrets = Files.writeString(directory.resolve("secrets"), SECRET + "\r\n\nthe previous secret\n");
+        flags.put("--workers-secret-file", secrets.toString());
+        assertThat(load().find(Settings.WORKERS_SECRET_FILE))
+                .containsExactly(
+                        SECRET.getBytes(StandardCharsets.US_ASCII),
+                        "the previous secret".getBytes(StandardCharsets.US_ASCII));
+
+        Files.writeString(secrets, SECRET + "\ntooshort\n");
+        assertThat(problems()).first().asString().startsWith("workers.secret-file: expected ");
     }
 
     @Test
@@ -232,7 +246,7 @@ class ConfigurationLoaderTest {
         Path file = Files.write(directory.resolve("secret"), secret);
         flags.put("--workers-secret-file", file.toString());
 
-        assertThat(load().find(Settings.WORKERS_SECRET_FILE)).isEqualTo(secret);
+        assertThat(load().find(Settings.WORKERS_SECRET_FILE)).containsExactly(secret);
         assertThat(load().report()).containsPattern("workers\\.secret-file +" + file + " +flag");
     }
 

@@ -6,6 +6,7 @@ import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.time.Instant;
 import java.util.Base64;
+import java.util.List;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 import javax.crypto.Mac;
@@ -62,11 +63,12 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
     /**
      * Checks the signature in constant time, then the expiry.
      *
-     * @param keyOf returns the key of the function that the token names, whether or not there is
-     *     such a function
+     * @param keysOf returns the keys of the function that the token names, one of which must have
+     *     signed it, whether or not there is such a function
      * @throws WireException {@link Reason#BAD_TOKEN}; its message never contains the token
      */
-    public static LaunchToken verify(String token, Function<String, byte[]> keyOf, Instant now) throws WireException {
+    public static LaunchToken verify(String token, Function<String, List<byte[]>> keysOf, Instant now)
+            throws WireException {
         if (token.length() > WireLimits.MAX_TOKEN_CHARS) {
             throw bad(0, "launch token of " + token.length() + " characters, limit " + WireLimits.MAX_TOKEN_CHARS);
         }
@@ -75,9 +77,10 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
             throw bad(0, "launch token of " + parts.length + " parts, expected v1 and 4 more");
         }
         int signatureAt = token.lastIndexOf('.') + 1;
-        byte[] key = keyOf.apply(new String(decode(parts[1], 0), StandardCharsets.UTF_8));
-        byte[] expected = hmac(key, token.substring(0, signatureAt - 1));
-        if (!MessageDigest.isEqual(expected, decode(parts[4], signatureAt))) {
+        List<byte[]> keys = keysOf.apply(new String(decode(parts[1], 0), StandardCharsets.UTF_8));
+        String signed = token.substring(0, signatureAt - 1);
+        byte[] signature = decode(parts[4], signatureAt);
+        if (keys.stream().noneMatch(key -> MessageDigest.isEqual(hmac(key, signed), signature))) {
             throw bad(signatureAt, "launch token with a wrong signature");
         }
         return verified(parts, now);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Instant;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class LaunchTokenTest {
@@ -14,11 +15,24 @@ class LaunchTokenTest {
     @Test
     void should_verify_what_it_signed() throws Exception {
         String text = TOKEN.sign(KEY);
-        assertThat(LaunchToken.verify(text, function -> KEY, EXPIRY.minusMillis(1)))
+        assertThat(LaunchToken.verify(text, function -> List.of(KEY), EXPIRY.minusMillis(1)))
                 .isEqualTo(TOKEN);
-        assertThatThrownBy(() -> LaunchToken.verify(text, function -> KEY, EXPIRY))
+        assertThatThrownBy(() -> LaunchToken.verify(text, function -> List.of(KEY), EXPIRY))
                 .isInstanceOf(WireException.class)
                 .hasMessageContaining("worker w1 expired at 2027-01-15T08:00:00Z, now 2027-01-15T08:00:00Z");
+    }
+
+    /** For as long as a secret is being replaced. */
+    @Test
+    void should_verify_what_any_of_the_keys_signed() throws Exception {
+        byte[] old = LaunchToken.key(KEY, "old");
+        byte[] other = LaunchToken.key(KEY, "other");
+        String text = TOKEN.sign(old);
+        assertThat(LaunchToken.verify(text, function -> List.of(KEY, old), Instant.EPOCH))
+                .isEqualTo(TOKEN);
+        assertThatThrownBy(() -> LaunchToken.verify(text, function -> List.of(KEY, other), Instant.EPOCH))
+                .isInstanceOf(WireException.class)
+                .hasMessageContaining("wrong signature");
     }
 
     /** Otherwise a worker of one function could take the requests of all others. */
@@ -26,11 +40,11 @@ class LaunchTokenTest {
     void should_not_let_the_key_of_one_function_sign_for_another() throws Exception {
         byte[] ofOrders = LaunchToken.key(KEY, "orders");
         String good = TOKEN.sign(ofOrders);
-        assertThat(LaunchToken.verify(good, name -> LaunchToken.key(KEY, name), Instant.EPOCH))
+        assertThat(LaunchToken.verify(good, name -> List.of(LaunchToken.key(KEY, name)), Instant.EPOCH))
                 .isEqualTo(TOKEN);
 
         String forged = new LaunchToken("invoices", "w1", EXPIRY).sign(ofOrders);
-        assertThatThrownBy(() -> LaunchToken.verify(forged, name -> LaunchToken.key(KEY, name), Instant.EPOCH))
+        assertThatThrownBy(() -> LaunchToken.verify(forged, name -> List.of(LaunchToken.key(KEY, name)), Instant.EPOCH))
                 .isInstanceOf(WireException.class)
                 .hasMessageContaining("wrong signature");
     }
@@ -42,7 +56,7 @@ class LaunchTokenTest {
         for (int i = 0; i < text.length() - 1; i++) {
             char changed = text.charAt(i) == 'A' ? 'B' : 'A';
             String forged = text.substring(0, i) + changed + text.substring(i + 1);
-            assertThatThrownBy(() -> LaunchToken.verify(forged, function -> KEY, Instant.EPOCH))
+            assertThatThrownBy(() -> LaunchToken.verify(forged, function -> List.of(KEY), Instant.EPOCH))
                     .as(forged)
                     .isInstanceOf(WireException.class);
         }
@@ -52,11 +66,11 @@ class LaunchTokenTest {
     void should_never_tell_a_token_in_an_error() {
         String text = TOKEN.sign(KEY);
         String signature = text.substring(text.lastIndexOf('.') + 1);
-        assertThatThrownBy(() -> LaunchToken.verify(text + "A", function -> KEY, Instant.EPOCH))
+        assertThatThrownBy(() -> LaunchToken.verify(text + "A", function -> List.of(KEY), Instant.EPOCH))
                 .extracting(Throwable::getMessage)
                 .asString()
                 .doesNotContain(signature);
-        assertThatThrownBy(() -> LaunchToken.verify(text, function -> KEY, EXPIRY))
+        assertThatThrownBy(() -> LaunchToken.verify(text, function -> List.of(KEY), EXPIRY))
                 .extracting(Throwable::getMessage)
                 .asString()
                 .doesNotContain(signature);
@@ -67,7 +81,8 @@ class LaunchTokenTest {
         LaunchToken large = new LaunchToken("f".repeat(256), "w".repeat(256), EXPIRY);
         String text = large.sign(KEY);
         assertThat(text.length()).isLessThan(WireLimits.MAX_TOKEN_CHARS);
-        assertThat(LaunchToken.verify(text, function -> KEY, Instant.EPOCH)).isEqualTo(large);
+        assertThat(LaunchToken.verify(text, function -> List.of(KEY), Instant.EPOCH))
+                .isEqualTo(large);
     }
 
     @Test

@@ -9,6 +9,7 @@ import io.lambdadispatcher.wire.worker.WireException.Reason;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import java.time.Instant;
+import java.util.List;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -92,7 +93,7 @@ class VectorsTest {
         String text = vector.one("text");
         if (vector.has("valid")) {
             String[] expected = vector.one("valid").split("\\|");
-            LaunchToken token = LaunchToken.verify(text, keyOf, now);
+            LaunchToken token = LaunchToken.verify(text, function -> List.of(keyOf.apply(function)), now);
             assertThat(token)
                     .isEqualTo(new LaunchToken(
                             expected[0], expected[1], Instant.ofEpochSecond(Long.parseLong(expected[2]))));
@@ -101,7 +102,7 @@ class VectorsTest {
             return;
         }
         String[] expected = vector.one("error").split(" ", 2);
-        assertThatThrownBy(() -> LaunchToken.verify(text, keyOf, now))
+        assertThatThrownBy(() -> LaunchToken.verify(text, function -> List.of(keyOf.apply(function)), now))
                 .isInstanceOfSatisfying(WireException.class, refusal -> {
                     assertThat(refusal.reason()).isEqualTo(Reason.BAD_TOKEN);
                     assertThat(refusal.offset()).isEqualTo(Long.parseLong(expected[0]));

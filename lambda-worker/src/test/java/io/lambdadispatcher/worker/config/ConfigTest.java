@@ -214,7 +214,7 @@ class ConfigTest {
             Credential credential = WorkerConfig.ofEnvironment(environment).credential();
             Instant now = Instant.ofEpochSecond(1_800_000_000);
             LaunchToken token = LaunchToken.verify(
-                    credential.token("f", "w", now), function -> LaunchToken.key(secret, function), now);
+                    credential.token("f", "w", now), function -> List.of(LaunchToken.key(secret, function)), now);
             assertThat(token).isEqualTo(new LaunchToken("f", "w", now.plusSeconds(300)));
             assertThat(credential.outlivesDispatcher()).isTrue();
             assertThat(credential.toString()).doesNotContain("0123456789abcdef").doesNotContain(key);

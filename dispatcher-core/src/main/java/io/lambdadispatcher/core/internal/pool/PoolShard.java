@@ -795,9 +795,7 @@ public final class PoolShard implements ExchangeOwner {
         if (member == null) {
             return null;
         }
-        Carrier stream = member.free.pop();
-        member.busy++;
-        member.peakBusy = Math.max(member.peakBusy, member.busy);
+        Carrier stream = member.take();
         // The shard's permit count is already lower: tryAcquire took the permit.
         member.offered--;
         settle(member);
@@ -862,6 +860,14 @@ public final class PoolShard implements ExchangeOwner {
             scheduleTrial(member);
         }
         settle(member);
+    }
+
+    /** The worker, which was busy, now keeps room for one exchange. */
+    public void onRoom(PooledConnection member) {
+        assert loop.inEventLoop();
+        member.onRoom();
+        settle(member);
+        offerIf(member.open);
     }
 
     private void scheduleTrial(PooledConnection member) {

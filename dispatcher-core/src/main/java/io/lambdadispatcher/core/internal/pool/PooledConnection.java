@@ -38,6 +38,10 @@ public final class PooledConnection extends LeastOutstanding.Entry {
     int busy;
 
     int peakBusy;
+
+    /** Exchanges since the connection opened. */
+    private long started;
+
     boolean open;
 
     /** The maximum number of concurrent exchanges. */
@@ -63,6 +67,9 @@ public final class PooledConnection extends LeastOutstanding.Entry {
 
     /** The number of exchanges by which this connection may exceed the least busy one. */
     int batch;
+
+    /** What is added to the rank, because the worker is in another availability zone. */
+    private int zonePenalty;
 
     /** Consecutive refusals since an exchange ended in another way. */
     private int refusals;
@@ -108,6 +115,15 @@ public final class PooledConnection extends LeastOutstanding.Entry {
         batch = micros <= 0 ? 0 : Math.min(MAX_BATCH, BATCH_CPU_MICROS / micros);
     }
 
+    /**
+     * Records that the worker is in another availability zone, to which data takes longer and is
+     * not free. Workers in the dispatcher's own zone come first until they have more exchanges than
+     * this one by half of its streams.
+     */
+    public void onOtherZone(int streams) {
+        zonePenalty = (streams + 1) / 2;
+    }
+
     /** Records the duration of an exchange that was measured. */
     public void onTimed(long nanos) {
         timed++;
@@ -116,12 +132,21 @@ public final class PooledConnection extends LeastOutstanding.Entry {
 
     /**
      * Returns the rank among the worker connections: the lowest rank is chosen first. It is the
-     * number of exchanges in flight, plus a penalty. A worker that refuses requests ends them
+     * number of exchanges in flight, plus penalties. A worker that refuses requests ends them
      * immediately and would be the least busy of all. So each consecutive refusal doubles the
      * penalty, until an exchange ends in another way.
      */
     int rank() {
-        return refusals == 0 ? busy : busy + (1 << Math.min(refusals, MAX_PENALTY_BITS));
+        int rank = busy + zonePenalty;
+        return refusals == 0 ? rank : rank + (1 << Math.min(refusals, MAX_PENALTY_BITS));
+    }
+
+    /** An exchange takes a free stream. */
+    Carrier take() {
+        busy++;
+        peakBusy = Math.max(peakBusy, busy);
+        started++;
+        return free.pop();
     }
 
     int offers() {
@@ -142,6 +167,11 @@ public final class PooledConnection extends LeastOutstanding.Entry {
             trialWaitNanos = Math.min(MAX_WAIT_NANOS, 2 * trialWaitNanos);
         }
         return again || trialTimer == null;
+    }
+
+    /** The worker keeps room for one more exchange. */
+    void onRoom() {
+        room = Math.max(room, busy + 1);
     }
 
     /**
@@ -176,6 +206,10 @@ public final class PooledConnection extends LeastOutstanding.Entry {
         WorkerDemand sample = new WorkerDemand(workerId, busy, peakBusy, completed, failed, timed, timedNanos);
         peakBusy = busy;
         return sample;
+    }
+
+    public long started() {
+        return started;
     }
 
     public String workerId() {

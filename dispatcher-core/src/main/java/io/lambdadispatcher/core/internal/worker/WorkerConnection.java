@@ -50,7 +50,10 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private static final Logger log = LoggerFactory.getLogger(WorkerConnection.class);
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-    /** Maximum in 10 s. Our worker sends LOAD every 5 s, and few other messages. */
+    /**
+     * Maximum in 10 s. Our worker sends LOAD every 5 s, and few other messages. READINESS that says
+     * that the worker has room again does not count, because at most one comes for each exchange.
+     */
     private static final int MAX_CONTROL_MESSAGES = 100;
 
     /**
@@ -74,6 +77,9 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private State state = State.ADMITTED;
     private boolean ready;
     private boolean goodbyeSeen;
+
+    /** How often the worker has said that it has room again. */
+    private long calls;
 
     /** The negotiated version of the protocol. */
     private int version;
@@ -240,7 +246,9 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     @Override
     public void onMessage(ControlMessage message, long offset) throws WireException {
         FrameType type = message.type();
-        if (controlMessages.exceeds(nanoTime(), MAX_CONTROL_MESSAGES)) {
+        boolean call = ready && message instanceof ControlMessage.Readiness again && again.ready();
+        boolean answer = call && ++calls <= pooled.started();
+        if (!answer && controlMessages.exceeds(nanoTime(), MAX_CONTROL_MESSAGES)) {
             port.observer.onProtection(Protection.WORKER_LIMIT);
             throw new WireException(
                     WireException.Reason.FRAME_NOT_ALLOWED_HERE,
@@ -287,6 +295,10 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         if (streamLimit < hello.streams()) {
             tellStreamLimit(hello.streams());
         }
+        String zone = port.access.zone();
+        if (!zone.isEmpty() && !hello.zone().isEmpty() && !zone.equals(hello.zone())) {
+            pooled.onOtherZone(streamLimit);
+        }
         if (hello.remainingMillis() != ControlMessage.Hello.NO_DEADLINE) {
             deadline = Instant.now().plusMillis(Integer.toUnsignedLong(hello.remainingMillis()));
         }
@@ -322,7 +334,9 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     }
 
     private void onReadiness(boolean nowReady) {
-        if (state == State.WELCOMED && ready != nowReady) {
+        if (state == State.WELCOMED && ready && nowReady) {
+            shard.onRoom(pooled);
+        } else if (state == State.WELCOMED && ready != nowReady) {
             ready = nowReady;
             shard.setOpen(pooled, nowReady);
             port.events.onReadiness(this, nowReady);

@@ -15,6 +15,7 @@ import io.netty.handler.ssl.SslContext;
 import io.netty.util.concurrent.Ticker;
 import java.net.SocketAddress;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -41,16 +42,19 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
     /**
      * Authentication of workers, and the timeouts of their connections.
      *
-     * @param keyOf returns the key that signs the launch tokens of the function with this name
+     * @param keysOf returns the keys of the function with this name, one of which signs its launch
+     *     tokens
      * @param tls {@code null} for h2c with prior knowledge
      * @param handshakeTimeout maximum time from the connection's start to HELLO
+     * @param zone availability zone of this dispatcher; empty = not known
      */
     public record Access(
-            Function<String, byte[]> keyOf,
+            Function<String, List<byte[]>> keysOf,
             @Nullable SslContext tls,
             Duration pingInterval,
             Duration pingTimeout,
-            Duration handshakeTimeout) {}
+            Duration handshakeTimeout,
+            String zone) {}
 
     final Access access;
     final WorkerEvents events;

@@ -38,6 +38,8 @@ import org.junit.jupiter.api.Timeout;
 class SharedWorkerTest {
     private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 
+    private static final byte[] PREVIOUS_SECRET = "the previous secret".getBytes(StandardCharsets.UTF_8);
+
     private final ConcurrentMap<String, Ledger.Entry> entries = new ConcurrentHashMap<>();
     private final BlockingQueue<ExchangeEnd> ends = new LinkedBlockingQueue<>();
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
@@ -50,7 +52,7 @@ class SharedWorkerTest {
                         .queue(10, Duration.ofMillis(500))
                         .build())
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
-                .secret(SECRET)
+                .secret(SECRET, PREVIOUS_SECRET)
                 .eventLoops(1)
                 .observer(observer)
                 .ledger(Ledger.inMemory(entries))
@@ -136,6 +138,20 @@ class SharedWorkerTest {
         }
     }
 
+    /** While the secret is replaced, some dispatchers launch workers with the previous one. */
+    @Test
+    void should_accept_workers_with_any_of_its_secrets() throws Exception {
+        try (ScriptedWorker worker = new ScriptedWorker(loops, dispatcher.workerAddress(), "f", "w", PREVIOUS_SECRET)) {
+            worker.ready(2, 1, true);
+            awaitReady(1);
+        }
+        byte[] unknown = "an unknown secret".getBytes(StandardCharsets.UTF_8);
+        try (ScriptedWorker worker = new ScriptedWorker(loops, dispatcher.workerAddress(), "f", "u", unknown)) {
+            worker.openControl();
+            worker.expect("1 :status 401");
+        }
+    }
+
     @Test
     void should_not_send_peers_to_a_worker_of_version_1() throws Exception {
         try (ScriptedWorker old = new ScriptedWorker(loops, dispatcher.workerAddress(), "f", "old", SECRET)) {
@@ -162,6 +178,51 @@ class SharedWorkerTest {
             serve(worker, 3);
             assertThat(workers().get(0).completed()).isEqualTo(1);
             assertThat(workers().get(0).failed()).isZero();
+        }
+    }
+
+    @Test
+    void should_ask_a_busy_worker_as_soon_as_it_has_room() throws Exception {
+        try (ScriptedWorker worker = worker("w", 1)) {
+            get("/a");
+            worker.expect("3 REQUEST_HEAD /a end");
+            // Until the wait is longer than the test.
+            for (int i = 0; i < 5; i++) {
+                busy(worker, 3);
+                worker.expect("3 REQUEST_HEAD /a end");
+            }
+            long startNanos = System.nanoTime();
+            busy(worker, 3);
+            worker.say(new ControlMessage.Readiness(true));
+            worker.expect("3 REQUEST_HEAD /a end");
+            assertThat(Duration.ofNanos(System.nanoTime() - startNanos)).isLessThan(Duration.ofMillis(90));
+            serve(worker, 3);
+        }
+    }
+
+    @Test
+    void should_send_one_request_each_time_a_worker_has_room() throws Exception {
+        try (ScriptedWorker worker = worker("w", 2)) {
+            get("/a");
+            get("/b");
+            worker.expect("5 REQUEST_HEAD /a end");
+            worker.expect("3 REQUEST_HEAD /b end");
+            // Until the wait is 100 ms.
+            for (int i = 0; i < 5; i++) {
+                busy(worker, 3);
+                worker.expect("3 REQUEST_HEAD /b end");
+            }
+            busy(worker, 3);
+            busy(worker, 5);
+            worker.say(new ControlMessage.Readiness(true));
+            worker.expect("5 REQUEST_HEAD /b end");
+            long startNanos = System.nanoTime();
+            worker.expect("3 REQUEST_HEAD /a end");
+            assertThat(Duration.ofNanos(System.nanoTime() - startNanos))
+                    .as("the other one is sent after the wait")
+                    .isGreaterThan(Duration.ofMillis(20));
+            serve(worker, 5);
+            serve(worker, 3);
         }
     }
 

@@ -140,6 +140,17 @@ class WorkerLimitsTest {
     }
 
     @Test
+    void should_cut_off_a_worker_that_has_room_again_without_end() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            for (int i = 0; i < 99; i++) {
+                worker.say(new ControlMessage.Readiness(true));
+            }
+            worker.awaitClosed();
+            expectLimit();
+        }
+    }
+
+    @Test
     void should_count_streams_beyond_those_of_hello() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1)) {
             worker.awaitRead(5);

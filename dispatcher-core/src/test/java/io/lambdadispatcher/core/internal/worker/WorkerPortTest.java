@@ -29,7 +29,7 @@ class WorkerPortTest {
     private final List<String> rejections = new ArrayList<>();
 
     private final EmbeddedChannel channel = new EmbeddedChannel(new WorkerPort(
-            new WorkerPort.Access(function -> new byte[32], null, NEVER, NEVER, NEVER),
+            new WorkerPort.Access(function -> List.of(new byte[32]), null, NEVER, NEVER, NEVER, ""),
             Map.of(),
             Map.of(),
             new NoEvents(),

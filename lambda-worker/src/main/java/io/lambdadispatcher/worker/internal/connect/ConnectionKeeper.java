@@ -137,9 +137,8 @@ public final class ConnectionKeeper {
     void share(Slots shared) {
         loop.execute(() -> {
             slots = shared;
-            if (connection == null) {
-                shared.give(config.streams());
-            } else {
+            shared.add(config.streams());
+            if (connection != null) {
                 connection.share(shared);
             }
         });

@@ -94,7 +94,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private int version;
 
     /** {@code null} as long as only one dispatcher sends requests. */
-    private @Nullable Slots slots;
+    private Slots.@Nullable Share slots;
 
     private int busy;
     private boolean admitting = true;
@@ -109,7 +109,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
             ConnectionSettings settings, Handler handler, @Nullable Slots slots, ConnectionListener listener) {
         this.settings = settings;
         this.handler = handler;
-        this.slots = slots;
+        this.slots = slots == null ? null : slots.join(0, this::callDispatcher);
         this.listener = listener;
         this.http2 = Http2Client.create(this, settings.streamWindowBytes());
         this.streamKey = http2.connection().newKey();
@@ -343,6 +343,9 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         if (control != null) {
             control.close();
         }
+        if (slots != null) {
+            slots.close();
+        }
         List.copyOf(streams.values()).forEach(stream -> stream.close(FailureReason.CANCELLED));
         streams.clear();
         if (ending.isEmpty()) {
@@ -527,13 +530,18 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         return admitting;
     }
 
-    /**
-     * Uses slots for all exchanges, those in flight included. Until now, the connection could use
-     * as many slots as it has streams.
-     */
+    /** Uses slots for all exchanges, those in flight included. */
     void share(Slots shared) {
-        slots = shared;
-        shared.give(settings.streams() - busy);
+        slots = shared.join(busy, this::callDispatcher);
+    }
+
+    /** Tells the dispatcher that the worker has room for one of its requests. Any thread. */
+    private void callDispatcher() {
+        http2.ctx().executor().execute(() -> {
+            if (state == State.SERVING && version >= WireLimits.PEERS_VERSION) {
+                control().send(new Readiness(true));
+            }
+        });
     }
 
     @Override
@@ -556,7 +564,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         busy--;
         if (admitted) {
             if (slots != null) {
-                slots.give(1);
+                slots.give();
             }
             if (handler.servesInProcess()) {
                 ServedRequests.onServed();

@@ -223,7 +223,7 @@ public final class Dispatchers {
 
     /** From now on, there are more worker streams than the worker has room for requests. */
     private void share() {
-        Slots shared = new Slots();
+        Slots shared = new Slots(System::nanoTime);
         slots = shared;
         keepers.forEach(keeper -> keeper.share(shared));
     }

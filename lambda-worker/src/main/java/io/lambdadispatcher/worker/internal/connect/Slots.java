@@ -1,29 +1,167 @@
 package io.lambdadispatcher.worker.internal.connect;
 
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The requests that a worker has room for. Used as soon as several dispatchers send requests,
- * because each of them may use all its worker streams. There are as many slots as one dispatcher
- * has streams. At first, none is free: each connection that exists then gives the slots of its idle
- * streams. Any thread.
+ * The requests that a worker has room for, divided between its connections. Used as soon as several
+ * dispatchers send requests, because each of them may use all its worker streams. There are as many
+ * slots as one dispatcher has streams.
+ *
+ * <p>A dispatcher that is refused would wait forever for one that takes each slot again as soon as
+ * it is free. So when a request of a connection was refused, and the connection has fewer slots
+ * than its equal share, the next free slot is reserved for it, and its dispatcher is called. As
+ * long as the dispatcher uses what is reserved, it is called again. Connections take turns. Any
+ * thread.
  */
 final class Slots {
-    private final AtomicInteger free = new AtomicInteger();
+    /** Some round trips between a worker and a dispatcher in the same region. */
+    private static final long RESERVED_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
-    /** @return false if no slot is free */
-    boolean take() {
-        int now = free.get();
-        while (now > 0) {
-            if (free.compareAndSet(now, now - 1)) {
-                return true;
-            }
-            now = free.get();
-        }
-        return false;
+    /** A dispatcher that has a request for this worker tries again within half of this time. */
+    private static final long WAITING_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
+    private final LongSupplier nanoTime;
+
+    /** The connections that have a slot. */
+    private final Set<Share> holders = new HashSet<>();
+
+    /** The connections that a slot was refused to, the first to be called first. */
+    private final Deque<Share> waiting = new ArrayDeque<>();
+
+    /** The connections that a slot is reserved for, one each, the first called first. */
+    private final Deque<Share> called = new ArrayDeque<>();
+
+    private int total;
+    private int free;
+
+    /** @param nanoTime clock, as {@link System#nanoTime} */
+    Slots(LongSupplier nanoTime) {
+        this.nanoTime = nanoTime;
     }
 
-    void give(int count) {
-        free.addAndGet(count);
+    /** The part of one connection. */
+    final class Share {
+        private final Runnable call;
+        private int held;
+
+        /** The end of its time in {@link #waiting} or {@link #called}. */
+        private long untilNanos;
+
+        private Share(Runnable call) {
+            this.call = call;
+        }
+
+        /** @return false if there is no slot for the connection */
+        boolean take() {
+            return Slots.this.take(this);
+        }
+
+        void give() {
+            Share next = Slots.this.give(this);
+            if (next != null) {
+                next.call.run();
+            }
+        }
+
+        /** The connection is closed. It still gives the slots that it has. */
+        void close() {
+            Slots.this.forget(this);
+        }
+    }
+
+    synchronized void add(int slots) {
+        total += slots;
+        free += slots;
+    }
+
+    /**
+     * Adds a connection.
+     *
+     * @param busy its requests in flight
+     * @param call tells the dispatcher that a slot is reserved for the connection; any thread
+     */
+    synchronized Share join(int busy, Runnable call) {
+        Share share = new Share(call);
+        free -= busy;
+        hold(share, busy);
+        return share;
+    }
+
+    private synchronized boolean take(Share share) {
+        long now = nanoTime.getAsLong();
+        while (!called.isEmpty() && called.getFirst().untilNanos - now < 0) {
+            called.removeFirst();
+            free++;
+        }
+        boolean reserved = called.remove(share);
+        if (!reserved && free <= 0) {
+            await(share, now);
+            return false;
+        }
+        hold(share, 1);
+        if (reserved) {
+            await(share, now);
+        } else {
+            free--;
+            waiting.remove(share);
+        }
+        return true;
+    }
+
+    private void await(Share share, long now) {
+        share.untilNanos = now + WAITING_NANOS;
+        if (!waiting.contains(share)) {
+            waiting.addLast(share);
+        }
+    }
+
+    /** Returns the connection that the slot is now reserved for, or null if it is free. */
+    private synchronized @Nullable Share give(Share share) {
+        hold(share, -1);
+        Share next = waiting.isEmpty() ? null : next(share);
+        if (next == null) {
+            free++;
+        }
+        return next;
+    }
+
+    /** @param giver knows without a call that it may use the slot again */
+    private @Nullable Share next(Share giver) {
+        long now = nanoTime.getAsLong();
+        waiting.removeIf(share -> share.untilNanos - now < 0);
+        Set<Share> all = new HashSet<>(holders);
+        all.addAll(waiting);
+        for (Share share : waiting) {
+            boolean wanting = share != giver && !called.contains(share);
+            if (wanting && share.held < Math.max(1, total / all.size())) {
+                waiting.remove(share);
+                share.untilNanos = now + RESERVED_NANOS;
+                called.addLast(share);
+                return share;
+            }
+        }
+        return null;
+    }
+
+    private synchronized void forget(Share share) {
+        waiting.remove(share);
+        if (called.remove(share)) {
+            free++;
+        }
+    }
+
+    private void hold(Share share, int change) {
+        share.held += change;
+        if (share.held == 0) {
+            holders.remove(share);
+        } else if (share.held == change) {
+            holders.add(share);
+        }
     }
 }

@@ -1,0 +1,145 @@
+package io.lambdadispatcher.worker.internal.connect;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+class SlotsTest {
+    private final List<String> calls = new ArrayList<>();
+    private long nanos;
+    private final Slots slots = new Slots(() -> nanos);
+    private final Slots.Share a = share("a");
+    private final Slots.Share b = share("b");
+    private final Slots.Share c = share("c");
+
+    private Slots.Share share(String name) {
+        return slots.join(0, () -> calls.add(name));
+    }
+
+    private void pass(long millis) {
+        nanos += TimeUnit.MILLISECONDS.toNanos(millis);
+    }
+
+    private static int take(Slots.Share share, int most) {
+        int taken = 0;
+        while (taken < most && share.take()) {
+            taken++;
+        }
+        return taken;
+    }
+
+    @Test
+    void should_give_one_connection_all_slots_that_no_other_wants() {
+        slots.add(3);
+        assertThat(take(a, 10)).isEqualTo(3);
+        a.give();
+        assertThat(a.take()).isTrue();
+        assertThat(calls).isEmpty();
+    }
+
+    @Test
+    void should_count_requests_from_before_as_slots_in_use() {
+        slots.add(3);
+        Slots.Share old = slots.join(2, () -> calls.add("old"));
+        assertThat(take(a, 10)).isEqualTo(1);
+        old.give();
+        assertThat(calls).as("a has its share of 3 slots for 2 connections").isEmpty();
+        assertThat(take(a, 10)).isEqualTo(1);
+        assertThat(old.take()).isFalse();
+        a.give();
+        assertThat(a.take()).isTrue();
+        old.give();
+        assertThat(a.take()).isTrue();
+        assertThat(old.take()).isFalse();
+        a.give();
+        assertThat(calls).containsExactly("old");
+    }
+
+    @Test
+    void should_let_connections_take_turns_on_one_slot() {
+        slots.add(1);
+        assertThat(a.take()).isTrue();
+        assertThat(b.take()).isFalse();
+        assertThat(c.take()).isFalse();
+        List<String> served = new ArrayList<>(List.of("a"));
+        for (int i = 0; i < 6; i++) {
+            Slots.Share last = share(served);
+            last.give();
+            assertThat(last.take())
+                    .as("the next request of the same dispatcher")
+                    .isFalse();
+            served.add(calls.get(i));
+            assertThat(share(served).take()).isTrue();
+            pass(5);
+        }
+        assertThat(served).containsExactly("a", "b", "c", "a", "b", "c", "a");
+    }
+
+    private Slots.Share share(List<String> served) {
+        return switch (served.get(served.size() - 1)) {
+            case "a" -> a;
+            case "b" -> b;
+            default -> c;
+        };
+    }
+
+    @Test
+    void should_call_until_the_connection_has_its_equal_share() {
+        slots.add(8);
+        assertThat(take(a, 10)).isEqualTo(8);
+        assertThat(b.take()).isFalse();
+        for (int i = 0; i < 8; i++) {
+            a.give();
+            if (calls.size() > i) {
+                assertThat(b.take()).isTrue();
+            } else {
+                assertThat(a.take()).as("a slot that is not reserved").isTrue();
+            }
+        }
+        assertThat(calls).containsExactly("b", "b", "b", "b");
+    }
+
+    @Test
+    void should_free_a_slot_that_the_called_connection_does_not_use() {
+        slots.add(1);
+        assertThat(a.take()).isTrue();
+        assertThat(b.take()).isFalse();
+        a.give();
+        pass(20);
+        assertThat(a.take()).isFalse();
+        pass(1);
+        assertThat(a.take()).isTrue();
+        a.give();
+        assertThat(calls).as("b is not called again").containsExactly("b");
+        assertThat(b.take()).isTrue();
+    }
+
+    @Test
+    void should_forget_a_refusal_after_a_while() {
+        slots.add(1);
+        assertThat(a.take()).isTrue();
+        assertThat(b.take()).isFalse();
+        pass(201);
+        a.give();
+        assertThat(calls).isEmpty();
+        assertThat(a.take()).isTrue();
+    }
+
+    @Test
+    void should_free_what_is_reserved_for_a_connection_that_closes() {
+        slots.add(1);
+        assertThat(a.take()).isTrue();
+        assertThat(b.take()).isFalse();
+        a.give();
+        b.close();
+        assertThat(a.take()).isTrue();
+        assertThat(c.take()).isFalse();
+        c.close();
+        a.give();
+        assertThat(calls).containsExactly("b");
+        assertThat(a.take()).isTrue();
+    }
+}
