@@ -701,9 +701,9 @@ public final class Dispatcher implements AutoCloseable {
         }
 
         /**
-         * Sets the availability zone of this dispatcher, as workers name theirs: on Lambda, the id of
-         * the zone, such as {@code use1-az1}. Workers in the same zone get requests first. Default:
-         * none.
+         * Sets the availability zone of this dispatcher, as workers name theirs: on Lambda, the id
+         * of the zone, such as {@code use1-az1}. Workers in the same zone get requests first.
+         * Default: none.
          */
         public Builder zone(String value) {
             zone = Objects.requireNonNull(value, "zone");

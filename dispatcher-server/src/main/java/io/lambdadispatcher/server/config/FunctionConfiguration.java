@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param lambda the Lambda function that runs the workers
  * @param directLambda the Lambda function that direct requests invoke
  * @param handler the class that local workers run; {@code null} = none is set
- * @param secrets of the function's workers, the first of which signs; {@code null} = the common ones
+ * @param secrets of the function's workers, the first of which signs; {@code null} = the common
+ *     ones
  */
 public record FunctionConfiguration(
         FunctionOptions options,

@@ -49,7 +49,8 @@ public final class TraceExport implements AutoCloseable {
                             // A path or a user agent can be as long as a client likes.
                             "otel.attribute.value.length.limit",
                             "1024",
-                            // Fewer and larger exports than by default, because each costs CPU time.
+                            // Fewer and larger exports than by default, because each costs CPU
+                            // time.
                             "otel.bsp.max.queue.size",
                             "8192",
                             "otel.bsp.max.export.batch.size",

@@ -105,8 +105,8 @@ public final class ClientGuard {
     }
 
     /**
-     * Counts a connection, unless it exceeds a limit. A snapshot never has more connections than the
-     * maximum.
+     * Counts a connection, unless it exceeds a limit. A snapshot never has more connections than
+     * the maximum.
      */
     private @Nullable Protection count(@Nullable Long address) {
         if (connections.getAndUpdate(count -> Math.min(count + 1, maxConnections)) == maxConnections) {
