@@ -88,15 +88,15 @@ class Run:
                     lambda: measure(ours, scenario, requests, self.directory)))
             for each in both:
                 each.stop()
-        return compare(samples)
+        return compare(samples, self.options.processes)
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("revision", help="the other commit, for example main or HEAD~1")
     parser.add_argument("--scenarios", default=",".join(each.name for each in SCENARIOS), help="some of %(default)s")
-    parser.add_argument("--processes", type=int, default=3, help="how often both dispatchers are started, by default %(default)s")
-    parser.add_argument("--pairs", type=int, default=10, help="pairs of loads for each start, by default %(default)s")
+    parser.add_argument("--processes", type=int, default=5, help="how often both dispatchers are started, by default %(default)s")
+    parser.add_argument("--pairs", type=int, default=6, help="pairs of loads for each start, by default %(default)s")
     parser.add_argument("--seconds", type=float, default=3, help="length of one load, by default %(default)g")
     parser.add_argument("--warm-up", type=float, default=20, metavar="SECONDS")
     parser.add_argument("--bound", type=float, metavar="RATIO", help="exit with 1 if an interval lies wholly above this ratio")

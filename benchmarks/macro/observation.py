@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures what observation costs the dispatcher: the live page while someone looks at it, and traces.
 
-    benchmarks/macro/observation.py                   about 15 minutes
+    benchmarks/macro/observation.py                   about 25 minutes
     benchmarks/macro/observation.py --only page --workers 500 --requests 10000
 
 The dispatcher has one event loop and core 0, also for all its other threads. The workers and the load generator share core 1. Each pair is two
@@ -10,7 +10,7 @@ pairs, with its 95 % interval.
 
 - page: in one dispatcher with 500 workers and 10,000 requests in progress, one client reads /events, which is what the page in a browser does.
 - traces: two dispatchers, of which one traces 1 % or all of the requests and sends the spans to a collector that discards them. The load has
-  10,000 requests per second, because a batch exporter drops spans at maximum load. Three pairs of processes, because two processes differ by
+  10,000 requests per second, because a batch exporter drops spans at maximum load. Several pairs of processes, because two processes differ by
   themselves.
 """
 
@@ -94,7 +94,7 @@ class Run:
         options = self.options
         samples = []
         with Collector() as collector:
-            for number in range(3):
+            for number in range(options.processes):
                 plain = LambdaDispatcher(self.java, self.flags, [], (1, 100), f"plain-{ratio}-{number}")
                 traced = LambdaDispatcher(self.java, self.flags, [], (1, 100), f"traced-{ratio}-{number}")
                 traced.flags.update({"tracing-endpoint": collector.url, "tracing-protocol": "http", "tracing-ratio": ratio})
@@ -102,16 +102,16 @@ class Run:
                     each.start(self)
                     await_answers(each, PING, self.directory)
                     warm(each, PING, self.directory, options.warm_up, options.seconds)
-                progress(f"measuring traces of {float(ratio):.0%} of the requests, processes {number + 1} of 3")
+                progress(f"measuring traces of {float(ratio):.0%} of the requests, processes {number + 1} of {options.processes}")
                 shape, requests = Shape(rate=TRACE_RATE), int(TRACE_RATE * options.seconds)
-                for pair in range(max(2, options.pairs // 3)):
+                for pair in range(options.pairs):
                     samples.append(alternate(
                         pair,
                         lambda: measure(plain, PING, requests, self.directory, shape),
                         lambda: measure(traced, PING, requests, self.directory, shape)))
                 for each in (plain, traced):
                     each.stop()
-            self.results[f"traces {float(ratio):.0%}"] = {**compare(samples), "exports": collector.exports}
+            self.results[f"traces {float(ratio):.0%}"] = {**compare(samples, options.processes), "exports": collector.exports}
             if float(ratio) == 1 and collector.exports == 0:
                 raise Failure("the collector received nothing")
 
@@ -220,7 +220,8 @@ def arguments():
     parser.add_argument("--only", default=",".join(NAMES), help="measures some of %(default)s")
     parser.add_argument("--workers", type=int, default=500, help="workers of the page, by default %(default)s")
     parser.add_argument("--requests", type=int, default=10_000, help="requests in progress, a multiple of 100, by default %(default)s")
-    parser.add_argument("--pairs", type=int, default=10, help="by default %(default)s")
+    parser.add_argument("--pairs", type=int, default=10, help="pairs of loads for each start, by default %(default)s")
+    parser.add_argument("--processes", type=int, default=6, help="how often the dispatchers are started for traces, by default %(default)s")
     parser.add_argument("--seconds", type=float, default=4, help="length of one load, by default %(default)g")
     parser.add_argument("--warm-up", type=float, default=20, metavar="SECONDS")
     parser.add_argument("--quick", action="store_true", help="two short pairs, to check that everything works")
@@ -230,7 +231,7 @@ def arguments():
     options = parser.parse_args()
     options.only = options.only.split(",")
     if options.quick:
-        options.pairs, options.seconds, options.warm_up = 2, 0.5, 0.5
+        options.processes, options.pairs, options.seconds, options.warm_up = 1, 2, 0.5, 0.5
     return options
 
 

@@ -105,6 +105,13 @@ class PairsTest(unittest.TestCase):
         # 13 degrees of freedom are not in the table, so it takes those of 11.
         self.assertAlmostEqual(found["ratio_high"] - found["ratio"], 2.201 * 0.10377 / 14 ** 0.5, places=4)
 
+    def test_interval_of_several_starts_is_that_of_their_means(self):
+        samples = [(self.sample(10), self.sample(second)) for second in (9, 9, 10, 10, 11, 11)]
+        found = pairs.compare(samples, starts=3)
+        # 4.303 × 0.1 ÷ √3
+        self.assertAlmostEqual(found["ratio_high"] - found["ratio"], 0.2484, places=4)
+        self.assertEqual((found["starts"], found["pairs"]), (3, 6))
+
     def test_failed_requests_are_no_measurement(self):
         with self.assertRaises(Failure):
             pairs.compare([(self.sample(10), self.sample(9, errors=1)), (self.sample(10), self.sample(9))])
