@@ -330,11 +330,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
     }
 
-    /** Keeps a part of the body that is about to be sent, if the worker may refuse the request. */
+    /** Keeps a part of the body that is about to be sent, if there may be another attempt. */
     private void keepSent(ByteBuf data) {
         if (!bodyForwarded) {
             bodyForwarded = true;
-            sentBody = state == State.CARRIED && owner.mayKeepSent(0) ? new EarlyBody() : null;
+            boolean keeps = state == State.CARRIED && (isIdempotent() || owner.mayBeBusy());
+            sentBody = keeps && owner.mayKeepSent(0) ? new EarlyBody() : null;
         }
         if (sentBody == null) {
             return;

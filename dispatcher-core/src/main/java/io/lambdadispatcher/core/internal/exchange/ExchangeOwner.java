@@ -24,9 +24,14 @@ public interface ExchangeOwner {
         return false;
     }
 
+    /** Returns whether a worker may have no room for a request. */
+    default boolean mayBeBusy() {
+        return false;
+    }
+
     /**
-     * Returns whether a sent part of a body may be kept, because its worker may still refuse the
-     * request. {@link #onSentDropped} follows if it may.
+     * Returns whether a sent part of a body may be kept for another attempt. {@link #onSentDropped}
+     * follows if it may.
      */
     default boolean mayKeepSent(int bytes) {
         return false;

@@ -582,9 +582,14 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     @Override
+    public boolean mayBeBusy() {
+        return pool.isShared();
+    }
+
+    @Override
     public boolean mayKeepSent(int bytes) {
         assert loop.inEventLoop();
-        boolean may = pool.isShared() && sentBytes + bytes <= MAX_SENT_BYTES;
+        boolean may = sentBytes + bytes <= MAX_SENT_BYTES;
         sentBytes += may ? bytes : 0;
         return may;
     }

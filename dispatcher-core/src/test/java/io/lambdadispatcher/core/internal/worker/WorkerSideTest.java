@@ -686,6 +686,34 @@ class WorkerSideTest {
         }
     }
 
+    @ParameterizedTest
+    @CsvSource({"PUT, 60000, true", "PUT, 524288, true", "PUT, 524289, false", "POST, 1, false"})
+    void should_repeat_idempotent_requests_with_small_bodies(String method, int bytes, boolean repeats)
+            throws Exception {
+        try (ScriptedWorker lost = worker("w1").ready(1);
+                ScriptedWorker other = worker("w2")) {
+            CompletableFuture<DispatchResponse> response = send(DispatchRequest.builder(method, "/a")
+                    .authority("a")
+                    .body(new byte[bytes])
+                    .build());
+            lost.expect("3 REQUEST_HEAD /a");
+            assertThat(lost.body(3)).isEqualTo(bytes);
+            other.ready(1);
+            while (dispatcher.pools().get(0).readyWorkers() < 2) {
+                Thread.sleep(1);
+            }
+            lost.close();
+            if (repeats) {
+                other.expect("3 REQUEST_HEAD /a");
+                assertThat(other.body(3)).isEqualTo(bytes);
+                other.respond(3, ok(), true);
+                assertThat(response.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
+            } else {
+                assertThat(failure(response)).returns("worker_lost", DispatchException::failure);
+            }
+        }
+    }
+
     @Test
     void should_hold_a_body_nobody_reads_in_its_window_and_serve_others() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(2)) {
