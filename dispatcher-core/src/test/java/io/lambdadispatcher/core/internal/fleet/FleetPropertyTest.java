@@ -145,6 +145,7 @@ class FleetPropertyTest {
     private static void heal(SimulatedFleet fleet) {
         fleet.note("heal");
         fleet.store.down = false;
+        fleet.slowStarts = false;
         fleet.dispatchers.forEach(each -> {
             each.ledger.cutOff = false;
             each.ledger.lostAnswers = 0;
