@@ -26,6 +26,11 @@ public final class Main {
                         "Dispatches HTTP requests to workers on AWS Lambda. One Lambda invocation serves thousands of requests.")
                 .footer("", "dispatcher COMMAND --help lists the settings of a command.");
         root.addOption(help());
+        root.addOption(OptionSpec.builder("--version")
+                .versionHelp(true)
+                .description("Shows the version.")
+                .build());
+        root.version("Lambda Dispatcher " + StartupReport.version() + " on Java " + Runtime.version());
         CommandLine line = new CommandLine(root);
         line.addSubcommand(new ServeCommand(environment, termination).spec());
         line.addSubcommand(new DemoCommand(environment, termination).spec());
@@ -72,7 +77,7 @@ public final class Main {
             // Picocli reports it only if there is no --help.
             throw new UnmatchedArgumentException(line, last.unmatched());
         }
-        if (needsCommand && !last.isUsageHelpRequested()) {
+        if (needsCommand && !last.isUsageHelpRequested() && !last.isVersionHelpRequested()) {
             line.usage(line.getErr());
             return ExitCode.USAGE;
         }

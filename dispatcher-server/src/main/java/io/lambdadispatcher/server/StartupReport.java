@@ -15,12 +15,17 @@ final class StartupReport {
 
     private StartupReport() {}
 
-    static void log(Configuration configuration) {
+    /** Only jars have a version. */
+    static String version() {
         String version = StartupReport.class.getPackage().getImplementationVersion();
+        return version == null ? "(version not known)" : version;
+    }
+
+    static void log(Configuration configuration) {
         Runtime machine = Runtime.getRuntime();
         log.info(
                 "Lambda Dispatcher {} on Java {}, {} processors, {} MiB of heap",
-                version == null ? "(version not known)" : version,
+                version(),
                 Runtime.version(),
                 machine.availableProcessors(),
                 machine.maxMemory() / MIB);

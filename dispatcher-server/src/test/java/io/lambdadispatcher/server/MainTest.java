@@ -239,6 +239,12 @@ class MainTest {
     }
 
     @Test
+    void should_show_its_version() {
+        assertThat(run("--version")).isEqualTo(ExitCode.OK);
+        assertThat(out.toString()).startsWith("Lambda Dispatcher ").contains(" on Java " + Runtime.version());
+    }
+
+    @Test
     void should_refuse_an_unknown_command_even_with_help() {
         assertThat(run("servee", "--help")).isEqualTo(ExitCode.USAGE);
         assertThat(out.toString()).isEmpty();

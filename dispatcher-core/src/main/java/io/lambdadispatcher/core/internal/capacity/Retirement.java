@@ -101,8 +101,8 @@ final class Retirement {
     }
 
     /**
-     * Returns the surplus workers that must drain now, the least busy first. Starting workers do
-     * not count, because they serve no requests yet.
+     * Returns the surplus workers that must drain now: the ejected ones first, then the least busy.
+     * Starting workers do not count, because they serve no requests yet.
      *
      * <p>A draining worker with requests in flight costs as much as before, until its grace period
      * ends. So busy workers drain only if fewer workers are draining than ready, or if none is to
@@ -112,7 +112,7 @@ final class Retirement {
     static List<WorkerLife> surplus(List<WorkerLife> ready, int kept, int draining) {
         List<WorkerLife> ours = ready.stream()
                 .filter(worker -> worker.ours)
-                .sorted(Comparator.comparingInt(WorkerLife::busy))
+                .sorted(Comparator.comparing(WorkerLife::isEjected).reversed().thenComparingInt(WorkerLife::busy))
                 .toList();
         long serving = ready.stream()
                 .filter(worker -> !worker.isEjected() && !worker.isExpiring())
