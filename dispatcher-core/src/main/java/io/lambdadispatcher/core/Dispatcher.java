@@ -17,6 +17,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.internal.launch.WorkerInspection;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
+import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.worker.WorkerPort;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
@@ -72,6 +73,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -98,9 +100,10 @@ public final class Dispatcher implements AutoCloseable {
     private static final Duration LONGEST_GRACE = Duration.ofDays(366);
 
     private final DispatcherObserver observer;
-    private final HttpLimits limits;
-    private final ForwardingPolicy forwarding;
-    private final ErrorAnswers errors;
+    private final @Nullable ErrorRenderer errorRenderer;
+    private final @Nullable String failureHeader;
+    private volatile PublicChannelInitializer.Rules rules;
+    private volatile Secrets secrets;
     private final Set<WorkerLauncher> launchers;
     private final @Nullable FunctionInvoker invoker;
     private final @Nullable Ledger ledger;
@@ -118,18 +121,20 @@ public final class Dispatcher implements AutoCloseable {
     private final IngressDrain publicSide = new IngressDrain();
     private final ClientGuard guard;
     private final List<Channel> publicPorts;
+    private final List<PublicChannelInitializer> publicHandlers = new ArrayList<>();
     private final Channel workerPort;
+    private final WorkerPort workerHandler;
     private final AtomicReference<@Nullable CompletableFuture<Void>> closing = new AtomicReference<>();
 
     private Dispatcher(Builder from, ListenerOptions workerListener) {
         observer = Observers.of(from.observers);
-        limits = from.limits;
-        forwarding = from.forwarding;
-        errors = new ErrorAnswers(from.errorRenderer, from.forwarding, from.failureHeader);
+        errorRenderer = from.errorRenderer;
+        failureHeader = from.failureHeader;
+        rules = rules(from.limits, from.forwarding);
         launchers = from.allLaunchers();
         invoker = from.invoker;
         ledger = from.ledger;
-        Function<String, List<byte[]>> keysOf = from.keys();
+        secrets = from.checkedSecrets();
         Map<String, DirectFunction> direct = from.directFunctions();
         directFunctions = Set.copyOf(direct.keySet());
         engine = new Engine(
@@ -141,8 +146,8 @@ public final class Dispatcher implements AutoCloseable {
                 from.routerOrFirst(),
                 observer);
         guard = new ClientGuard(
-                limits,
-                Descriptors.forClients(limits, from.functions),
+                from.limits,
+                Descriptors.forClients(from.limits, from.functions),
                 engine.loopIndexes().keySet(),
                 observer);
         engine.limitWaitingBy(guard::freeBytes);
@@ -150,10 +155,13 @@ public final class Dispatcher implements AutoCloseable {
         fleet = from.ledger == null ? null : memberOf(from.ledger);
         List<Channel> bound = new ArrayList<>();
         try {
-            superviseLaunches(from, direct, keysOf, workerListener.tls() != null);
-            bound.add(engine.listen(workerListener, workerPort(from, workerListener, keysOf)));
+            superviseLaunches(from, direct, workerListener.tls() != null);
+            workerHandler = workerPort(from, workerListener);
+            bound.add(engine.listen(workerListener, workerHandler));
             for (ListenerOptions listener : from.publicListeners) {
-                bound.add(engine.listen(listener, publicPort(listener)));
+                PublicChannelInitializer clients = publicPort(listener);
+                publicHandlers.add(clients);
+                bound.add(engine.listen(listener, clients));
             }
             workerPort = bound.get(0);
             publicPorts = bound.subList(1, bound.size());
@@ -192,8 +200,7 @@ public final class Dispatcher implements AutoCloseable {
         return version == null ? "" : version;
     }
 
-    private void superviseLaunches(
-            Builder from, Map<String, DirectFunction> direct, Function<String, List<byte[]>> keysOf, boolean tls) {
+    private void superviseLaunches(Builder from, Map<String, DirectFunction> direct, boolean tls) {
         Map<String, WorkerLauncher> launcherOf = from.launcherOf();
         engine.pools().forEach((function, pool) -> {
             WorkerLauncher launcher = launcherOf.get(function);
@@ -205,7 +212,7 @@ public final class Dispatcher implements AutoCloseable {
                                 launcher,
                                 registry,
                                 fleet == null ? engine.anyLoop() : fleetLoop,
-                                keysOf.apply(function).get(0),
+                                secrets.keys(function).get(0),
                                 tls,
                                 direct.get(function),
                                 fleet,
@@ -225,11 +232,11 @@ public final class Dispatcher implements AutoCloseable {
                         .toList();
     }
 
-    private WorkerPort workerPort(Builder from, ListenerOptions listener, Function<String, List<byte[]>> keysOf) {
+    private WorkerPort workerPort(Builder from, ListenerOptions listener) {
         TlsOptions tls = listener.tls();
         return new WorkerPort(
                 new WorkerPort.Access(
-                        keysOf,
+                        secrets::keys,
                         tls == null ? null : TlsContexts.forWorkers(tls),
                         from.pingInterval,
                         from.pingTimeout,
@@ -241,14 +248,122 @@ public final class Dispatcher implements AutoCloseable {
                 observer);
     }
 
-    private ChannelHandler publicPort(ListenerOptions listener) {
+    private PublicChannelInitializer publicPort(ListenerOptions listener) {
         TlsOptions tls = listener.tls();
         return clients(tls == null ? null : TlsContexts.forClients(tls), tls == null ? "http" : "https");
     }
 
-    private ChannelHandler clients(@Nullable SslContext tls, String scheme) {
-        return new PublicChannelInitializer(
-                limits, forwarding, errors, tls, scheme, engine::opener, observer, publicSide, guard);
+    private PublicChannelInitializer clients(@Nullable SslContext tls, String scheme) {
+        return new PublicChannelInitializer(() -> rules, tls, scheme, engine::opener, observer, publicSide, guard);
+    }
+
+    private PublicChannelInitializer.Rules rules(HttpLimits limits, ForwardingPolicy forwarding) {
+        return new PublicChannelInitializer.Rules(
+                limits, forwarding, new ErrorAnswers(errorRenderer, forwarding, failureHeader));
+    }
+
+    /**
+     * Starts a change of options while the dispatcher runs. Nothing changes before {@link
+     * DispatcherChange#apply}.
+     */
+    public DispatcherChange change() {
+        return new DispatcherChange(this);
+    }
+
+    /** Checks everything first, and then applies everything. */
+    synchronized void apply(DispatcherChange change) {
+        if (closing.get() != null) {
+            throw new IllegalStateException("the dispatcher is closing or closed");
+        }
+        change.functions.values().forEach(this::requireChangeable);
+        Map<PublicChannelInitializer, SslContext> publicTls = new LinkedHashMap<>();
+        change.publicTls.forEach(
+                (listener, tls) -> publicTls.put(publicHandler(listener), TlsContexts.forClients(tls)));
+        Secrets changed = secrets(change);
+        WorkerPort.Access access = access(change, changed);
+
+        if (change.router != null) {
+            engine.setRouter(change.router);
+        }
+        publicTls.forEach(PublicChannelInitializer::setTls);
+        secrets = changed;
+        // Tokens are accepted before they are signed.
+        workerHandler.setAccess(access);
+        supervisors.forEach((function, supervisor) ->
+                supervisor.setKey(changed.keys(function).get(0)));
+        // New workers get tokens of the new secret.
+        change.functions.values().forEach(this::applyOptions);
+        HttpLimits limits = change.limits;
+        if (limits != null) {
+            List<FunctionOptions> functions =
+                    engine.pools().values().stream().map(FunctionPool::options).toList();
+            guard.setLimits(limits, Descriptors.forClients(limits, functions));
+        }
+        rules = rules(
+                limits == null ? rules.limits() : limits,
+                change.forwarding == null ? rules.forwarding() : change.forwarding);
+    }
+
+    private void requireChangeable(FunctionOptions to) {
+        FunctionPool pool = engine.pools().get(to.name());
+        if (pool == null) {
+            throw new IllegalArgumentException("function: '" + to.name() + "', expected the name of one of "
+                    + engine.pools().keySet());
+        }
+        FunctionOptions from = pool.options();
+        if (to.connectionsPerWorker() != from.connectionsPerWorker()
+                || to.streamsPerConnection() != from.streamsPerConnection()) {
+            throw new IllegalArgumentException("function '" + to.name()
+                    + "': expected the connections and streams of a worker not to change, because workers have them");
+        }
+        if (to.capacity().maxWorkers() > 0 && !supervisors.containsKey(to.name())) {
+            throw new IllegalArgumentException("maxWorkers of function '" + to.name() + "': "
+                    + to.capacity().maxWorkers() + ", expected 0, because this dispatcher does not launch its workers");
+        }
+        if (fleet != null) {
+            Builder.requireRoomInLedger(to);
+        }
+    }
+
+    private PublicChannelInitializer publicHandler(int listener) {
+        if (listener < 0
+                || listener >= publicHandlers.size()
+                || !publicHandlers.get(listener).hasTls()) {
+            throw new IllegalArgumentException(
+                    "publicTls: listener " + listener + ", expected the index of a public listener that has TLS");
+        }
+        return publicHandlers.get(listener);
+    }
+
+    private Secrets secrets(DispatcherChange change) {
+        Map<String, List<byte[]>> own = new HashMap<>(secrets.own());
+        own.putAll(change.functionSecrets);
+        Secrets changed = new Secrets(change.secrets == null ? secrets.common() : change.secrets, own);
+        changed.verify(engine.pools().keySet());
+        return changed;
+    }
+
+    private WorkerPort.Access access(DispatcherChange change, Secrets secrets) {
+        WorkerPort.Access from = workerHandler.access();
+        TlsOptions tls = change.workerTls;
+        if (tls != null && from.tls() == null) {
+            throw new IllegalArgumentException("workerTls: expected a worker listener that has TLS already");
+        }
+        return new WorkerPort.Access(
+                secrets::keys,
+                tls == null ? from.tls() : TlsContexts.forWorkers(tls),
+                from.pingInterval(),
+                from.pingTimeout(),
+                change.limits == null ? from.handshakeTimeout() : change.limits.headerTimeout(),
+                from.zone());
+    }
+
+    private void applyOptions(FunctionOptions options) {
+        engine.setOptions(options);
+        LaunchSupervisor supervisor = supervisors.get(options.name());
+        if (supervisor != null) {
+            supervisor.setOptions(options);
+        }
     }
 
     /**
@@ -398,7 +513,8 @@ public final class Dispatcher implements AutoCloseable {
                     new Failure(Failure.Kind.SHUTTING_DOWN, "the dispatcher is closing or closed")));
         }
         EventLoop loop = engine.anyLoop();
-        return EmbeddedExchange.start(loop, engine.opener(loop), request, limits.writeTimeout());
+        return EmbeddedExchange.start(
+                loop, engine.opener(loop), request, rules.limits().writeTimeout());
     }
 
     /**
@@ -484,6 +600,41 @@ public final class Dispatcher implements AutoCloseable {
                 },
                 "dispatcher-close");
         closer.start();
+    }
+
+    /**
+     * The secrets that sign launch tokens. The first one of a function signs, and all are accepted.
+     *
+     * @param common of functions that have none of their own
+     * @param own by name of the function
+     */
+    private record Secrets(List<byte[]> common, Map<String, List<byte[]>> own) {
+        List<byte[]> keys(String function) {
+            return own.getOrDefault(function, common).stream()
+                    .map(secret -> LaunchToken.key(secret, function))
+                    .toList();
+        }
+
+        /** @throws IllegalArgumentException if a function is unknown or a secret too short */
+        void verify(Set<String> functions) {
+            requireLong("secret", common);
+            own.forEach((function, secrets) -> {
+                if (!functions.contains(function)) {
+                    throw new IllegalArgumentException(
+                            "secret: '" + function + "', expected the name of one of the functions");
+                }
+                requireLong("secret of function " + function, secrets);
+            });
+        }
+
+        private static void requireLong(String what, List<byte[]> secrets) {
+            for (byte[] secret : secrets) {
+                if (secret.length < LaunchToken.MIN_SECRET_BYTES) {
+                    throw new IllegalArgumentException(
+                            what + ": " + secret.length + " bytes, expected at least " + LaunchToken.MIN_SECRET_BYTES);
+                }
+            }
+        }
     }
 
     private static final class SystemTime implements FleetTime {
@@ -634,7 +785,7 @@ public final class Dispatcher implements AutoCloseable {
             return this;
         }
 
-        private static List<byte[]> copies(byte[] first, byte[][] others) {
+        static List<byte[]> copies(byte[] first, byte[][] others) {
             return Stream.concat(Stream.of(first), Stream.of(others))
                     .map(byte[]::clone)
                     .toList();
@@ -893,33 +1044,16 @@ public final class Dispatcher implements AutoCloseable {
             return all;
         }
 
-        /** Returns the keys of each function. The first one signs. */
-        private Function<String, List<byte[]>> keys() {
-            List<byte[]> common = secrets == null ? List.of(randomSecret()) : secrets;
-            requireLong("secret", common);
-            functionSecrets.forEach((function, own) -> {
-                requireConfigured("secret", function);
-                requireLong("secret of function " + function, own);
-            });
-            Map<String, List<byte[]>> ofFunctions = Map.copyOf(functionSecrets);
-            return function -> ofFunctions.getOrDefault(function, common).stream()
-                    .map(secret -> LaunchToken.key(secret, function))
-                    .toList();
+        private Secrets checkedSecrets() {
+            Secrets all = new Secrets(secrets == null ? List.of(randomSecret()) : secrets, Map.copyOf(functionSecrets));
+            all.verify(functions.stream().map(FunctionOptions::name).collect(Collectors.toSet()));
+            return all;
         }
 
         private static byte[] randomSecret() {
             byte[] bytes = new byte[32];
             new SecureRandom().nextBytes(bytes);
             return bytes;
-        }
-
-        private static void requireLong(String what, List<byte[]> secrets) {
-            for (byte[] secret : secrets) {
-                if (secret.length < LaunchToken.MIN_SECRET_BYTES) {
-                    throw new IllegalArgumentException(
-                            what + ": " + secret.length + " bytes, expected at least " + LaunchToken.MIN_SECRET_BYTES);
-                }
-            }
         }
 
         private void requireLauncher(FunctionOptions function) {

@@ -1,6 +1,12 @@
 package io.lambdadispatcher.core.options;
 
 import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.PrivateKey;
+import java.security.PublicKey;
+import java.security.Signature;
+import java.security.cert.X509Certificate;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -15,9 +21,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The dispatcher uses OpenSSL if netty-tcnative is on the class path, and the JDK's TLS
  * otherwise.
  *
- * <p><b>Errors.</b> The files are read when the dispatcher starts. {@code Dispatcher.Builder.start}
- * throws {@link java.io.UncheckedIOException} if a file cannot be read. It throws {@link
- * IllegalArgumentException} if the contents are not valid.
+ * <p><b>Errors.</b> The files are read when the dispatcher starts, and again by {@code
+ * Dispatcher.change}. Both throw the exceptions of {@link #load}.
  */
 public final class TlsOptions {
     private final Path certificateChain;
@@ -48,6 +53,61 @@ public final class TlsOptions {
      */
     public TlsOptions withClientCertificates(Path authorities) {
         return new TlsOptions(certificateChain, privateKey, Objects.requireNonNull(authorities, "authorities"));
+    }
+
+    /**
+     * The contents of the files.
+     *
+     * @param chain the certificate chain, the port's own certificate first
+     * @param privateKey the private key of the first certificate
+     * @param authorities the authorities that issue client certificates; empty if client
+     *     certificates are not required
+     */
+    public record Contents(List<X509Certificate> chain, PrivateKey privateKey, List<X509Certificate> authorities) {}
+
+    /**
+     * Reads the files, and checks that the key belongs to the first certificate of the chain. An
+     * expired certificate is no error.
+     *
+     * @throws java.io.UncheckedIOException if a file cannot be read
+     * @throws IllegalArgumentException if the contents are not valid, or if the key belongs to
+     *     another certificate
+     */
+    public Contents load() {
+        List<X509Certificate> chain = new PemFile("certificate chain", certificateChain).certificates();
+        PrivateKey key = new PemFile("private key", privateKey).privateKey();
+        if (!belong(chain.get(0).getPublicKey(), key)) {
+            throw new IllegalArgumentException("private key file " + privateKey
+                    + ": expected the key of the first certificate in " + certificateChain + ", got another key");
+        }
+        Path authorities = clientCertificates;
+        return new Contents(
+                chain,
+                key,
+                authorities == null
+                        ? List.of()
+                        : new PemFile("client certificate authorities", authorities).certificates());
+    }
+
+    /** Signs with the private key and verifies with the public key. */
+    private static boolean belong(PublicKey publicKey, PrivateKey key) {
+        String algorithm = switch (publicKey.getAlgorithm()) {
+            case "RSA" -> "SHA256withRSA";
+            case "EC" -> "SHA256withECDSA";
+            default -> publicKey.getAlgorithm();
+        };
+        byte[] signed = {1};
+        try {
+            Signature signature = Signature.getInstance(algorithm);
+            signature.initSign(key);
+            signature.update(signed);
+            byte[] bytes = signature.sign();
+            signature.initVerify(publicKey);
+            signature.update(signed);
+            return signature.verify(bytes);
+        } catch (GeneralSecurityException e) {
+            return false;
+        }
     }
 
     /** Returns the PEM file of the certificate chain. */

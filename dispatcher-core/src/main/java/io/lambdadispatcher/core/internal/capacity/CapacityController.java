@@ -74,8 +74,8 @@ public final class CapacityController {
      */
     private static final int TIMES_LONGER_TO_BE_READY = 4;
 
-    private final CapacityPolicy policy;
-    private final FunctionOptions function;
+    private CapacityPolicy policy;
+    private FunctionOptions function;
     private final Actions actions;
     private final LaunchGuard guard;
     private final WorkerTarget target;
@@ -93,6 +93,17 @@ public final class CapacityController {
         this.guard = new LaunchGuard(function.launching(), random);
         this.target = new WorkerTarget(function);
         this.workers = new WorkerLives(function.streamsPerWorker());
+    }
+
+    /**
+     * Replaces the policy and the limits, from the next {@link #evaluate} on. The number of streams
+     * per worker must be the same as before.
+     */
+    public void setOptions(FunctionOptions value) {
+        function = value;
+        policy = value.capacity();
+        guard.setLimits(value.launching());
+        target.setOptions(value);
     }
 
     // Events.

@@ -40,7 +40,7 @@ final class LaunchGuard {
     /** The minimum backoff of an open circuit, whatever the jitter. */
     private static final long MIN_OPEN_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    private final LaunchLimits limits;
+    private LaunchLimits limits;
     private final RandomGenerator random;
     private final ArrayDeque<Long> launches = new ArrayDeque<>();
     private Circuit circuit = Circuit.CLOSED;
@@ -59,6 +59,10 @@ final class LaunchGuard {
     LaunchGuard(LaunchLimits limits, RandomGenerator random) {
         this.limits = limits;
         this.random = random;
+    }
+
+    void setLimits(LaunchLimits value) {
+        limits = value;
     }
 
     /** Sets the kill switch; {@code true} = no launches. */

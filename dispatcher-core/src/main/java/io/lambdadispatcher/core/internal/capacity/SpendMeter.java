@@ -14,8 +14,8 @@ final class SpendMeter {
     private static final int MINUTES = 60;
     private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
 
-    private final double ceilingGbSeconds;
-    private final double workerGb;
+    private double ceilingGbSeconds;
+    private double workerGb;
     private final double[] minutes = new double[MINUTES + 1];
     private boolean started;
     private long minuteStartNanos;
@@ -25,8 +25,13 @@ final class SpendMeter {
     private double lastHour;
 
     SpendMeter(double ceilingGbSeconds, int workerMegabytes) {
-        this.ceilingGbSeconds = ceilingGbSeconds;
-        this.workerGb = workerMegabytes / 1024.0;
+        setLimits(ceilingGbSeconds, workerMegabytes);
+    }
+
+    /** Changes the ceiling, and the memory of workers from now on. */
+    final void setLimits(double ceiling, int workerMegabytes) {
+        ceilingGbSeconds = ceiling;
+        workerGb = workerMegabytes / 1024.0;
     }
 
     /** Adds the time since the previous call for the workers that ran in it. */

@@ -6,11 +6,16 @@ import java.util.ArrayDeque;
 final class WindowMax {
     private record Entry(long nanos, int value) {}
 
-    private final long windowNanos;
+    private long windowNanos;
     private final ArrayDeque<Entry> falling = new ArrayDeque<>();
 
     WindowMax(long windowNanos) {
         this.windowNanos = windowNanos;
+    }
+
+    /** Changes the window. What a shorter window has dropped does not come back. */
+    void setWindow(long nanos) {
+        windowNanos = nanos;
     }
 
     /**

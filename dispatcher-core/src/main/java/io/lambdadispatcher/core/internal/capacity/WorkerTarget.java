@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * {@link Backlog} if these need more workers.
  */
 final class WorkerTarget {
-    private final CapacityPolicy policy;
+    private CapacityPolicy policy;
     private final OfferedLoad load = new OfferedLoad();
     private final Backlog backlog = new Backlog();
     private final SpendMeter spend;
@@ -32,6 +32,13 @@ final class WorkerTarget {
         spend = new SpendMeter(
                 function.launching().gbSecondsPerHour(), function.launching().workerMegabytes());
         recentlyWanted = new WindowMax(policy.scaleInAfter().toNanos());
+    }
+
+    void setOptions(FunctionOptions function) {
+        policy = function.capacity();
+        spend.setLimits(
+                function.launching().gbSecondsPerHour(), function.launching().workerMegabytes());
+        recentlyWanted.setWindow(policy.scaleInAfter().toNanos());
     }
 
     /**

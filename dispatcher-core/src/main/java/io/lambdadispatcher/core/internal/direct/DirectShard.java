@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * event loop, which the entry points assert.
  */
 public final class DirectShard implements ExchangeOpener, ExchangeOwner {
-    private final FunctionOptions options;
+    private FunctionOptions options;
     private final DirectFunction function;
     private final EventLoop loop;
     private final DispatcherObserver observer;
@@ -38,6 +38,14 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
         this.observer = observer;
         this.observed = observer != DispatcherObserver.NONE;
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos(), this::onRequestTimeout);
+    }
+
+    /** Applies a new timeout. Requests in flight keep theirs. */
+    @Override
+    public void setOptions(FunctionOptions value) {
+        assert loop.inEventLoop();
+        options = value;
+        underWay.setTimeout(requestTimeoutNanos());
     }
 
     @Override

@@ -41,6 +41,7 @@ import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -150,6 +151,20 @@ public final class Engine {
         for (FunctionPool pool : pools.values()) {
             pool.shards().forEach(shard -> shard.limitMemoryBy(() -> freeBytes.applyAsLong(shard.loop())));
         }
+    }
+
+    /** Replaces what chooses the function of later requests. */
+    public void setRouter(RequestRouter router) {
+        dispatches.forEach(dispatch -> dispatch.setRouter(router));
+    }
+
+    /**
+     * Replaces the options of the function with the same name. Requests that are queued or in
+     * flight keep their timeouts.
+     */
+    public void setOptions(FunctionOptions options) {
+        Objects.requireNonNull(pools.get(options.name()), options.name()).setOptions(options);
+        dispatches.forEach(dispatch -> dispatch.setOptions(options));
     }
 
     public Map<String, FunctionPool> pools() {

@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.wire.worker.Endpoints;
 import io.netty.channel.EventLoop;
@@ -25,8 +26,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds the function for a request. There is one for each event loop. Confined to it, except {@link
- * #quiet} and {@link #close}.
+ * Finds the function for a request. There is one for each event loop. Confined to it, except the
+ * methods that say otherwise.
  */
 final class LoopDispatch implements ExchangeOpener {
     private static final Logger log = LoggerFactory.getLogger(LoopDispatch.class);
@@ -35,7 +36,7 @@ final class LoopDispatch implements ExchangeOpener {
     private static final String NOT_THE_WORKER_PORT = "this is not the worker port. Workers must dial the worker port";
 
     private final EventLoop loop;
-    private final RequestRouter router;
+    private volatile RequestRouter router;
     private final Map<String, ExchangeOpener> functions;
     private final List<ExchangeOwner> owners;
     private final DispatcherObserver observer;
@@ -53,6 +54,22 @@ final class LoopDispatch implements ExchangeOpener {
         this.functions = functions;
         this.owners = owners;
         this.observer = observer;
+    }
+
+    /** Replaces the router of later requests. Any thread. */
+    void setRouter(RequestRouter value) {
+        router = value;
+    }
+
+    /** Replaces the options of a function for later requests. Any thread. */
+    void setOptions(FunctionOptions options) {
+        try {
+            loop.execute(() -> owners.stream()
+                    .filter(owner -> owner.function().equals(options.name()))
+                    .forEach(owner -> owner.setOptions(options)));
+        } catch (RejectedExecutionException e) {
+            // The embedding program has ended the event loop.
+        }
     }
 
     /**

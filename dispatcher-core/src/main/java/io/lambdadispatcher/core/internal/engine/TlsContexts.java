@@ -14,9 +14,6 @@ import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
 import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 
 /**
  * TLS of listeners, with OpenSSL if netty-tcnative is on the class path, otherwise with the JDK.
@@ -29,7 +26,7 @@ public final class TlsContexts {
      * Returns the context for clients: h2 or HTTP/1.1 by ALPN, and HTTP/1.1 for clients without
      * ALPN.
      *
-     * @throws UncheckedIOException if a file cannot be read
+     * @throws java.io.UncheckedIOException if a file cannot be read
      * @throws IllegalArgumentException if a file does not contain what is expected
      */
     public static SslContext forClients(TlsOptions tls) {
@@ -44,38 +41,26 @@ public final class TlsContexts {
     }
 
     private static SslContext build(TlsOptions tls, String... protocols) {
-        verifyReadable("certificate chain", tls.certificateChain());
-        verifyReadable("private key", tls.privateKey());
+        TlsOptions.Contents contents = tls.load();
+        SslContextBuilder builder = SslContextBuilder.forServer(contents.privateKey(), contents.chain())
+                .sslProvider(OpenSsl.isAvailable() ? SslProvider.OPENSSL : SslProvider.JDK)
+                .protocols("TLSv1.3", "TLSv1.2")
+                .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
+                .applicationProtocolConfig(new ApplicationProtocolConfig(
+                        Protocol.ALPN,
+                        SelectorFailureBehavior.NO_ADVERTISE,
+                        SelectedListenerFailureBehavior.ACCEPT,
+                        protocols));
+        if (!contents.authorities().isEmpty()) {
+            builder.trustManager(contents.authorities()).clientAuth(ClientAuth.REQUIRE);
+        }
         try {
-            SslContextBuilder builder = SslContextBuilder.forServer(
-                            tls.certificateChain().toFile(), tls.privateKey().toFile())
-                    .sslProvider(OpenSsl.isAvailable() ? SslProvider.OPENSSL : SslProvider.JDK)
-                    .protocols("TLSv1.3", "TLSv1.2")
-                    .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
-                    .applicationProtocolConfig(new ApplicationProtocolConfig(
-                            Protocol.ALPN,
-                            SelectorFailureBehavior.NO_ADVERTISE,
-                            SelectedListenerFailureBehavior.ACCEPT,
-                            protocols));
-            Path authorities = tls.clientCertificates();
-            if (authorities != null) {
-                verifyReadable("client certificate authorities", authorities);
-                builder.trustManager(authorities.toFile()).clientAuth(ClientAuth.REQUIRE);
-            }
             return builder.build();
         } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        } catch (IllegalArgumentException e) {
             throw new IllegalArgumentException(
                     "TLS with certificate chain " + tls.certificateChain() + " and private key " + tls.privateKey()
-                            + " (PEM, PKCS #8, not encrypted): " + e.getMessage(),
+                            + ": " + e.getMessage(),
                     e);
-        }
-    }
-
-    private static void verifyReadable(String what, Path file) {
-        if (!Files.isReadable(file)) {
-            throw new UncheckedIOException(new IOException(what + " file " + file + " cannot be read"));
         }
     }
 }

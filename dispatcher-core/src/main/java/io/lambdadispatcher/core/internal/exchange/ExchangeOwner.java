@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.exchange;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.observe.WaitReason;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -76,6 +77,9 @@ public interface ExchangeOwner {
 
     /** Returns the name of the function. */
     String function();
+
+    /** Replaces the options of the function. Event loop only. */
+    void setOptions(FunctionOptions options);
 
     /** Returns why a request is queued now. */
     WaitReason waitReason();

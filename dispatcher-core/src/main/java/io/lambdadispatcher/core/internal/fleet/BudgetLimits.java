@@ -79,11 +79,7 @@ public record BudgetLimits(
      */
     @Nullable
     String difference(String other) {
-        String own = toString();
-        if (own.equals(other)) {
-            return null;
-        }
-        Set<String> mine = new LinkedHashSet<>(List.of(own.split(SEPARATOR)));
+        Set<String> mine = new LinkedHashSet<>(List.of(toString().split(SEPARATOR)));
         Set<String> theirs = new LinkedHashSet<>(List.of(other.split(SEPARATOR)));
         Set<String> both = new HashSet<>(mine);
         both.retainAll(theirs);

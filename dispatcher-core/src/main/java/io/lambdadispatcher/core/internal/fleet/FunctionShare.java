@@ -98,7 +98,7 @@ public final class FunctionShare {
     private static final Logger log = LoggerFactory.getLogger(FunctionShare.class);
 
     private final String function;
-    private final BudgetLimits limits;
+    private volatile BudgetLimits limits;
     private final FleetMember member;
     private final Ledger ledger;
     private final Listener listener;
@@ -137,6 +137,11 @@ public final class FunctionShare {
 
     BudgetLimits limits() {
         return limits;
+    }
+
+    /** Replaces the limits. The other dispatchers see them with this dispatcher's next entry. */
+    public void setLimits(BudgetLimits value) {
+        limits = value;
     }
 
     double streams() {

@@ -21,6 +21,7 @@ import io.netty.handler.ssl.ApplicationProtocolNegotiationHandler;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslHandler;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,15 +29,16 @@ import org.slf4j.LoggerFactory;
 /**
  * Sets up each client connection. With TLS, ALPN selects the protocol. Without TLS, the first bytes
  * do. An embedding program can also use it as a handler in its own pipeline, on one of the
- * dispatcher's event loops. Immutable. All event loops.
+ * dispatcher's event loops. All event loops use it.
  */
 public final class PublicChannelInitializer extends ChannelInitializer<Channel> {
     private static final Logger log = LoggerFactory.getLogger(PublicChannelInitializer.class);
 
-    private final HttpLimits limits;
-    private final ForwardingPolicy forwarding;
-    private final ErrorAnswers errors;
-    private final @Nullable SslContext tls;
+    /** What a client connection obeys from its beginning to its end. */
+    public record Rules(HttpLimits limits, ForwardingPolicy forwarding, ErrorAnswers errors) {}
+
+    private final Supplier<Rules> rules;
+    private volatile @Nullable SslContext tls;
     private final String scheme;
     private final Function<EventLoop, ExchangeOpener> openers;
     private final DispatcherObserver observer;
@@ -44,22 +46,19 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
     private final ClientGuard guard;
 
     /**
+     * @param rules returns the rules of a new connection
      * @param tls {@code null} for plain text, or if the pipeline does TLS
      * @param scheme {@code http} or {@code https}, as the client sees it
      */
     public PublicChannelInitializer(
-            HttpLimits limits,
-            ForwardingPolicy forwarding,
-            ErrorAnswers errors,
+            Supplier<Rules> rules,
             @Nullable SslContext tls,
             String scheme,
             Function<EventLoop, ExchangeOpener> openers,
             DispatcherObserver observer,
             IngressDrain drain,
             ClientGuard guard) {
-        this.limits = limits;
-        this.forwarding = forwarding;
-        this.errors = errors;
+        this.rules = rules;
         this.tls = tls;
         this.scheme = scheme;
         this.openers = openers;
@@ -68,23 +67,35 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
         this.guard = guard;
     }
 
+    /** Replaces the certificate that new connections see. The port must have TLS already. */
+    public void setTls(SslContext value) {
+        tls = value;
+    }
+
+    public boolean hasTls() {
+        return tls != null;
+    }
+
     @Override
     protected void initChannel(Channel channel) {
-        ClientAccount account = guard.admit(channel, tls != null, openers.apply(channel.eventLoop()));
+        SslContext secured = tls;
+        ClientAccount account = guard.admit(channel, secured != null, openers.apply(channel.eventLoop()));
         if (account == null) {
             return;
         }
         observer.onClientConnected();
         channel.closeFuture().addListener(closed -> observer.onClientDisconnected());
-        IngressContext context = new IngressContext(limits, forwarding, account, drain, errors, scheme, observer);
+        Rules current = rules.get();
+        IngressContext context = new IngressContext(
+                current.limits(), current.forwarding(), account, drain, current.errors(), scheme, observer);
         channel.pipeline().addLast(account);
         UnsentLimit.set(channel);
-        if (tls == null) {
+        if (secured == null) {
             channel.pipeline().addLast(new ProtocolDetector(context));
             return;
         }
-        SslHandler handler = tls.newHandler(channel.alloc());
-        handler.setHandshakeTimeoutMillis(limits.headerTimeout().toMillis());
+        SslHandler handler = secured.newHandler(channel.alloc());
+        handler.setHandshakeTimeoutMillis(current.limits().headerTimeout().toMillis());
         channel.pipeline().addLast(handler, new AlpnHandler(context));
     }
 

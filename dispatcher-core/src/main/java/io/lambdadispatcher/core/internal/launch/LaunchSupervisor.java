@@ -65,12 +65,12 @@ public final class LaunchSupervisor {
      */
     private static final long WARM_UP_EVERY_MILLIS = TimeUnit.MINUTES.toMillis(4);
 
-    private final FunctionOptions function;
+    private volatile FunctionOptions function;
     private final FunctionPool pool;
     private final WorkerLauncher launcher;
     private final WorkerRegistry registry;
     private final EventExecutor executor;
-    private final byte[] key;
+    private volatile byte[] key;
     private final boolean tls;
     private final @Nullable DirectFunction direct;
     private final @Nullable FleetMember fleet;
@@ -140,6 +140,16 @@ public final class LaunchSupervisor {
     /** Sets the kill switch; {@code false} = no launches. */
     public void setLaunching(boolean value) {
         executor.execute(() -> confined.setLaunching(value));
+    }
+
+    /** Replaces the key that signs the launch tokens of workers that are launched from now on. */
+    public void setKey(byte[] value) {
+        key = value;
+    }
+
+    /** Replaces the capacity policy and the launch limits. Workers that run are kept. */
+    public void setOptions(FunctionOptions value) {
+        executor.execute(() -> confined.setOptions(value));
     }
 
     /** Returns whether at least {@code minWorkers} are ready. */
@@ -243,11 +253,21 @@ public final class LaunchSupervisor {
             assert executor.inEventLoop();
             advertisedAddresses = addresses;
             timers.add(executor.scheduleAtFixedRate(() -> look(true), 0, TICK_MILLIS, TimeUnit.MILLISECONDS));
-            int environments = function.capacity().warmEnvironments();
-            if (environments > 0) {
-                timers.add(executor.scheduleAtFixedRate(
-                        () -> warmUp(environments), 0, WARM_UP_EVERY_MILLIS, TimeUnit.MILLISECONDS));
+            timers.add(executor.scheduleAtFixedRate(this::warmUp, 0, WARM_UP_EVERY_MILLIS, TimeUnit.MILLISECONDS));
+        }
+
+        void setOptions(FunctionOptions value) {
+            assert executor.inEventLoop();
+            int before = function.capacity().warmEnvironments();
+            function = value;
+            controller.setOptions(value);
+            if (share != null) {
+                share.setLimits(BudgetLimits.of(value));
             }
+            if (value.capacity().warmEnvironments() != before) {
+                warmUp();
+            }
+            look(true);
         }
 
         Map<String, CapacityController.Life> lives() {
@@ -261,8 +281,9 @@ public final class LaunchSupervisor {
             permitOverflow();
         }
 
-        private void warmUp(int environments) {
-            if (!closed && !switchedOff && (share == null || share.isFirst())) {
+        private void warmUp() {
+            int environments = function.capacity().warmEnvironments();
+            if (environments > 0 && !closed && !switchedOff && (share == null || share.isFirst())) {
                 launcher.warmUp(function.name(), environments);
             }
         }

@@ -6,9 +6,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A queue in order of age. All entries have the same timeout, so the oldest entry is always the
- * next to expire. Adding the youngest entry, removing any entry and expiring are O(1). One timer of
- * the event loop serves all entries. Confined to that event loop.
+ * A queue in order of deadlines. All entries have the same timeout, unless it was changed, so this
+ * is the order of age. Adding the youngest entry, removing any entry and expiring are O(1). One
+ * timer of the event loop serves all entries. Confined to that event loop.
  */
 public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
 
@@ -20,13 +20,19 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         private long deadlineNanos;
     }
 
+    /** The timeout of entries that never expire: more than 70 years. */
+    private static final long NEVER_NANOS = Long.MAX_VALUE / 4;
+
     private final EventLoop loop;
-    private final long timeoutNanos;
     private final Consumer<E> onExpired;
     private final Runnable onTimer = this::onTimer;
 
+    private long timeoutNanos;
     private @Nullable Entry first;
-    private @Nullable Entry last;
+
+    /** The youngest entry, unless the timeout was changed. The next entry comes behind it. */
+    private @Nullable Entry latest;
+
     private int size;
     private boolean timerSet;
     private long timerNanos;
@@ -39,8 +45,18 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
      */
     public DeadlineQueue(EventLoop loop, long timeoutNanos, Consumer<E> onExpired) {
         this.loop = loop;
-        this.timeoutNanos = timeoutNanos;
         this.onExpired = onExpired;
+        setTimeout(timeoutNanos);
+    }
+
+    /**
+     * Changes the timeout of entries that are added from now on.
+     *
+     * @param nanos 0 = they never expire
+     */
+    public void setTimeout(long nanos) {
+        timeoutNanos = nanos == 0 ? NEVER_NANOS : nanos;
+        latest = null;
     }
 
     public int size() {
@@ -48,8 +64,8 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
     }
 
     /**
-     * Adds an entry in order of age. This takes one step if the entry is the youngest, as usual.
-     * Otherwise, it takes one step for each older entry.
+     * Adds an entry. This takes one step if the entry is the youngest, as usual. Otherwise, it
+     * takes one step for each older entry.
      *
      * @param startNanos when the entry's timeout begins, by the event loop's ticker
      */
@@ -58,52 +74,56 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         assert node.queue == null : "entry is in a queue already";
         node.queue = this;
         node.deadlineNanos = startNanos + timeoutNanos;
-        linkBefore(youngerThan(node), node);
+        linkAfter(earlierThan(node), node);
         size++;
-        if (timeoutNanos > 0) {
+        if (timeoutNanos != NEVER_NANOS) {
             setTimer(node.deadlineNanos);
         }
     }
 
-    private @Nullable Entry youngerThan(Entry node) {
-        if (last == null || last.deadlineNanos - node.deadlineNanos <= 0) {
-            return null;
+    /** Returns the last entry that is not later than the node; {@code null} = there is none. */
+    private @Nullable Entry earlierThan(Entry node) {
+        Entry earlier = latest != null && latest.deadlineNanos - node.deadlineNanos <= 0 ? latest : null;
+        Entry next = earlier == null ? first : earlier.next;
+        while (next != null && next.deadlineNanos - node.deadlineNanos <= 0) {
+            earlier = next;
+            next = next.next;
         }
-        Entry younger = first;
-        while (younger != null && younger.deadlineNanos - node.deadlineNanos <= 0) {
-            younger = younger.next;
-        }
-        return younger;
+        return earlier;
     }
 
     /**
      * Inserts the node.
      *
-     * @param younger the entry that follows it; {@code null} = insert at the end
+     * @param earlier the entry that it follows; {@code null} = insert at the beginning
      */
-    private void linkBefore(@Nullable Entry younger, Entry node) {
-        Entry older = younger == null ? last : younger.previous;
-        node.previous = older;
-        node.next = younger;
-        if (older == null) {
+    private void linkAfter(@Nullable Entry earlier, Entry node) {
+        Entry next = earlier == null ? first : earlier.next;
+        node.previous = earlier;
+        node.next = next;
+        if (earlier == null) {
             first = node;
         } else {
-            older.next = node;
+            earlier.next = node;
         }
-        if (younger == null) {
-            last = node;
-        } else {
-            younger.previous = node;
+        if (next != null) {
+            next.previous = node;
+        }
+        if (latest == null || latest.deadlineNanos - node.deadlineNanos <= 0) {
+            latest = node;
         }
     }
 
-    /** Returns the oldest entry, or {@code null}. Does not remove it. */
+    /** Returns the entry that expires first, or {@code null}. Does not remove it. */
     @SuppressWarnings("unchecked") // only add() puts entries in
     public @Nullable E peek() {
         return (E) first;
     }
 
-    /** Passes each entry to {@code action}, oldest first. The action must not change the queue. */
+    /**
+     * Passes each entry to {@code action}, in order of deadlines. The action must not change the
+     * queue.
+     */
     @SuppressWarnings("unchecked") // only add() puts entries in
     public void forEach(Consumer<? super E> action) {
         for (Entry entry = first; entry != null; entry = entry.next) {
@@ -121,7 +141,7 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         }
     }
 
-    /** Removes and returns the oldest entry, or {@code null}. */
+    /** Removes and returns the entry that expires first, or {@code null}. */
     @SuppressWarnings("unchecked") // only add() puts entries in
     public @Nullable E poll() {
         Entry oldest = first;
@@ -152,10 +172,11 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
         } else {
             previous.next = next;
         }
-        if (next == null) {
-            last = previous;
-        } else {
+        if (next != null) {
             next.previous = previous;
+        }
+        if (latest == node) {
+            latest = previous;
         }
         node.previous = null;
         node.next = null;
@@ -187,7 +208,7 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
                 onExpired.accept(expired);
             }
         }
-        if (first != null) {
+        if (first != null && first.deadlineNanos - now < NEVER_NANOS / 2) {
             setTimer(first.deadlineNanos);
         }
     }

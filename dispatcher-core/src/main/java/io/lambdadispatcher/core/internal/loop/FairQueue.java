@@ -7,7 +7,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A queue that serves the lowest tag first, and equal tags in the order in which their tickets were
- * created. All entries have the same timeout. Adding, removing any ticket and polling are O(log n).
+ * created. All entries have the same timeout, unless it was changed.
+ *
+ * <p>Adding, removing any ticket and polling are O(log n).
  *
  * <p><b>Threading.</b> Confined to one event loop, except {@link #headTag}, {@link #headSinceNanos}
  * and {@link #hide}.
@@ -74,6 +76,15 @@ public final class FairQueue<E> {
     @SuppressWarnings("unchecked") // an array of tickets of no type in particular
     private static <E> @Nullable Ticket<E>[] newHeap(int length) {
         return (Ticket<E>[]) new Ticket<?>[length];
+    }
+
+    /**
+     * Changes the timeout of tickets that are added from now on.
+     *
+     * @param nanos 0 = they never expire
+     */
+    public void setTimeout(long nanos) {
+        byAge.setTimeout(nanos);
     }
 
     public int size() {

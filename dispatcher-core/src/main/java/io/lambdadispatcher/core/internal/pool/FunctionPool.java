@@ -39,7 +39,7 @@ public final class FunctionPool {
     private final SeldomLog withoutWorker =
             new SeldomLog(LoggerFactory.getLogger(FunctionPool.class), Ticker.systemTicker());
 
-    private final FunctionOptions options;
+    private volatile FunctionOptions options;
     private final List<PoolShard> shards;
 
     /**
@@ -56,8 +56,8 @@ public final class FunctionPool {
     /** When the current period began in which requests are queued and worker streams exist. */
     private volatile long standsSinceNanos;
 
-    private final long queueTimeoutNanos;
-    private final long staleNanos;
+    private volatile long queueTimeoutNanos;
+    private volatile long staleNanos;
 
     final ClientShares shares = new ClientShares();
 
@@ -86,14 +86,25 @@ public final class FunctionPool {
     public FunctionPool(FunctionOptions options, List<EventLoop> loops, DispatcherObserver observer) {
         this.options = options;
         this.queueTimeoutNanos = options.queueTimeout().toNanos();
-        this.staleNanos = Math.max(MIN_STALE_NANOS, queueTimeoutNanos / 20);
+        this.staleNanos = staleNanos(queueTimeoutNanos);
         this.shards = loops.stream()
                 .map(loop -> new PoolShard(this, loop, loops.size(), observer))
                 .toList();
     }
 
+    private static long staleNanos(long queueTimeoutNanos) {
+        return Math.max(MIN_STALE_NANOS, queueTimeoutNanos / 20);
+    }
+
     public FunctionOptions options() {
         return options;
+    }
+
+    /** Replaces the options. {@link PoolShard#setOptions} replaces the timeouts of each shard. */
+    public void setOptions(FunctionOptions value) {
+        options = value;
+        queueTimeoutNanos = value.queueTimeout().toNanos();
+        staleNanos = staleNanos(queueTimeoutNanos);
     }
 
     boolean isShared() {

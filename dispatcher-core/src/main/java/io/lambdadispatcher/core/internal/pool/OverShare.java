@@ -55,6 +55,11 @@ final class OverShare {
         this.waiting = new DeadlineQueue<>(loop, timeoutNanos, onExpired);
     }
 
+    /** Changes the timeout of requests that are added from now on. */
+    void setTimeout(long nanos) {
+        waiting.setTimeout(nanos);
+    }
+
     void add(Ticket<Exchange> ticket) {
         waiting.add(ticket, ticket.sinceNanos());
         setTimer();

@@ -17,6 +17,7 @@ import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.observe.WaitReason;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
@@ -109,7 +110,7 @@ public final class PoolShard implements ExchangeOwner {
     private final DeadlineQueue<Exchange> tunnels;
 
     private final SlowReaders slowReaders;
-    private final long requestTimeoutNanos;
+    private long requestTimeoutNanos;
     private int sentBytes;
     private double retryBalance = MAX_RETRY_BALANCE / 10;
     private @Nullable Overflow overflow;
@@ -136,7 +137,7 @@ public final class PoolShard implements ExchangeOwner {
         this.loop = loop;
         this.clock = new LoopClock(loop);
         this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
-        long queueTimeoutNanos = Math.max(1, pool.options().queueTimeout().toNanos());
+        long queueTimeoutNanos = queueTimeoutNanos(pool.options());
         this.waiting = new FairQueue<>(loop, queueTimeoutNanos, this::onQueueTimeout);
         this.overShare =
                 new OverShare(loop, queueTimeoutNanos, pool.shares, this::mayBegin, this::onRoom, this::onShareTimeout);
@@ -144,6 +145,21 @@ public final class PoolShard implements ExchangeOwner {
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
         this.tunnels = new DeadlineQueue<>(loop, 0, expired -> {});
         this.slowReaders = new SlowReaders(pool, loop, underWay, observer);
+    }
+
+    /** In a queue, 0 means no timeout. */
+    private static long queueTimeoutNanos(FunctionOptions options) {
+        return Math.max(1, options.queueTimeout().toNanos());
+    }
+
+    /** Applies new timeouts. Requests that are queued or in flight keep theirs. */
+    @Override
+    public void setOptions(FunctionOptions options) {
+        assert loop.inEventLoop();
+        requestTimeoutNanos = options.requestTimeout().toNanos();
+        underWay.setTimeout(requestTimeoutNanos);
+        waiting.setTimeout(queueTimeoutNanos(options));
+        overShare.setTimeout(queueTimeoutNanos(options));
     }
 
     public FunctionPool pool() {

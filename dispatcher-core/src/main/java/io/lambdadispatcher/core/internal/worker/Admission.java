@@ -46,7 +46,7 @@ final class Admission extends DialIn {
         String text = authorization.toString().substring(Endpoints.BEARER.length());
         LaunchToken token;
         try {
-            token = LaunchToken.verify(text, port.access.keysOf(), Instant.EPOCH);
+            token = LaunchToken.verify(text, port.access().keysOf(), Instant.EPOCH);
         } catch (WireException e) {
             refuse(stream, UNAUTHORIZED, String.valueOf(e.getMessage()));
             return;

@@ -295,7 +295,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         if (streamLimit < hello.streams()) {
             tellStreamLimit(hello.streams());
         }
-        String zone = port.access.zone();
+        String zone = port.access().zone();
         if (!zone.isEmpty() && !hello.zone().isEmpty() && !zone.equals(hello.zone())) {
             pooled.onOtherZone(streamLimit);
         }
@@ -307,8 +307,8 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         // window.
         long windowBytes = 2L * streamLimit * WorkerPort.STREAM_WINDOW_BYTES;
         handler.growConnectionWindow((int) Math.min(Integer.MAX_VALUE / 2, windowBytes));
-        long intervalMillis = port.access.pingInterval().toMillis();
-        long timeoutMillis = port.access.pingTimeout().toMillis();
+        long intervalMillis = port.access().pingInterval().toMillis();
+        long timeoutMillis = port.access().pingTimeout().toMillis();
         handler.watch(
                 intervalMillis,
                 timeoutMillis,
@@ -441,7 +441,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     void onHandshakeTimeout() {
         if (state == State.ADMITTED) {
-            close("no HELLO within " + port.access.handshakeTimeout().toMillis() + " ms");
+            close("no HELLO within " + port.access().handshakeTimeout().toMillis() + " ms");
         }
     }
 

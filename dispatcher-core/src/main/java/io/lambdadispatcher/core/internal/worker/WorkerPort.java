@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Sets up each connection of a worker, and holds what these connections share. All event loops use
- * it. Immutable, except for the times of its logs.
+ * it.
  */
 public final class WorkerPort extends ChannelInitializer<Channel> {
     /** Maximum number of bytes of one response body that wait in the dispatcher. */
@@ -56,7 +56,7 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
             Duration handshakeTimeout,
             String zone) {}
 
-    final Access access;
+    private volatile Access access;
     final WorkerEvents events;
     final DispatcherObserver observer;
     private final Map<String, FunctionPool> pools;
@@ -81,6 +81,15 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
         this.loopIndexes = loopIndexes;
         this.events = events;
         this.observer = observer;
+    }
+
+    /** Replaces the secrets, the certificate and the timeouts of new connections. */
+    public void setAccess(Access value) {
+        access = value;
+    }
+
+    public Access access() {
+        return access;
     }
 
     @Override

@@ -38,7 +38,7 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
     public void handlerAdded(ChannelHandlerContext ctx) throws Exception {
         super.handlerAdded(ctx);
         decoder().frameListener(new Admission(port, this));
-        long timeoutMillis = port.access.handshakeTimeout().toMillis();
+        long timeoutMillis = port.access().handshakeTimeout().toMillis();
         handshakeTimer = ctx.executor().schedule(() -> onHandshakeTimeout(ctx), timeoutMillis, TimeUnit.MILLISECONDS);
     }
 

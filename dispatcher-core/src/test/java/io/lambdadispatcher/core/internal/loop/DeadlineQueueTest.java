@@ -7,6 +7,8 @@ import io.netty.channel.embedded.EmbeddedChannel;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -133,5 +135,65 @@ class DeadlineQueueTest {
         }
         // Each of the ten entries expires a hundred times.
         assertThat(timers.get()).isLessThan(2500);
+    }
+
+    @Test
+    void should_let_entries_keep_the_timeout_with_which_they_were_added() {
+        Waiting longer = added();
+        queue.setTimeout(TimeUnit.MILLISECONDS.toNanos(20));
+        Waiting first = added();
+        pass(10);
+        Waiting second = added();
+        pass(10);
+        assertThat(expired).containsExactly(first);
+        pass(10);
+        assertThat(expired).containsExactly(first, second);
+        queue.setTimeout(TimeUnit.MILLISECONDS.toNanos(300));
+        Waiting longest = added();
+        pass(70);
+        assertThat(expired).containsExactly(first, second, longer);
+        pass(230);
+        assertThat(expired).containsExactly(first, second, longer, longest);
+    }
+
+    @Test
+    void should_not_expire_entries_that_were_added_without_a_timeout() {
+        queue.setTimeout(0);
+        Waiting forever = added();
+        queue.setTimeout(TimeUnit.MILLISECONDS.toNanos(20));
+        Waiting one = added();
+        pass(1_000_000);
+        assertThat(expired).containsExactly(one);
+        assertThat(queue.poll()).isSameAs(forever);
+    }
+
+    /** With each of a thousand timeouts, entries come and go, in the order of a model. */
+    @Test
+    void should_keep_the_order_of_deadlines_while_timeouts_change() {
+        long seed = System.nanoTime();
+        Random random = new Random(seed);
+        TreeMap<Long, Waiting> model = new TreeMap<>();
+        DeadlineQueue<Waiting> own = new DeadlineQueue<>(channel.eventLoop(), 1_000_000_000L, expired::add);
+        long start = channel.eventLoop().ticker().nanoTime();
+        long timeout = 1_000_000_000L;
+        for (int i = 1; i <= 10_000; i++) {
+            if (random.nextInt(10) == 0) {
+                timeout = 1_000_000_000L + random.nextInt(1_000_000);
+                own.setTimeout(timeout);
+            }
+            if (random.nextInt(3) == 0 && !model.isEmpty()) {
+                assertThat(own.poll())
+                        .as("seed %d", seed)
+                        .isSameAs(model.pollFirstEntry().getValue());
+            }
+            Waiting entry = new Waiting();
+            // Usually the youngest, sometimes an older one.
+            long begin = start + i * 100L - (random.nextInt(5) == 0 ? random.nextInt(50_000) : 0);
+            if (model.putIfAbsent(begin + timeout, entry) == null) {
+                own.add(entry, begin);
+            }
+        }
+        model.values()
+                .forEach(next -> assertThat(own.poll()).as("seed %d", seed).isSameAs(next));
     }
 }

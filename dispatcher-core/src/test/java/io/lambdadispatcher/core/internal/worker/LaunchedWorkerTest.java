@@ -16,6 +16,7 @@ import io.netty.channel.nio.NioIoHandler;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -119,6 +120,32 @@ class LaunchedWorkerTest {
 
         try (ScriptedWorker back = dial(expired(id))) {
             back.ready(1);
+        }
+    }
+
+    @Test
+    void should_replace_the_secret_without_rejecting_a_worker() throws Exception {
+        byte[] second = "another secret of at least sixteen bytes".getBytes(StandardCharsets.UTF_8);
+        WorkerLauncher.LaunchRequest first = next(launches.requests);
+
+        dispatcher
+                .change()
+                .secret(second, SECRET)
+                .function(FunctionOptions.builder("f")
+                        .capacity(CapacityPolicy.fixed(2))
+                        .build())
+                .apply();
+
+        WorkerLauncher.LaunchRequest other = next(launches.requests);
+        LaunchToken.verify(other.token(), function -> List.of(LaunchToken.key(second, function)), Instant.now());
+        try (ScriptedWorker old = dial(first.token()).ready(1);
+                ScriptedWorker young = dial(other.token()).ready(1)) {
+            await(() -> dispatcher.pools().get(0).readyWorkers() == 2);
+            dispatcher.change().secret(second).apply();
+            expectRefusal(first.token(), 401);
+            assertThat(dispatcher.pools().get(0).readyWorkers())
+                    .as("connected workers stay")
+                    .isEqualTo(2);
         }
     }
 

@@ -35,8 +35,8 @@ public final class ClientGuard {
      */
     private static final int TLS_BYTES = 40 * 1024;
 
-    private final int maxConnections;
-    private final int maxPerAddress;
+    private volatile int maxConnections;
+    private volatile int maxPerAddress;
     private final long limitBytes;
     private final DispatcherObserver observer;
     private final Map<EventLoop, ClientMemory> memories = new IdentityHashMap<>();
@@ -58,6 +58,15 @@ public final class ClientGuard {
             memories.put(loop, new ClientMemory(loop, limitBytes / loops.size(), observer));
             reads.put(loop, new FairReads(loop));
         }
+    }
+
+    /**
+     * Changes the limits of connections. Connections that are open stay open. The memory of clients
+     * does not change.
+     */
+    public void setLimits(HttpLimits limits, int connectionsLimit) {
+        maxConnections = connectionsLimit;
+        maxPerAddress = limits.maxConnectionsPerAddress();
     }
 
     /**
@@ -109,7 +118,9 @@ public final class ClientGuard {
      * the maximum.
      */
     private @Nullable Protection count(@Nullable Long address) {
-        if (connections.getAndUpdate(count -> Math.min(count + 1, maxConnections)) == maxConnections) {
+        int max = maxConnections;
+        // A change of the limits can leave more connections than the maximum.
+        if (connections.getAndUpdate(count -> count < max ? count + 1 : count) >= max) {
             return Protection.CONNECTION_LIMIT;
         }
         if (address != null && perAddress.merge(address, 1, Integer::sum) > maxPerAddress) {
