@@ -6,6 +6,7 @@ import io.lambdadispatcher.aws.DynamoDbLedger;
 import io.lambdadispatcher.aws.LambdaInvoker;
 import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherChange;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -15,6 +16,7 @@ import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.core.spi.ErrorRenderer;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.Ledger;
+import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ErrorFormat;
@@ -26,8 +28,10 @@ import io.lambdadispatcher.server.launch.LocalLauncher;
 import io.lambdadispatcher.server.launch.LocalWorkers;
 import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -49,6 +53,8 @@ final class DispatcherAssembly {
     private final Supplier<AdvertisedAddress.Found> ownAddress;
     private final List<FunctionConfiguration> functions;
     private final List<Runnable> closings = new ArrayList<>();
+    private @Nullable LocalLauncher localLauncher;
+    private @Nullable LambdaLauncher lambdaLauncher;
 
     DispatcherAssembly(Configuration configuration) {
         this(configuration, AdvertisedAddress::find);
@@ -82,9 +88,7 @@ final class DispatcherAssembly {
             }
         }
         functions.forEach(function -> builder.function(function.options()));
-        if (functions.size() > 1 || !functions.get(0).route().servesAll()) {
-            builder.router(new RouteTable(functions));
-        }
+        builder.router(router());
         direct(builder);
         publicListeners().forEach(listener -> builder.publicListener(listener.options));
         builder.workerListener(workerListener());
@@ -104,6 +108,69 @@ final class DispatcherAssembly {
             builder.eventLoops(eventLoops);
         }
         return builder;
+    }
+
+    private RequestRouter router() {
+        FunctionConfiguration first = functions.get(0);
+        String name = first.options().name();
+        return functions.size() > 1 || !first.route().servesAll() ? new RouteTable(functions) : head -> name;
+    }
+
+    /**
+     * Applies these settings to a dispatcher that runs. Throws without a change if one of them is
+     * not valid.
+     *
+     * @param start has built the dispatcher
+     * @throws IllegalArgumentException if a setting is not valid
+     * @throws java.io.UncheckedIOException if a file cannot be read
+     */
+    void change(Dispatcher dispatcher, DispatcherAssembly start) {
+        DispatcherChange change =
+                dispatcher.change().router(router()).limits(limits()).forwarding(forwarding());
+        functions.forEach(function -> change.function(function.options()));
+        List<PublicListener> listeners = publicListeners();
+        for (int i = 0; i < listeners.size(); i++) {
+            TlsOptions tls = listeners.get(i).options.tls();
+            if (tls != null) {
+                change.publicTls(i, tls);
+            }
+        }
+        TlsOptions workers = configuration.workerTls();
+        if (workers != null) {
+            change.workerTls(workers);
+        }
+        changeSecrets(change);
+        String certificate = workers == null ? null : certificate(workers);
+        change.apply();
+        LambdaLauncher lambda = start.lambdaLauncher;
+        if (lambda != null && certificate != null) {
+            lambda.setCertificate(certificate);
+        }
+        LocalLauncher local = start.localLauncher;
+        if (local != null) {
+            local.setOptions(localWorkers());
+        }
+    }
+
+    private void changeSecrets(DispatcherChange change) {
+        List<byte[]> common = configuration.find(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
+        if (common != null) {
+            change.secret(common.get(0), others(common));
+        }
+        for (FunctionConfiguration function : functions) {
+            List<byte[]> own = function.secrets();
+            if (own != null) {
+                change.secret(function.options().name(), own.get(0), others(own));
+            }
+        }
+    }
+
+    private static String certificate(TlsOptions tls) {
+        try {
+            return Files.readString(tls.certificateChain(), StandardCharsets.ISO_8859_1);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private void direct(Dispatcher.Builder builder) throws StartException {
@@ -164,10 +231,12 @@ final class DispatcherAssembly {
         }
         builder.advertisedAddresses(advertisedAddresses);
         if (any(Launcher.LOCAL)) {
-            launch(Launcher.LOCAL, new LocalLauncher(localWorkers()), builder);
+            localLauncher = new LocalLauncher(localWorkers());
+            launch(Launcher.LOCAL, localLauncher, builder);
         }
         if (any(Launcher.LAMBDA)) {
-            launch(Launcher.LAMBDA, lambdaLauncher(), builder);
+            lambdaLauncher = lambdaLauncher();
+            launch(Launcher.LAMBDA, lambdaLauncher, builder);
         }
     }
 
@@ -201,17 +270,14 @@ final class DispatcherAssembly {
                 .filter(function -> function.launcher() == Launcher.LAMBDA)
                 .forEach(function -> builder.function(function.options().name(), function.lambda()));
         locate(builder, Settings.AWS_ENDPOINT);
-        Path certificate = configuration.find(Settings.WORKERS_TLS_CERTIFICATE);
+        TlsOptions tls = configuration.workerTls();
         try {
-            if (certificate != null) {
-                builder.certificate(Files.readString(certificate));
+            if (tls != null) {
+                builder.certificate(certificate(tls));
             }
             LambdaLauncher launcher = builder.build();
             launcher.verify();
             return launcher;
-        } catch (IOException e) {
-            throw new StartException(
-                    "workers.tls.certificate: expected a readable file, got \"" + certificate + "\": " + e, e);
         } catch (RuntimeException e) {
             throw new StartException("launcher lambda: " + e.getMessage(), e);
         }
@@ -264,8 +330,7 @@ final class DispatcherAssembly {
                     "http", ListenerOptions.plain(configuration.get(Settings.PUBLIC_PLAIN_HOST), plain.getAsInt())));
         }
         OptionalInt secure = configuration.get(Settings.PUBLIC_TLS_PORT);
-        TlsOptions tls =
-                tls(Settings.PUBLIC_TLS_CERTIFICATE, Settings.PUBLIC_TLS_KEY, Settings.PUBLIC_TLS_CLIENT_CERTIFICATES);
+        TlsOptions tls = configuration.publicTls();
         if (secure.isPresent() && tls != null) {
             listeners.add(new PublicListener(
                     "https", ListenerOptions.tls(configuration.get(Settings.PUBLIC_TLS_HOST), secure.getAsInt(), tls)));
@@ -276,25 +341,8 @@ final class DispatcherAssembly {
     private ListenerOptions workerListener() {
         InetSocketAddress address = new InetSocketAddress(
                 configuration.get(Settings.WORKERS_HOST), configuration.get(Settings.WORKERS_PORT));
-        TlsOptions tls = workerTls();
+        TlsOptions tls = configuration.workerTls();
         return tls == null ? ListenerOptions.plain(address) : ListenerOptions.tls(address, tls);
-    }
-
-    @Nullable
-    TlsOptions workerTls() {
-        return tls(
-                Settings.WORKERS_TLS_CERTIFICATE, Settings.WORKERS_TLS_KEY, Settings.WORKERS_TLS_CLIENT_CERTIFICATES);
-    }
-
-    private @Nullable TlsOptions tls(Setting<Path> certificate, Setting<Path> key, Setting<Path> clients) {
-        Path chain = configuration.find(certificate);
-        Path privateKey = configuration.find(key);
-        if (chain == null || privateKey == null) {
-            return null;
-        }
-        TlsOptions tls = TlsOptions.of(chain, privateKey);
-        Path authorities = configuration.find(clients);
-        return authorities == null ? tls : tls.withClientCertificates(authorities);
     }
 
     private LocalWorkers localWorkers() {

@@ -5,20 +5,30 @@ import java.io.PrintWriter;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** Starts the dispatcher and serves requests until SIGTERM or SIGINT. */
+/** Starts the dispatcher and serves requests until SIGTERM or SIGINT. SIGHUP reloads. */
 final class ServeCommand extends SettingsCommand {
     private final Supplier<Termination> termination;
 
     ServeCommand(Map<String, String> environment, Supplier<Termination> termination) {
-        super("serve", "Starts the dispatcher and serves requests until SIGTERM or Ctrl-C.", Map.of(), environment);
+        super(
+                "serve",
+                "Starts the dispatcher and serves requests until SIGTERM or Ctrl-C. SIGHUP reloads the settings.",
+                Map.of(),
+                environment);
         this.termination = termination;
     }
 
     @Override
     int run(Configuration configuration, PrintWriter out) throws StartException, InterruptedException {
         Termination requested = termination.get();
+        // Until then, the files are still to be read, or are looked at soon.
+        requested.onHangUp(() -> {});
         Server server = Server.start(configuration);
-        requested.await();
+        try (Reloader reloader = new Reloader(this::load, server, configuration)) {
+            requested.onHangUp(() -> reloader.request("SIGHUP"));
+            reloader.watch();
+            requested.await();
+        }
         return server.stop() ? ExitCode.OK : ExitCode.FAILED;
     }
 }

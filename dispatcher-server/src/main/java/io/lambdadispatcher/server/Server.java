@@ -11,6 +11,7 @@ import io.lambdadispatcher.server.admin.AdminServer;
 import io.lambdadispatcher.server.admin.Launching;
 import io.lambdadispatcher.server.admin.Readiness;
 import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.ConfigurationException;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
@@ -26,10 +27,13 @@ import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Path;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -47,12 +51,15 @@ final class Server {
     /** Added to the grace period. The dispatcher closes the remaining connections in this time. */
     private static final Duration CUT_OFF = Duration.ofSeconds(10);
 
-    private final Configuration configuration;
+    private final Configuration start;
+    private final CertificateExpiry expiry;
+    private volatile Configuration configuration;
     private final DispatcherObserver guest;
     private final Readiness readiness = new Readiness();
     private final Launching launching = new Launching();
     private final Metrics metrics = new Metrics();
     private final Live live = new Live();
+    private @Nullable DispatcherAssembly assembly;
     private @Nullable AccessLog accessLog;
     private @Nullable LineFile accessLogFile;
     private @Nullable TraceExport traces;
@@ -62,8 +69,10 @@ final class Server {
     private List<String> publicUrls = List.of();
 
     private Server(Configuration configuration, DispatcherObserver guest) {
+        this.start = configuration;
         this.configuration = configuration;
         this.guest = guest;
+        expiry = new CertificateExpiry(metrics::onCertificate);
     }
 
     /** @throws StartException if a port or a file cannot be opened; nothing stays open then */
@@ -114,22 +123,64 @@ final class Server {
         openTracing();
         openAdmin();
         StateFile remembered = readState();
-        DispatcherAssembly assembly = new DispatcherAssembly(configuration);
-        Dispatcher started = start(assembly, transport, remembered);
+        DispatcherAssembly parts = new DispatcherAssembly(configuration);
+        assembly = parts;
+        Dispatcher started = start(parts, transport, remembered);
         dispatcher = started;
         if (remembered != null) {
             remembered.keep(started::launchHistory);
         }
-        publicUrls = urls(assembly.publicListeners(), started.publicAddresses());
-        List<FunctionConfiguration> functions = configuration.functions();
+        publicUrls = urls(parts.publicListeners(), started.publicAddresses());
+        expiry.set(CertificateExpiry.read(configuration));
         metrics.watch(started);
         launching.of(started);
         if (admin != null) {
             live.watch(started, configuration);
         }
+        announceReady(started);
+    }
+
+    private void announceReady(Dispatcher serving) {
         readiness.serving(
-                started,
-                functions.stream().collect(Collectors.toMap(f -> f.options().name(), Server::neededWorkers)));
+                serving,
+                configuration.functions().stream()
+                        .collect(Collectors.toMap(f -> f.options().name(), Server::neededWorkers)));
+    }
+
+    /**
+     * Puts a configuration in force, except for settings that need a restart. Nothing changes if it
+     * throws.
+     *
+     * @throws ConfigurationException if it contradicts settings that need a restart
+     * @throws IllegalArgumentException if something is not valid
+     * @throws UncheckedIOException if a file cannot be read any more
+     */
+    Configuration.Reload reload(Configuration loaded) throws ConfigurationException {
+        Configuration.Reload reload = loaded.reload(start, configuration);
+        Dispatcher serving = Objects.requireNonNull(dispatcher, "not started");
+        Map<String, X509Certificate> certificates = CertificateExpiry.read(reload.next());
+        new DispatcherAssembly(reload.next()).change(serving, Objects.requireNonNull(assembly));
+        configuration = reload.next();
+        Logging.setLevel(configuration.get(Settings.LOG_LEVEL));
+        AdminServer port = admin;
+        if (port != null) {
+            port.setAccess(adminAccess());
+            live.show(serving, configuration);
+        }
+        announceReady(serving);
+        expiry.set(certificates);
+        return reload;
+    }
+
+    /** Logs certificates that expire soon. */
+    void warnOfExpiry() {
+        expiry.warn(Instant.now());
+    }
+
+    private AdminAccess adminAccess() {
+        return new AdminAccess(
+                configuration.get(Settings.ADMIN_HOSTS),
+                configuration.find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE));
     }
 
     /** Self-launched workers cannot be launched on demand, so readiness requires at least one. */
@@ -249,9 +300,7 @@ final class Server {
             admin = new AdminServer(
                     address,
                     new AdminPages(readiness, launching, metrics::scrape, live::json),
-                    new AdminAccess(
-                            configuration.get(Settings.ADMIN_HOSTS),
-                            configuration.find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE)),
+                    adminAccess(),
                     metrics.observer()::onProtection);
         } catch (IOException e) {
             throw cannotListen(address, "admin", String.valueOf(e.getMessage()), e);

@@ -88,7 +88,7 @@ abstract class SettingsCommand implements Callable<Integer> {
     public final Integer call() {
         CommandLine line = spec.commandLine();
         try {
-            return run(load(line.getParseResult()), line.getOut());
+            return run(load(), line.getOut());
         } catch (ConfigurationException e) {
             e.problems().forEach(line.getErr()::println);
             line.getErr().flush();
@@ -103,7 +103,9 @@ abstract class SettingsCommand implements Callable<Integer> {
         }
     }
 
-    private Configuration load(ParseResult parsed) throws ConfigurationException {
+    /** Reads and checks all settings, each time again. */
+    final Configuration load() throws ConfigurationException {
+        ParseResult parsed = spec.commandLine().getParseResult();
         Map<String, String> flags = new LinkedHashMap<>();
         for (OptionSpec option : parsed.matchedOptions()) {
             if (option.group() != null) {

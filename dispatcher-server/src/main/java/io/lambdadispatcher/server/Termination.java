@@ -26,6 +26,14 @@ final class Termination {
         return termination;
     }
 
+    /**
+     * Sets what SIGHUP does. Without it, SIGHUP ends the process, as when a terminal is closed. Has
+     * no effect if the process was started with nohup.
+     */
+    void onHangUp(Runnable action) {
+        Signal.handle(new Signal("HUP"), signal -> action.run());
+    }
+
     private void onSignal(String name, int number) {
         if (isRequested()) {
             log.warn("Received a second signal, SIG{}. The process exits immediately.", name);

@@ -56,7 +56,6 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
 
     private final AdminConnections all;
     private final AdminPages pages;
-    private final AdminAccess access;
     private final Consumer<Protection> protections;
     /**
      * Messages that were read together with the request that is being answered. Netty's codec
@@ -71,10 +70,9 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
     private boolean receiving;
     private boolean answering;
 
-    AdminConnection(AdminConnections all, AdminPages pages, AdminAccess access, Consumer<Protection> protections) {
+    AdminConnection(AdminConnections all, AdminPages pages, Consumer<Protection> protections) {
         this.all = all;
         this.pages = pages;
-        this.access = access;
         this.protections = protections;
     }
 
@@ -265,13 +263,13 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
     }
 
     private @Nullable FullHttpResponse refusal(HttpRequest request, AdminPages.Page page, SocketAddress remote) {
-        FullHttpResponse refusal = page.forAnyHost() ? null : access.refuseHost(request);
+        FullHttpResponse refusal = page.forAnyHost() ? null : all.access().refuseHost(request);
         if (refusal == null && !page.allows(request.method())) {
             return AdminAnswers.text(
                     METHOD_NOT_ALLOWED, "expected " + page.methods() + "\n", HttpHeaderNames.ALLOW, page.methods());
         }
         if (refusal == null && request.method().equals(HttpMethod.POST)) {
-            refusal = access.refuseChange(request, remote);
+            refusal = all.access().refuseChange(request, remote);
         }
         if (refusal != null) {
             protections.accept(Protection.ADMIN_REFUSED);

@@ -25,7 +25,7 @@ final class AdminConnections extends ChannelInitializer<Channel> {
     private static final int MAX_HEAD_BYTES = 8192;
 
     private final AdminPages pages;
-    private final AdminAccess access;
+    private volatile AdminAccess access;
     private final Consumer<Protection> protections;
     /** Ordered by last state change, the most recent one last. */
     private final Set<AdminConnection> open = new LinkedHashSet<>();
@@ -42,6 +42,14 @@ final class AdminConnections extends ChannelInitializer<Channel> {
         this.protections = protections;
     }
 
+    void setAccess(AdminAccess value) {
+        access = value;
+    }
+
+    AdminAccess access() {
+        return access;
+    }
+
     @Override
     public boolean isSharable() {
         return true;
@@ -50,7 +58,7 @@ final class AdminConnections extends ChannelInitializer<Channel> {
     @Override
     protected void initChannel(Channel channel) {
         channel.config().setAutoRead(false);
-        AdminConnection connection = new AdminConnection(this, pages, access, protections);
+        AdminConnection connection = new AdminConnection(this, pages, protections);
         HttpDecoderConfig limits = new HttpDecoderConfig()
                 .setMaxInitialLineLength(MAX_REQUEST_LINE_BYTES)
                 .setMaxHeaderSize(MAX_HEAD_BYTES);

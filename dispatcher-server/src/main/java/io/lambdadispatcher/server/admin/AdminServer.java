@@ -56,6 +56,11 @@ public final class AdminServer implements AutoCloseable {
         }
     }
 
+    /** Replaces what decides which requests are accepted. */
+    public void setAccess(AdminAccess access) {
+        connections.setAccess(access);
+    }
+
     public InetSocketAddress address() {
         return (InetSocketAddress) port.localAddress();
     }

@@ -1,7 +1,12 @@
 package io.lambdadispatcher.server.config;
 
+import io.lambdadispatcher.core.options.TlsOptions;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -14,11 +19,14 @@ public final class Configuration {
     private final SettingValues values;
     private final List<SettingValues> functions;
     private final @Nullable Path file;
+    private final Map<Path, String> digests;
 
-    Configuration(SettingValues values, List<SettingValues> functions, @Nullable Path file) {
+    /** @param digests of the files that have been read */
+    Configuration(SettingValues values, List<SettingValues> functions, @Nullable Path file, Map<Path, String> digests) {
         this.values = values;
         this.functions = functions;
         this.file = file;
+        this.digests = Map.copyOf(digests);
     }
 
     /** Returns the settings file; {@code null} if there is none. */
@@ -41,13 +49,102 @@ public final class Configuration {
         return values.find(setting, other);
     }
 
+    /** Returns the certificates of the public TLS port; {@code null} = none are set. */
+    public @Nullable TlsOptions publicTls() {
+        return ConfigurationChecks.tls(
+                values,
+                Settings.PUBLIC_TLS_CERTIFICATE,
+                Settings.PUBLIC_TLS_KEY,
+                Settings.PUBLIC_TLS_CLIENT_CERTIFICATES);
+    }
+
+    /** Returns the certificates of the worker port; {@code null} = none are set. */
+    public @Nullable TlsOptions workerTls() {
+        return ConfigurationChecks.tls(
+                values,
+                Settings.WORKERS_TLS_CERTIFICATE,
+                Settings.WORKERS_TLS_KEY,
+                Settings.WORKERS_TLS_CLIENT_CERTIFICATES);
+    }
+
     public boolean isDefault(Setting<?> setting) {
         return values.isDefault(setting);
     }
 
     /** Returns a copy in which the setting has this default and this value. */
     public Configuration withDefault(Setting<?> setting, String text) {
-        return new Configuration(values.withDefault(setting, text), functions, file);
+        return new Configuration(values.withDefault(setting, text), functions, file, digests);
+    }
+
+    /**
+     * A configuration that a reload puts in force.
+     *
+     * @param next the configuration
+     * @param changes a line for each setting that changes: {@code function.weight: 90 -> 10}
+     * @param restarts a line for each setting that keeps its value until a restart
+     */
+    public record Reload(Configuration next, List<String> changes, List<String> restarts) {}
+
+    /**
+     * Returns what a reload of this configuration puts in force. Settings that cannot change while
+     * the dispatcher runs keep the values that they had at its start. The result has been checked
+     * as at startup.
+     *
+     * @param start the configuration that the dispatcher was started with
+     * @param running the configuration that is in force
+     * @throws ConfigurationException if settings of this configuration contradict those that cannot
+     *     change
+     */
+    public Reload reload(Configuration start, Configuration running) throws ConfigurationException {
+        List<String> changes = new ArrayList<>();
+        List<String> restarts = new ArrayList<>();
+        SettingValues next = values.asReloaded(start.values, false, restarts::add);
+        List<SettingValues> nextFunctions = new ArrayList<>();
+        for (SettingValues known : start.functions) {
+            SettingValues changed = find(functions, known);
+            if (changed == null) {
+                restarts.add("function " + known.get(Settings.FUNCTION_NAME) + ": removed");
+            }
+            nextFunctions.add(
+                    changed == null
+                            ? Objects.requireNonNull(find(running.functions, known))
+                            : changed.asReloaded(known, true, restarts::add));
+        }
+        functions.stream()
+                .filter(function -> find(start.functions, function) == null)
+                .forEach(added -> restarts.add("function " + added.get(Settings.FUNCTION_NAME) + ": added"));
+        List<String> problems = new ArrayList<>();
+        ConfigurationChecks.check(next, nextFunctions, true, problems::add);
+        if (!problems.isEmpty()) {
+            problems.addAll(restarts.stream()
+                    .map(restart -> "needs a restart: " + restart)
+                    .toList());
+            throw new ConfigurationException(problems);
+        }
+        next.differences(running.values, false, changes::add);
+        nextFunctions.forEach(function ->
+                function.differences(Objects.requireNonNull(find(running.functions, function)), true, changes::add));
+        return new Reload(new Configuration(next, nextFunctions, file, digests), changes, restarts);
+    }
+
+    /** Returns the function with the same name; {@code null} = there is none. */
+    private static @Nullable SettingValues find(List<SettingValues> functions, SettingValues wanted) {
+        return functions.stream()
+                .filter(function -> function.get(Settings.FUNCTION_NAME).equals(wanted.get(Settings.FUNCTION_NAME)))
+                .findAny()
+                .orElse(null);
+    }
+
+    /** Returns the digest of each file that was read for this configuration, as it is now. */
+    public Map<Path, String> currentDigests() {
+        Map<Path, String> current = new HashMap<>();
+        digests.keySet().forEach(each -> current.put(each, FileDigest.of(each.toString())));
+        return current;
+    }
+
+    /** Returns the digest of each file, as it was when this configuration was loaded. */
+    public Map<Path, String> digests() {
+        return digests;
     }
 
     /** Returns the configured functions, at least one. */

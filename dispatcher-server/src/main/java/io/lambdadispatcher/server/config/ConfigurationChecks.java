@@ -2,8 +2,10 @@ package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.aws.FunctionName;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -11,8 +13,10 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Checks rules between settings, either of the dispatcher or of one function. */
 final class ConfigurationChecks {
@@ -121,10 +125,39 @@ final class ConfigurationChecks {
     private void checkTls(Setting<Path> certificate, Setting<Path> key, Setting<Path> clients) {
         if (checked.isSet(certificate)) {
             require(checked.isSet(key), certificate, key.name() + " to be set as well");
+            checkCertificates(certificate, key, clients);
         } else {
             require(!checked.isSet(key), key, certificate.name() + " to be set as well");
             require(!checked.isSet(clients), clients, certificate.name() + " to be set as well");
         }
+    }
+
+    private void checkCertificates(Setting<Path> certificate, Setting<Path> key, Setting<Path> clients) {
+        TlsOptions tls = tls(checked, certificate, key, clients);
+        if (tls == null) {
+            return;
+        }
+        try {
+            tls.load();
+        } catch (IllegalArgumentException e) {
+            problems.accept(certificate.name() + ", " + key.name() + ": " + e.getMessage());
+        } catch (UncheckedIOException e) {
+            problems.accept(certificate.name() + ", " + key.name() + ": "
+                    + Objects.requireNonNull(e.getCause()).getMessage());
+        }
+    }
+
+    /** Returns the certificates and the key of a port; {@code null} = they are not set. */
+    static @Nullable TlsOptions tls(
+            SettingValues values, Setting<Path> certificate, Setting<Path> key, Setting<Path> clients) {
+        Path chain = values.find(certificate);
+        Path privateKey = values.find(key);
+        if (chain == null || privateKey == null) {
+            return null;
+        }
+        Path authorities = values.find(clients);
+        TlsOptions tls = TlsOptions.of(chain, privateKey);
+        return authorities == null ? tls : tls.withClientCertificates(authorities);
     }
 
     private void checkPorts() {

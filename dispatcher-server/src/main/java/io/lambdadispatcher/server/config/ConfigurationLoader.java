@@ -47,6 +47,7 @@ public final class ConfigurationLoader {
     private final Map<Setting<?>, RawValue> raw = new LinkedHashMap<>();
     private YamlFile file = YamlFile.empty();
     private @Nullable Path path;
+    private final Map<Path, String> digests = new LinkedHashMap<>();
 
     private ConfigurationLoader() {}
 
@@ -103,6 +104,7 @@ public final class ConfigurationLoader {
             return;
         }
         path = flagged != null ? flagged : Path.of(named);
+        digests.put(path, FileDigest.of(path.toString()));
         file = YamlFile.read(path, problems::add);
         file.values().forEach((name, value) -> {
             Setting<?> setting = Settings.BY_NAME.get(name);
@@ -159,7 +161,9 @@ public final class ConfigurationLoader {
         if (!problems.isEmpty()) {
             throw new ConfigurationException(problems);
         }
-        return new Configuration(values, functions, path);
+        values.addFiles(digests);
+        functions.forEach(function -> function.addFiles(digests));
+        return new Configuration(values, functions, path, digests);
     }
 
     private List<SettingValues> functions(SettingValues values) {

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.server.config.Configuration.Row;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -10,19 +11,24 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A value and its source for each setting: of the dispatcher and its only function, or of one entry
- * of {@code functions}. Confined to the main thread.
+ * of {@code functions}. Does not change after {@link ConfigurationLoader} has filled it.
  */
 final class SettingValues {
     /** The source of values that nobody has set. */
     static final String DEFAULT = "default";
 
-    private static final Value<?> UNSET = new Value<>(null, null, DEFAULT);
+    private static final Value<?> UNSET = new Value<>(null, null, DEFAULT, "");
 
     /**
      * @param value {@code null} = unset
      * @param text the original text, even if it is not valid; {@code null} = unset
+     * @param contents digest of the file that the text names; empty if it names none
      */
-    private record Value<T>(@Nullable T value, @Nullable String text, String source) {}
+    private record Value<T>(@Nullable T value, @Nullable String text, String source, String contents) {
+        boolean isSameAs(Value<?> other) {
+            return Objects.equals(text, other.text) && contents.equals(other.contents);
+        }
+    }
 
     private final String place;
     private final Map<Setting<?>, Value<?>> values = new LinkedHashMap<>();
@@ -62,10 +68,12 @@ final class SettingValues {
 
     /** Sets a value. If the text is not valid, reports a problem and keeps the previous value. */
     <T> void set(Setting<T> setting, RawValue raw, Consumer<String> problems) {
+        // Before the file is parsed: a change after that is seen as a change.
+        String contents = setting.type().isReadFile() ? FileDigest.of(raw.text()) : "";
         try {
-            values.put(setting, new Value<>(setting.type().parse(raw), raw.text(), raw.source()));
+            values.put(setting, new Value<>(setting.type().parse(raw), raw.text(), raw.source(), contents));
         } catch (IllegalArgumentException | ArithmeticException e) {
-            values.put(setting, new Value<>(find(setting), raw.text(), raw.source()));
+            values.put(setting, new Value<>(find(setting), raw.text(), raw.source(), contents));
             problems.accept(problem(setting, setting.type().expected()));
         }
     }
@@ -116,9 +124,53 @@ final class SettingValues {
     }
 
     Stream<Row> rows(boolean ofFunction) {
-        return values.keySet().stream()
-                .filter(setting -> setting.isOfFunction() == ofFunction)
-                .map(this::row);
+        return settings(ofFunction).map(this::row);
+    }
+
+    private Stream<Setting<?>> settings(boolean ofFunction) {
+        return values.keySet().stream().filter(setting -> setting.isOfFunction() == ofFunction);
+    }
+
+    /** Adds the digest of each file that a setting names. */
+    void addFiles(Map<Path, String> digests) {
+        values.values().stream()
+                .filter(value -> !value.contents.isEmpty() && value.text != null)
+                .forEach(value -> digests.put(Path.of(value.text), value.contents));
+    }
+
+    /**
+     * Returns these values, except that settings that cannot change while the dispatcher runs have
+     * the values that they had at its start.
+     *
+     * @param restart receives a line for each setting that has another value here
+     */
+    SettingValues asReloaded(SettingValues start, boolean ofFunction, Consumer<String> restart) {
+        SettingValues next = new SettingValues(this);
+        settings(ofFunction)
+                .filter(setting -> !Reloadable.canChange(setting, start::isSet, this::isSet))
+                .forEach(setting -> {
+                    if (!value(setting).isSameAs(start.value(setting))) {
+                        restart.accept(difference(start, setting));
+                        next.values.put(setting, start.value(setting));
+                    }
+                });
+        return next;
+    }
+
+    /** Passes on a line for each setting whose value is another one than {@code before}. */
+    void differences(SettingValues before, boolean ofFunction, Consumer<String> lines) {
+        settings(ofFunction)
+                .filter(setting -> !value(setting).isSameAs(before.value(setting)))
+                .forEach(setting -> lines.accept(difference(before, setting)));
+    }
+
+    private String difference(SettingValues before, Setting<?> setting) {
+        String name = place.isEmpty() || !setting.isOfFunction()
+                ? setting.name()
+                : "function " + get(Settings.FUNCTION_NAME) + ", " + setting.lastName();
+        String from = before.row(setting).value();
+        String to = row(setting).value();
+        return name + ": " + (from.equals(to) ? to + " with other contents" : from + " -> " + to);
     }
 
     private Row row(Setting<?> setting) {

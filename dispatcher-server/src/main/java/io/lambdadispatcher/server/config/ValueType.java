@@ -55,6 +55,7 @@ public record ValueType<T>(
     private static final Duration LONGEST = Duration.ofDays(366);
     private static final String SECRET = "SECRET";
     private static final String VARIABLES = "NAME=VALUE...";
+    private static final String READABLE_FILE = "a readable file";
     private static final String URL = "URL";
 
     /** @throws IllegalArgumentException if the text is not what {@link #expected} says */
@@ -87,6 +88,11 @@ public record ValueType<T>(
                         .sorted()
                         .collect(Collectors.joining(" "))
                 : text;
+    }
+
+    /** Returns whether the text names a file whose contents count. */
+    boolean isReadFile() {
+        return expected.startsWith(READABLE_FILE);
     }
 
     /** Returns the value in quotation marks, or only its size if it may contain a secret. */
@@ -273,7 +279,7 @@ public record ValueType<T>(
 
     /** A file that holds a secret. Line ends after the secret are removed. */
     static ValueType<byte[]> secretFile() {
-        String expected = "a readable file that holds at least " + LaunchToken.MIN_SECRET_BYTES + " random bytes";
+        String expected = READABLE_FILE + " that holds at least " + LaunchToken.MIN_SECRET_BYTES + " random bytes";
         return single("FILE", expected, text -> {
             byte[] bytes = read(Path.of(text));
             int length = bytes.length;
@@ -324,7 +330,7 @@ public record ValueType<T>(
     }
 
     static ValueType<Path> file() {
-        return single("FILE", "a readable file", text -> {
+        return single("FILE", READABLE_FILE, text -> {
             Path path = Path.of(text);
             require(Files.isRegularFile(path) && Files.isReadable(path));
             return path;

@@ -32,7 +32,7 @@ public final class LocalLauncher implements WorkerLauncher {
      */
     private static final List<String> SHIELD = List.of("/bin/sh", "-c", "trap '' INT; exec \"$0\" \"$@\"");
 
-    private final LocalWorkers options;
+    private volatile LocalWorkers options;
     private final Set<LocalWorker> workers = ConcurrentHashMap.newKeySet();
     private final ExecutorService starter = Executors.newSingleThreadExecutor(task -> {
         Thread thread = new Thread(task, "local-launcher");
@@ -43,6 +43,11 @@ public final class LocalLauncher implements WorkerLauncher {
 
     public LocalLauncher(LocalWorkers options) {
         this.options = options;
+    }
+
+    /** Replaces the options of workers that are launched from now on. */
+    public void setOptions(LocalWorkers value) {
+        options = value;
     }
 
     @Override
@@ -66,6 +71,7 @@ public final class LocalLauncher implements WorkerLauncher {
     }
 
     private ProcessBuilder process(LaunchRequest request) {
+        LocalWorkers options = this.options;
         List<String> command = new ArrayList<>();
         if (Files.isExecutable(Path.of(SHIELD.get(0)))) {
             command.addAll(SHIELD);

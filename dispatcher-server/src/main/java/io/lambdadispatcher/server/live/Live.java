@@ -40,6 +40,12 @@ public final class Live implements AutoCloseable {
 
     /** Starts to collect samples. */
     public void watch(Dispatcher dispatcher, Configuration configuration) {
+        show(dispatcher, configuration);
+        sampler.scheduleAtFixedRate(() -> history.sample(dispatcher.pools()), 0, 1, TimeUnit.SECONDS);
+    }
+
+    /** Sets the configuration that is in force. */
+    public void show(Dispatcher dispatcher, Configuration configuration) {
         Map<String, FunctionOptions> options = configuration.functions().stream()
                 .map(FunctionConfiguration::options)
                 .collect(Collectors.toMap(FunctionOptions::name, Function.identity()));
@@ -47,7 +53,6 @@ public final class Live implements AutoCloseable {
         about.put("version", About.version());
         about.put("config", About.configuration(configuration));
         documents = new Documents(dispatcher, recorder, history, options, about);
-        sampler.scheduleAtFixedRate(() -> history.sample(dispatcher.pools()), 0, 1, TimeUnit.SECONDS);
     }
 
     /**

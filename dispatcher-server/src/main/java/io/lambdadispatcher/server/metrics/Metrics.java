@@ -19,6 +19,10 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufAllocatorMetricProvider;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.time.Instant;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -30,6 +34,7 @@ public final class Metrics implements AutoCloseable {
     private final PrometheusMeterRegistry registry =
             new PrometheusMeterRegistry(PrometheusConfig.DEFAULT, new PrometheusRegistry(), clock);
     private final DispatcherMetrics observer = new DispatcherMetrics(registry);
+    private final Map<String, AtomicLong> certificates = new ConcurrentHashMap<>();
     private final JvmGcMetrics garbageCollection = new JvmGcMetrics();
 
     public Metrics() {
@@ -64,6 +69,24 @@ public final class Metrics implements AutoCloseable {
         FunctionCounter.builder("lambda.dispatcher.access.log.dropped", accessLog, AccessLog::dropped)
                 .description("Lines of the access log that were dropped")
                 .register(registry);
+    }
+
+    /**
+     * Sets when the certificate of a port expires.
+     *
+     * @param port the name of the port's settings
+     */
+    public void onCertificate(String port, Instant expiry) {
+        certificates
+                .computeIfAbsent(port, unknown -> {
+                    AtomicLong seconds = new AtomicLong();
+                    Gauge.builder("lambda.dispatcher.certificate.expiry.timestamp.seconds", seconds, AtomicLong::get)
+                            .description("When the first certificate of a port's chain expires, as a Unix time")
+                            .tag("port", port)
+                            .register(registry);
+                    return seconds;
+                })
+                .set(expiry.getEpochSecond());
     }
 
     /** Returns all metrics in Prometheus text format. */

@@ -26,12 +26,13 @@ class ConfigurationDocTest {
         StringBuilder text = new StringBuilder();
         for (Settings.Topic topic : Settings.topics()) {
             text.append("### ").append(topic.title()).append("\n\n");
-            text.append("| setting | default | value | description |\n| --- | --- | --- | --- |\n");
+            text.append("| setting | default | value | reload | description |\n| --- | --- | --- | --- | --- |\n");
             for (Setting<?> setting : topic.settings()) {
                 String byDefault = setting.defaultText();
                 text.append("| `").append(setting.name()).append("` | ");
                 text.append(byDefault == null || byDefault.isEmpty() ? "" : "`" + byDefault + "`");
                 text.append(" | ").append(setting.type().expected());
+                text.append(" | ").append(Reloadable.contains(setting) ? "yes" : "restart");
                 text.append(" | ").append(setting.doc()).append(" |\n");
             }
             text.append('\n');

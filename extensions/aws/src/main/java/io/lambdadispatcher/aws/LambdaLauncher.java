@@ -72,7 +72,7 @@ public final class LambdaLauncher implements WorkerLauncher {
     private static final int KEEP_ALIVE_INTERVAL_SECONDS = 30;
 
     private final Map<String, String> lambdas;
-    private final @Nullable String fingerprint;
+    private volatile @Nullable String fingerprint;
     /**
      * Signs and sends requests. That takes milliseconds, which would block an event loop for too
      * long, and longer if credentials must be fetched.
@@ -99,6 +99,29 @@ public final class LambdaLauncher implements WorkerLauncher {
         http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPIDLE), KEEP_ALIVE_IDLE_SECONDS);
         http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPINTERVAL), KEEP_ALIVE_INTERVAL_SECONDS);
         return from.client(http).asyncConfiguration(AwsLocation::complete).build();
+    }
+
+    private static String fingerprint(String pem) {
+        try {
+            Certificate own = CertificateFactory.getInstance("X.509")
+                    .generateCertificate(new ByteArrayInputStream(pem.getBytes(StandardCharsets.US_ASCII)));
+            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(own.getEncoded()));
+        } catch (CertificateException e) {
+            throw new IllegalArgumentException(
+                    "certificate: " + pem.length() + " characters, expected a chain in PEM: " + e.getMessage(), e);
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java platform has SHA-256", e);
+        }
+    }
+
+    /**
+     * Replaces the certificate of the worker port for workers that are launched from now on. See
+     * {@link Builder#certificate}.
+     *
+     * @throws IllegalArgumentException if {@code pem} does not begin with a certificate
+     */
+    public void setCertificate(String pem) {
+        fingerprint = fingerprint(pem);
     }
 
     /** Returns a builder without functions. */
@@ -300,18 +323,8 @@ public final class LambdaLauncher implements WorkerLauncher {
          * @throws IllegalArgumentException if it does not begin with a certificate
          */
         public Builder certificate(String pem) {
-            try {
-                Certificate own = CertificateFactory.getInstance("X.509")
-                        .generateCertificate(new ByteArrayInputStream(pem.getBytes(StandardCharsets.US_ASCII)));
-                fingerprint = HexFormat.of()
-                        .formatHex(MessageDigest.getInstance("SHA-256").digest(own.getEncoded()));
-                return this;
-            } catch (CertificateException e) {
-                throw new IllegalArgumentException(
-                        "certificate: " + pem.length() + " characters, expected a chain in PEM: " + e.getMessage(), e);
-            } catch (NoSuchAlgorithmException e) {
-                throw new IllegalStateException("every Java platform has SHA-256", e);
-            }
+            fingerprint = fingerprint(pem);
+            return this;
         }
 
         /**

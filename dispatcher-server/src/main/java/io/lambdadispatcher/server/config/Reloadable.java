@@ -1,0 +1,115 @@
+package io.lambdadispatcher.server.config;
+
+import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
+
+/** The settings that can change while the dispatcher runs. */
+final class Reloadable {
+    private static final Set<Setting<?>> SETTINGS = Set.of(
+            Settings.PUBLIC_TLS_CERTIFICATE,
+            Settings.PUBLIC_TLS_KEY,
+            Settings.PUBLIC_TLS_CLIENT_CERTIFICATES,
+            Settings.WORKERS_TLS_CERTIFICATE,
+            Settings.WORKERS_TLS_KEY,
+            Settings.WORKERS_TLS_CLIENT_CERTIFICATES,
+            Settings.WORKERS_SECRET,
+            Settings.WORKERS_SECRET_FILE,
+            Settings.FUNCTION_SECRET,
+            Settings.FUNCTION_SECRET_FILE,
+            Settings.FUNCTION_PATH,
+            Settings.FUNCTION_HOST,
+            Settings.FUNCTION_HEADER,
+            Settings.FUNCTION_WEIGHT,
+            Settings.FUNCTION_QUEUE_LIMIT,
+            Settings.FUNCTION_QUEUE_TIMEOUT,
+            Settings.FUNCTION_REQUEST_TIMEOUT,
+            Settings.FUNCTION_HANDLER,
+            Settings.FUNCTION_LAUNCH_TIMEOUT,
+            Settings.FUNCTION_MAX_WORKER_AGE,
+            Settings.FUNCTION_LAUNCHES_PER_MINUTE,
+            Settings.FUNCTION_SPENDING_LIMIT,
+            Settings.FUNCTION_WORKER_MEMORY,
+            Settings.FUNCTION_MIN_WORKERS,
+            Settings.FUNCTION_MAX_WORKERS,
+            Settings.FUNCTION_WARM_WORKERS,
+            Settings.FUNCTION_HEADROOM,
+            Settings.FUNCTION_IDLE_AFTER,
+            Settings.FUNCTION_SCALE_IN_AFTER,
+            Settings.FUNCTION_WARM_ENVIRONMENTS,
+            Settings.LOCAL_JAVA,
+            Settings.LOCAL_JVM_FLAGS,
+            Settings.LOCAL_CLASS_PATH,
+            Settings.LOCAL_COMMAND,
+            Settings.LOCAL_ENVIRONMENT,
+            Settings.HTTP_MAX_HEADER_SIZE,
+            Settings.HTTP_MAX_HEADERS,
+            Settings.HTTP_MAX_REQUEST_LINE,
+            Settings.HTTP_MAX_CONCURRENT_STREAMS,
+            Settings.HTTP_STREAM_WINDOW,
+            Settings.HTTP_HEADER_TIMEOUT,
+            Settings.HTTP_IDLE_TIMEOUT,
+            Settings.HTTP_BODY_TIMEOUT,
+            Settings.HTTP_WRITE_TIMEOUT,
+            Settings.HTTP_MIN_RATE,
+            Settings.HTTP_MAX_RESETS,
+            Settings.HTTP_MAX_CONNECTIONS,
+            Settings.HTTP_MAX_CONNECTIONS_PER_ADDRESS,
+            Settings.FORWARDING_HEADERS,
+            Settings.FORWARDING_VIA,
+            Settings.FORWARDING_CLIENT_HEADER,
+            Settings.ADMIN_HOSTS,
+            Settings.ADMIN_TOKEN,
+            Settings.ADMIN_TOKEN_FILE,
+            Settings.LOG_LEVEL,
+            Settings.SHUTDOWN_DELAY,
+            Settings.SHUTDOWN_GRACE);
+
+    /**
+     * @param begins settings one of which turns on what the group is for
+     * @param settings all of the group
+     */
+    private record Group(List<Setting<?>> begins, List<Setting<?>> settings) {
+        Group(Setting<?>... all) {
+            this(List.of(all), List.of(all));
+        }
+    }
+
+    private static final List<Group> LASTING = List.of(
+            new Group(
+                    List.of(Settings.PUBLIC_TLS_CERTIFICATE),
+                    List.of(
+                            Settings.PUBLIC_TLS_CERTIFICATE,
+                            Settings.PUBLIC_TLS_KEY,
+                            Settings.PUBLIC_TLS_CLIENT_CERTIFICATES)),
+            new Group(
+                    List.of(Settings.WORKERS_TLS_CERTIFICATE),
+                    List.of(
+                            Settings.WORKERS_TLS_CERTIFICATE,
+                            Settings.WORKERS_TLS_KEY,
+                            Settings.WORKERS_TLS_CLIENT_CERTIFICATES)),
+            new Group(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE),
+            new Group(Settings.FUNCTION_SECRET, Settings.FUNCTION_SECRET_FILE));
+
+    private Reloadable() {}
+
+    /** Returns whether a reload can change the setting. */
+    static boolean contains(Setting<?> setting) {
+        return SETTINGS.contains(setting);
+    }
+
+    /**
+     * Returns whether this reload can change the setting. TLS of a port, and secrets, can change
+     * but not begin or end while the dispatcher runs.
+     *
+     * @param atStart tells what was set when the dispatcher started
+     * @param now tells what is set in the configuration to be reloaded
+     */
+    static boolean canChange(Setting<?> setting, Predicate<Setting<?>> atStart, Predicate<Setting<?>> now) {
+        return contains(setting)
+                && LASTING.stream()
+                        .filter(group -> group.settings.contains(setting))
+                        .allMatch(group -> group.begins.stream().anyMatch(atStart)
+                                == group.begins.stream().anyMatch(now));
+    }
+}

@@ -1,0 +1,172 @@
+package io.lambdadispatcher.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.AppenderBase;
+import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.ConfigurationException;
+import io.lambdadispatcher.server.config.ConfigurationLoader;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
+
+/** A server without workers, which reloads its settings file. */
+class ReloaderTest {
+    private static final Logger LOGGER = (Logger) LoggerFactory.getLogger(Reloader.class);
+
+    @TempDir
+    Path directory;
+
+    private final BlockingQueue<String> log = new LinkedBlockingQueue<>();
+    private final AppenderBase<ILoggingEvent> appender = new AppenderBase<>() {
+        @Override
+        protected void append(ILoggingEvent event) {
+            log.add(event.getFormattedMessage());
+        }
+    };
+    private final HttpClient client = HttpClient.newHttpClient();
+    private Server server;
+    private Reloader reloader;
+
+    @BeforeEach
+    void start() throws Exception {
+        appender.start();
+        LOGGER.addAppender(appender);
+        Files.writeString(directory.resolve("secret"), "the-first-secret-of-workers");
+        write("1ms", "the-first-admin-token");
+        Configuration configuration = load();
+        server = Server.start(configuration);
+        reloader = new Reloader(this::load, server, configuration);
+    }
+
+    @AfterEach
+    void stop() throws InterruptedException {
+        reloader.close();
+        server.stop();
+        LOGGER.detachAppender(appender);
+    }
+
+    private Path file() {
+        return directory.resolve("dispatcher.yaml");
+    }
+
+    private void write(String queueTimeout, String token, String... more) throws IOException {
+        Files.writeString(
+                file(),
+                String.join(
+                        "\n",
+                        "public.plain: {host: 127.0.0.1, port: 0}",
+                        "workers: {host: 127.0.0.1, port: 0, secret-file: " + directory.resolve("secret") + "}",
+                        "admin: {port: 0, token: " + token + "}",
+                        "shutdown.grace: 1s",
+                        "function.queue-timeout: " + queueTimeout,
+                        String.join("\n", more)));
+    }
+
+    private Configuration load() throws ConfigurationException {
+        return ConfigurationLoader.load(Map.of(), file(), Map.of(), Map.of(), List.of());
+    }
+
+    private String nextLine() throws InterruptedException {
+        String line = log.poll(20, TimeUnit.SECONDS);
+        assertThat(line).as("a line of the log").isNotNull();
+        return line;
+    }
+
+    private String config() throws Exception {
+        return client.send(
+                        HttpRequest.newBuilder(URI.create(server.adminUrl() + "/api/config"))
+                                .build(),
+                        BodyHandlers.ofString())
+                .body();
+    }
+
+    private int pause(String token) throws Exception {
+        return client.send(
+                        HttpRequest.newBuilder(URI.create(server.adminUrl() + "/launching?to=on"))
+                                .header("authorization", "Bearer " + token)
+                                .POST(BodyPublishers.noBody())
+                                .build(),
+                        BodyHandlers.discarding())
+                .statusCode();
+    }
+
+    @Test
+    void should_put_new_settings_in_force_and_log_the_difference() throws Exception {
+        write("7ms", "the-second-admin-token", "event-loops: 3");
+
+        reloader.request("SIGHUP");
+
+        assertThat(nextLine()).isEqualTo("SIGHUP: reloaded. In force now:");
+        assertThat(nextLine()).isEqualTo("  admin.token: (secret) with other contents");
+        assertThat(nextLine()).isEqualTo("  function.queue-timeout: 1ms -> 7ms");
+        assertThat(nextLine()).isEqualTo("  needs a restart: event-loops: auto -> 3");
+        assertThat(config())
+                .contains("{\"name\":\"function.queue-timeout\",\"value\":\"7ms\"")
+                .contains("{\"name\":\"event-loops\",\"value\":\"auto\"");
+        assertThat(pause("the-second-admin-token")).isNotEqualTo(401);
+        assertThat(pause("the-first-admin-token")).isEqualTo(401);
+    }
+
+    @Test
+    void should_change_nothing_if_one_setting_is_wrong() throws Exception {
+        write("7ms", "short");
+
+        reloader.request("SIGHUP");
+
+        assertThat(nextLine()).isEqualTo("SIGHUP: the reload was refused, and nothing has changed:");
+        assertThat(nextLine()).startsWith("  admin.token: expected at least 16 random bytes");
+        assertThat(config()).contains("{\"name\":\"function.queue-timeout\",\"value\":\"1ms\"");
+        assertThat(pause("the-first-admin-token")).isNotEqualTo(401);
+    }
+
+    @Test
+    void should_reload_once_after_a_file_has_changed() throws Exception {
+        reloader.watch(20);
+
+        Files.writeString(directory.resolve("secret"), "the-second-secret-of-workers");
+
+        assertThat(nextLine()).isEqualTo(directory.resolve("secret") + " changed: reloaded. In force now:");
+        assertThat(nextLine())
+                .isEqualTo("  workers.secret-file: " + directory.resolve("secret") + " with other contents");
+        assertThat(log.poll(200, TimeUnit.MILLISECONDS)).as("a second reload").isNull();
+    }
+
+    @Test
+    void should_try_once_and_wait_for_the_next_change_if_a_file_is_wrong() throws Exception {
+        reloader.watch(20);
+
+        Files.writeString(directory.resolve("secret"), "short");
+        assertThat(nextLine())
+                .isEqualTo(directory.resolve("secret") + " changed: the reload was refused, and nothing has changed:");
+        assertThat(nextLine()).startsWith("  workers.secret-file: expected a readable file that holds");
+        assertThat(log.poll(200, TimeUnit.MILLISECONDS)).as("a second try").isNull();
+
+        Files.writeString(directory.resolve("secret"), "the-second-secret-of-workers");
+        assertThat(nextLine()).endsWith("changed: reloaded. In force now:");
+    }
+
+    @Test
+    void should_say_that_nothing_has_changed() throws Exception {
+        reloader.request("SIGHUP");
+
+        assertThat(nextLine()).isEqualTo("SIGHUP: reloaded, and no setting has changed.");
+    }
+}
