@@ -7,6 +7,7 @@ import java.util.function.Supplier;
 
 /** Starts the dispatcher and serves requests until SIGTERM or SIGINT. SIGHUP reloads. */
 final class ServeCommand extends SettingsCommand {
+    private final Map<String, String> environment;
     private final Supplier<Termination> termination;
 
     ServeCommand(Map<String, String> environment, Supplier<Termination> termination) {
@@ -15,6 +16,7 @@ final class ServeCommand extends SettingsCommand {
                 "Starts the dispatcher and serves requests until SIGTERM or Ctrl-C. SIGHUP reloads the settings.",
                 Map.of(),
                 environment);
+        this.environment = environment;
         this.termination = termination;
     }
 
@@ -24,11 +26,16 @@ final class ServeCommand extends SettingsCommand {
         // Until then, the files are still to be read, or are looked at soon.
         requested.onHangUp(() -> {});
         Server server = Server.start(configuration);
-        try (Reloader reloader = new Reloader(this::load, server, configuration)) {
-            requested.onHangUp(() -> reloader.request("SIGHUP"));
-            reloader.watch();
-            requested.await();
+        try (Systemd systemd = Systemd.of(environment)) {
+            try (Reloader reloader = new Reloader(this::load, server, configuration)) {
+                requested.onHangUp(() -> reloader.request("SIGHUP"));
+                reloader.watch();
+                systemd.ready();
+                systemd.watch(environment, server::respond);
+                requested.await();
+            }
+            systemd.stopping();
+            return server.stop() ? ExitCode.OK : ExitCode.FAILED;
         }
-        return server.stop() ? ExitCode.OK : ExitCode.FAILED;
     }
 }

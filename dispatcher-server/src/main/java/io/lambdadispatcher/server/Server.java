@@ -35,6 +35,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -65,7 +67,7 @@ final class Server {
     private @Nullable TraceExport traces;
     private @Nullable AdminServer admin;
     private @Nullable StateFile state;
-    private @Nullable Dispatcher dispatcher;
+    private volatile @Nullable Dispatcher dispatcher;
     private List<String> publicUrls = List.of();
 
     private Server(Configuration configuration, DispatcherObserver guest) {
@@ -342,6 +344,12 @@ final class Server {
     @Nullable
     String adminUrl() {
         return admin == null ? null : url("http", admin.address());
+    }
+
+    /** Completes when all event loops have responded. */
+    CompletionStage<?> respond() {
+        Dispatcher serving = dispatcher;
+        return serving == null ? CompletableFuture.completedStage(null) : serving.workers();
     }
 
     /** Returns why the server is not ready, in one line; {@code null} = ready. */
