@@ -589,7 +589,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         attemptTakenBytes += bytes;
         // The worker of an earlier attempt may have taken the same bytes.
         long more = attemptTakenBytes - takenRequestBytes;
-        if (more >= 0) {
+        // A stream of another event loop can report bytes after the end.
+        if (more >= 0 && state != State.ENDED) {
             takenRequestBytes = attemptTakenBytes;
             response.onRequestTaken((int) more);
         }
