@@ -49,6 +49,13 @@ public final class FlatHeaders extends TypedFields {
         this.validator = validator;
     }
 
+    /** Creates a copy of decoded headers, with room for more. */
+    FlatHeaders(FlatHeaders decoded, int spareFields) {
+        this.slots = Arrays.copyOf(decoded.slots, decoded.end + 2 * spareFields);
+        this.end = decoded.end;
+        this.validator = decoded.validator;
+    }
+
     private CharSequence at(int slot) {
         return Objects.requireNonNull(slots[slot]);
     }

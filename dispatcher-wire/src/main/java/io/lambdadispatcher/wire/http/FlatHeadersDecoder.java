@@ -6,17 +6,38 @@ import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Netty's HPACK decoder (RFC 7541), which returns {@link FlatHeaders} with valid headers. Confined
- * to an event loop.
+ * Netty's HPACK decoder (RFC 7541), which returns {@link FlatHeaders} with valid headers. Many
+ * clients and handlers repeat their headers, and HPACK then repeats the same bytes. Such a block is
+ * not decoded and checked again. Confined to an event loop.
  */
 public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
     private static final AsciiString NO_NUMBER = AsciiString.cached("malformed");
 
+    /** Maximum size of a block that is remembered. Each of its headers takes one byte. */
+    private static final int MAX_REPEATED_BYTES = 32;
+
+    /** From this byte on, a byte refers to a header of a table (RFC 7541 section 6.1). */
+    private static final int FIRST_INDEX = 0x80;
+
+    /** This byte continues in the next one. */
+    private static final int LONG_INDEX = 0xFF;
+
     private final FieldValidator validator = new FieldValidator();
     private final int spareFields;
     private final boolean verifiesLength;
+
+    /**
+     * The previous block, if it only refers to headers of the tables. It changes no table, so the
+     * same bytes have the same meaning until another block comes.
+     */
+    private final byte[] previous = new byte[MAX_REPEATED_BYTES];
+
+    private int previousBytes;
+    /** The headers of the previous block, if it came at least twice. */
+    private @Nullable FlatHeaders repeated;
 
     /**
      * Creates a decoder for the HEADERS of an HTTP/2 connection. Netty rejects a malformed {@code
@@ -46,6 +67,58 @@ public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
 
     @Override
     public Http2Headers decodeHeaders(int streamId, ByteBuf block) throws Http2Exception {
+        boolean repeats = isPrevious(block);
+        if (repeats && repeated != null) {
+            block.skipBytes(previousBytes);
+            return new FlatHeaders(repeated, spareFields);
+        }
+        repeated = null;
+        previousBytes = repeats ? previousBytes : remember(block);
+        Http2Headers head = decode(streamId, block);
+        if (repeats && head instanceof FlatHeaders flat) {
+            repeated = new FlatHeaders(flat, 0);
+        }
+        return head;
+    }
+
+    @Override
+    public void maxHeaderTableSize(long bytes) throws Http2Exception {
+        previousBytes = 0;
+        super.maxHeaderTableSize(bytes);
+    }
+
+    private boolean isPrevious(ByteBuf block) {
+        int bytes = previousBytes;
+        if (bytes == 0 || block.readableBytes() != bytes) {
+            return false;
+        }
+        int start = block.readerIndex();
+        for (int i = 0; i < bytes; i++) {
+            if (block.getByte(start + i) != previous[i]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** @return number of bytes that were remembered; 0 if the block may change a table */
+    private int remember(ByteBuf block) {
+        int bytes = block.readableBytes();
+        if (bytes > MAX_REPEATED_BYTES) {
+            return 0;
+        }
+        int start = block.readerIndex();
+        for (int i = 0; i < bytes; i++) {
+            int next = block.getUnsignedByte(start + i);
+            if (next < FIRST_INDEX || next == LONG_INDEX) {
+                return 0;
+            }
+            previous[i] = (byte) next;
+        }
+        return bytes;
+    }
+
+    private Http2Headers decode(int streamId, ByteBuf block) throws Http2Exception {
         Http2Headers head = super.decodeHeaders(streamId, block);
         if (verifiesLength && ContentLength.of(head) == ContentLength.MALFORMED) {
             head.set(HttpHeaderNames.CONTENT_LENGTH, NO_NUMBER);
