@@ -38,6 +38,14 @@ public interface ResponseSink {
         return ClientProtocol.EMBEDDED;
     }
 
+    /**
+     * Returns the exchange of the sink's previous request, which has ended and can serve this one;
+     * {@code null} if there is none.
+     */
+    default @Nullable Exchange endedExchange() {
+        return null;
+    }
+
     /** Receives an interim response (1xx) with {@code :status}. There is no 101. */
     void onInterim(Http2Headers head);
 

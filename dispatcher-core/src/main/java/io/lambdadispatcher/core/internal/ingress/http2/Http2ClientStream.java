@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.ingress.http2;
 
+import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
@@ -60,6 +61,8 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     private Http2Stream stream;
     private State state = State.REQUESTED;
     private @Nullable RequestSink request;
+    /** The exchange of the previous request. */
+    private @Nullable Exchange ended;
     /** The request headers, for an error response. */
     private @Nullable Http2Headers head;
 
@@ -103,6 +106,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         stream = next;
         outlet.reopen(next);
         state = State.REQUESTED;
+        ended = request instanceof Exchange exchange ? exchange : null;
         request = null;
         head = null;
         headRequest = false;
@@ -334,6 +338,11 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     @Override
     public Object client(Http2Headers head) {
         return connection.rules().client(head);
+    }
+
+    @Override
+    public @Nullable Exchange endedExchange() {
+        return ended;
     }
 
     @Override
