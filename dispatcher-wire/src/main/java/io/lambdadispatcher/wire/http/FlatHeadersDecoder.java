@@ -16,22 +16,27 @@ import org.jspecify.annotations.Nullable;
 public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
     private static final AsciiString NO_NUMBER = AsciiString.cached("malformed");
 
-    /** Maximum size of a block that is remembered. Each of its headers takes one byte. */
-    private static final int MAX_REPEATED_BYTES = 32;
+    /** Maximum size of a block that is remembered. */
+    private static final int MAX_REPEATED_BYTES = 64;
 
-    /** From this byte on, a byte refers to a header of a table (RFC 7541 section 6.1). */
-    private static final int FIRST_INDEX = 0x80;
+    // The first byte of a field (RFC 7541 section 6). From INDEXED on, it refers to a table. Below
+    // NEVER_INDEXED, a literal follows that is not added to a table.
+    private static final int INDEXED = 0x80;
+    private static final int NEVER_INDEXED = 0x10;
 
-    /** This byte continues in the next one. */
+    /** The maximum of an integer's first byte, behind which more bytes follow (section 5.1). */
     private static final int LONG_INDEX = 0xFF;
+
+    private static final int LONG_NAME_INDEX = 0x0F;
+    private static final int LONG_LENGTH = 0x7F;
 
     private final FieldValidator validator = new FieldValidator();
     private final int spareFields;
     private final boolean verifiesLength;
 
     /**
-     * The previous block, if it only refers to headers of the tables. It changes no table, so the
-     * same bytes have the same meaning until another block comes.
+     * The previous block, if it changes no table. The same bytes then have the same meaning until
+     * another block comes.
      */
     private final byte[] previous = new byte[MAX_REPEATED_BYTES];
 
@@ -107,15 +112,31 @@ public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
         if (bytes > MAX_REPEATED_BYTES) {
             return 0;
         }
-        int start = block.readerIndex();
-        for (int i = 0; i < bytes; i++) {
-            int next = block.getUnsignedByte(start + i);
-            if (next < FIRST_INDEX || next == LONG_INDEX) {
-                return 0;
+        block.getBytes(block.readerIndex(), previous, 0, bytes);
+        return changesNoTable(bytes) ? bytes : 0;
+    }
+
+    /** Knows only the usual forms of fields, with short indexes and strings. */
+    private boolean changesNoTable(int bytes) {
+        int at = 0;
+        while (at < bytes) {
+            int first = previous[at++] & 0xFF;
+            if (first == LONG_INDEX || first == LONG_NAME_INDEX || first < INDEXED && first >= NEVER_INDEXED) {
+                return false;
             }
-            previous[i] = (byte) next;
+            if (first == 0) {
+                at = behindString(at, bytes);
+            }
+            if (first < INDEXED) {
+                at = behindString(at, bytes);
+            }
         }
-        return bytes;
+        return at == bytes;
+    }
+
+    private int behindString(int at, int end) {
+        int length = at < end ? previous[at] & LONG_LENGTH : LONG_LENGTH;
+        return at + 1 + (length == LONG_LENGTH ? end : length);
     }
 
     private Http2Headers decode(int streamId, ByteBuf block) throws Http2Exception {
