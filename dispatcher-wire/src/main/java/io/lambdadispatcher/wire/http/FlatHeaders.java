@@ -56,6 +56,25 @@ public final class FlatHeaders extends TypedFields {
         this.validator = decoded.validator;
     }
 
+    /** Takes over the contents of decoded headers. This object must be empty. */
+    FlatHeaders become(FlatHeaders decoded) {
+        int room = slots.length;
+        if (room < decoded.end) {
+            slots = Arrays.copyOf(decoded.slots, decoded.slots.length);
+        } else {
+            System.arraycopy(decoded.slots, 0, slots, 0, decoded.end);
+        }
+        end = decoded.end;
+        validator = decoded.validator;
+        return this;
+    }
+
+    /** Starts again with a validator. This object must be empty. */
+    FlatHeaders restart(FieldValidator next) {
+        validator = next;
+        return this;
+    }
+
     private CharSequence at(int slot) {
         return Objects.requireNonNull(slots[slot]);
     }

@@ -44,6 +44,8 @@ public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
     /** The headers of the previous block, if it came at least twice. */
     private @Nullable FlatHeaders repeated;
 
+    private @Nullable FlatHeaders spare;
+
     /**
      * Creates a decoder for the HEADERS of an HTTP/2 connection. Netty rejects a malformed {@code
      * content-length}, but joins repeated ones. A length that is malformed by our rules is replaced
@@ -75,7 +77,8 @@ public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
         boolean repeats = isPrevious(block);
         if (repeats && repeated != null) {
             block.skipBytes(previousBytes);
-            return new FlatHeaders(repeated, spareFields);
+            FlatHeaders again = takeSpare();
+            return again == null ? new FlatHeaders(repeated, spareFields) : again.become(repeated);
         }
         repeated = null;
         previousBytes = repeats ? previousBytes : remember(block);
@@ -152,6 +155,21 @@ public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
 
     @Override
     protected Http2Headers newHeaders() {
-        return new FlatHeaders(numberOfHeadersGuess() + spareFields, validator);
+        FlatHeaders again = takeSpare();
+        return again == null
+                ? new FlatHeaders(numberOfHeadersGuess() + spareFields, validator)
+                : again.restart(validator);
+    }
+
+    private @Nullable FlatHeaders takeSpare() {
+        FlatHeaders taken = spare;
+        spare = null;
+        return taken;
+    }
+
+    /** Lets the next call of {@link #decodeHeaders} return this object. Nobody may use it any more. */
+    public void reuse(FlatHeaders decoded) {
+        decoded.clear();
+        spare = decoded;
     }
 }

@@ -587,6 +587,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     @Override
+    public boolean isDoneWithHead() {
+        return response.isDoneWithHead();
+    }
+
+    @Override
     public void onHead(Http2Headers responseHead, boolean end) {
         if (state == State.CARRIED) {
             state = State.RESPONDING;

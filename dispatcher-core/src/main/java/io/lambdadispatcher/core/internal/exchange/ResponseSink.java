@@ -49,6 +49,14 @@ public interface ResponseSink {
     /** Receives an interim response (1xx) with {@code :status}. There is no 101. */
     void onInterim(Http2Headers head);
 
+    /**
+     * Returns whether the sink no longer uses the headers when {@link #onHead} returns, so that
+     * their object can be reused.
+     */
+    default boolean isDoneWithHead() {
+        return false;
+    }
+
     /** Receives the final response headers with {@code :status}. The sink may change them. */
     void onHead(Http2Headers head, boolean end);
 

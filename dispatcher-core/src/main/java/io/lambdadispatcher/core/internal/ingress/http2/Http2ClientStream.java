@@ -369,6 +369,12 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         }
     }
 
+    /** The headers are encoded immediately, because no DATA precedes them. */
+    @Override
+    public boolean isDoneWithHead() {
+        return true;
+    }
+
     @Override
     public void onHead(Http2Headers head, boolean end) {
         if (state == State.REQUESTED) {
