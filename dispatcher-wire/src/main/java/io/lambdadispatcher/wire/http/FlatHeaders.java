@@ -56,10 +56,14 @@ public final class FlatHeaders extends TypedFields {
         this.validator = decoded.validator;
     }
 
+    /** Returns for how many headers there is room without a larger array. */
+    int room() {
+        return slots.length / 2;
+    }
+
     /** Takes over the contents of decoded headers. This object must be empty. */
     FlatHeaders become(FlatHeaders decoded) {
-        int room = slots.length;
-        if (room < decoded.end) {
+        if (slots.length < decoded.end) {
             slots = Arrays.copyOf(decoded.slots, decoded.slots.length);
         } else {
             System.arraycopy(decoded.slots, 0, slots, 0, decoded.end);

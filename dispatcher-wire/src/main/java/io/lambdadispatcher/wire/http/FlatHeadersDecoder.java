@@ -19,6 +19,9 @@ public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
     /** Maximum size of a block that is remembered. */
     private static final int MAX_REPEATED_BYTES = 64;
 
+    /** Room of the largest headers that are reused, because each decoder may keep some. */
+    private static final int MAX_REUSED_FIELDS = 32;
+
     // The first byte of a field (RFC 7541 section 6). From INDEXED on, it refers to a table. Below
     // NEVER_INDEXED, a literal follows that is not added to a table.
     private static final int INDEXED = 0x80;
@@ -169,7 +172,9 @@ public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
 
     /** Lets the next call of {@link #decodeHeaders} return this object. Nobody may use it any more. */
     public void reuse(FlatHeaders decoded) {
-        decoded.clear();
-        spare = decoded;
+        if (decoded.room() <= MAX_REUSED_FIELDS) {
+            decoded.clear();
+            spare = decoded;
+        }
     }
 }
