@@ -649,8 +649,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         attemptTakenBytes += bytes;
         // The worker of an earlier attempt may have taken the same bytes.
         long more = attemptTakenBytes - takenRequestBytes;
-        // A stream of another event loop can report bytes after the end.
-        if (more >= 0 && state != State.ENDED) {
+        if (more >= 0) {
             takenRequestBytes = attemptTakenBytes;
             response.onRequestTaken((int) more);
         }
@@ -701,6 +700,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             }
         }
         endFailed(failure);
+    }
+
+    /** Returns whether the exchange has ended. */
+    public boolean isEnded() {
+        return state == State.ENDED;
     }
 
     /** Returns whether the client has sent the complete request. */
