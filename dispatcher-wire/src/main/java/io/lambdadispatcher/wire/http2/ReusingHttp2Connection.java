@@ -171,7 +171,11 @@ final class ReusingHttp2Connection implements Http2Connection {
 
         @Override
         public <V> @Nullable V removeProperty(PropertyKey key) {
-            return setProperty(key, null);
+            V previous = getProperty(key);
+            if (previous != null) {
+                properties[((Key) key).index] = null;
+            }
+            return previous;
         }
 
         @Override
