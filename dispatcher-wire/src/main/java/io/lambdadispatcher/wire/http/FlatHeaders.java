@@ -49,6 +49,36 @@ public final class FlatHeaders extends TypedFields {
         this.validator = validator;
     }
 
+    /** Creates a copy of decoded headers, with room for more. */
+    FlatHeaders(FlatHeaders decoded, int spareFields) {
+        this.slots = Arrays.copyOf(decoded.slots, decoded.end + 2 * spareFields);
+        this.end = decoded.end;
+        this.validator = decoded.validator;
+    }
+
+    /** Returns for how many headers there is room without a larger array. */
+    int room() {
+        return slots.length / 2;
+    }
+
+    /** Takes over the contents of decoded headers. This object must be empty. */
+    FlatHeaders become(FlatHeaders decoded) {
+        if (slots.length < decoded.end) {
+            slots = Arrays.copyOf(decoded.slots, decoded.slots.length);
+        } else {
+            System.arraycopy(decoded.slots, 0, slots, 0, decoded.end);
+        }
+        end = decoded.end;
+        validator = decoded.validator;
+        return this;
+    }
+
+    /** Starts again with a validator. This object must be empty. */
+    FlatHeaders restart(FieldValidator next) {
+        validator = next;
+        return this;
+    }
+
     private CharSequence at(int slot) {
         return Objects.requireNonNull(slots[slot]);
     }

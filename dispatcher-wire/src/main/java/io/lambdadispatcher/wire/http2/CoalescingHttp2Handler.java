@@ -183,6 +183,9 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
      */
     @Override
     public void closeStream(Http2Stream stream, ChannelFuture future) {
+        if (stream instanceof ReusingHttp2Connection.Stream own && (frames.isClosing() || !future.isDone())) {
+            own.keep(); // Netty's listener of the future refers to the stream
+        }
         ChannelHandlerContext c = ctx;
         if (c == null || !frames.isClosing() || !future.isDone()) {
             super.closeStream(stream, future);

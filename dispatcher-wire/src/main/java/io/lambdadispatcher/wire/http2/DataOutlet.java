@@ -46,9 +46,9 @@ public final class DataOutlet implements FlowControlled {
     private final CoalescingHttp2Handler connection;
     private final GatheringFrameWriter frames;
     private final ChannelHandlerContext ctx;
-    private final Http2Stream stream;
     private final Listener listener;
     private final BufferRing queue;
+    private Http2Stream stream;
 
     private int queuedBytes;
     // Becomes part of queuedBytes in merge(), because the flow controller compares the sizes before
@@ -82,6 +82,25 @@ public final class DataOutlet implements FlowControlled {
         this.ctx = ctx;
         this.stream = stream;
         this.listener = listener;
+    }
+
+    /**
+     * Returns whether the outlet is closed and the flow controller does not use it any more, so
+     * that it can be reopened.
+     */
+    public boolean isReusable() {
+        return closed && !enqueued;
+    }
+
+    /** Reopens a {@linkplain #isReusable reusable} outlet for another stream. */
+    public void reopen(Http2Stream next) {
+        assert isReusable();
+        stream = next;
+        queuedBytes = 0;
+        stagedBytes = 0;
+        endQueued = false;
+        endWritten = false;
+        closed = false;
     }
 
     /**

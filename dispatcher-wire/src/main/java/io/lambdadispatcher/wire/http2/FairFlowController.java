@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * Manages the windows that a peer has granted (RFC 9113 section 5.2), and decides which stream
  * writes next. Streams with something to send and a window for it are in a queue. Each writes a
  * share of what the connection window and the channel allow. Priorities are ignored (RFC 9113
- * section 5.3 has deprecated them). A stream needs one small object, where Netty's controller and
+ * section 5.3 has deprecated them). A stream needs one small object, which is reused, where Netty's controller and
  * distributor need five.
  *
  * <p><b>Threading.</b> Event loop only, as {@link Http2RemoteFlowController} requires. Nothing is
@@ -33,9 +33,17 @@ public final class FairFlowController implements Http2RemoteFlowController {
      */
     private static final int MIN_CHANNEL_BYTES = 32 * 1024;
 
+    /** Maximum number of objects of closed streams that wait for later ones. */
+    private static final int MAX_SPARES = 128;
+
     private final Http2Connection connection;
     private final Http2Connection.PropertyKey key;
     private final ArrayDeque<Flow> turns = new ArrayDeque<>();
+    /** Flows of closed streams, for later ones. */
+    private final ArrayDeque<Flow> spares = new ArrayDeque<>(4);
+    /** The flow of all closed streams, which sends nothing. */
+    private final Flow closed = new Flow();
+
     private @Nullable ChannelHandlerContext ctx;
     private int initialWindow = Http2CodecUtil.DEFAULT_WINDOW_SIZE;
     private int connectionWindow = Http2CodecUtil.DEFAULT_WINDOW_SIZE;
@@ -44,10 +52,14 @@ public final class FairFlowController implements Http2RemoteFlowController {
     public FairFlowController(Http2Connection connection) {
         this.connection = connection;
         this.key = connection.newKey();
+        closed.cancelled = true;
         connection.addListener(new Http2ConnectionAdapter() {
             @Override
             public void onStreamAdded(Http2Stream stream) {
-                stream.setProperty(key, new Flow(stream, initialWindow));
+                Flow spare = spares.poll();
+                Flow flow = spare == null ? new Flow() : spare;
+                flow.begin(stream.id(), initialWindow);
+                stream.setProperty(key, flow);
             }
 
             @Override
@@ -65,24 +77,41 @@ public final class FairFlowController implements Http2RemoteFlowController {
 
             @Override
             public void onStreamClosed(Http2Stream stream) {
-                flow(stream).cancel(Http2Error.STREAM_CLOSED, null);
+                Flow flow = flow(stream);
+                stream.setProperty(key, closed);
+                flow.cancel(Http2Error.STREAM_CLOSED, null);
+                flow.end();
             }
         });
     }
 
     /** What one stream has to send, and its window. */
     private final class Flow {
-        private final Http2Stream stream;
+        private int streamId;
         private int window;
         private @Nullable FlowControlled first;
         private @Nullable ArrayDeque<FlowControlled> others;
         private boolean hasTurn;
         private boolean writing;
         private boolean cancelled;
+        private boolean ended;
 
-        Flow(Http2Stream stream, int window) {
-            this.stream = stream;
-            this.window = window;
+        void begin(int id, int newWindow) {
+            streamId = id;
+            window = newWindow;
+            cancelled = false;
+            ended = false;
+        }
+
+        /**
+         * The stream is closed, and the queue was cancelled. A later stream may have this object
+         * after a write that may be in progress.
+         */
+        void end() {
+            ended = true;
+            if (!writing && spares.size() < MAX_SPARES) {
+                spares.push(this);
+            }
         }
 
         void add(FlowControlled frame) {
@@ -153,6 +182,9 @@ public final class FairFlowController implements Http2RemoteFlowController {
             if (cancelled) {
                 cancel(Http2Error.INTERNAL_ERROR, failure);
             }
+            if (ended) {
+                end();
+            }
             return allowedBytes - left;
         }
 
@@ -182,11 +214,11 @@ public final class FairFlowController implements Http2RemoteFlowController {
 
         private Http2Exception cancellation(Http2Error error, @Nullable Throwable cause) {
             return Http2Exception.streamError(
-                    stream.id(), error, cause, "stream %d was closed before its data was sent", stream.id());
+                    streamId, error, cause, "stream %d was closed before its data was sent", streamId);
         }
 
         void widen(int delta) throws Http2Exception {
-            window = sum(stream, window, delta);
+            window = sum(streamId, window, delta);
             takeTurn();
         }
     }
@@ -198,10 +230,10 @@ public final class FairFlowController implements Http2RemoteFlowController {
     /**
      * RFC 9113 section 6.9.1: more than 2^31 - 1 is an error of the stream, or of the connection.
      */
-    private static int sum(Http2Stream stream, int window, int delta) throws Http2Exception {
+    private static int sum(int streamId, int window, int delta) throws Http2Exception {
         if (delta > 0 && Integer.MAX_VALUE - delta < window) {
             throw Http2Exception.streamError(
-                    stream.id(), Http2Error.FLOW_CONTROL_ERROR, "window of %d grew by %d", window, delta);
+                    streamId, Http2Error.FLOW_CONTROL_ERROR, "window of %d grew by %d", window, delta);
         }
         return window + delta;
     }
@@ -275,7 +307,7 @@ public final class FairFlowController implements Http2RemoteFlowController {
     @Override
     public void incrementWindowSize(Http2Stream stream, int delta) throws Http2Exception {
         if (stream.id() == Http2CodecUtil.CONNECTION_STREAM_ID) {
-            connectionWindow = sum(stream, connectionWindow, delta);
+            connectionWindow = sum(stream.id(), connectionWindow, delta);
         } else {
             flow(stream).widen(delta);
         }

@@ -35,6 +35,9 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
 
     private static final long FOREVER_MILLIS = -1;
 
+    /** Maximum number of objects of ended streams that a public connection keeps for later ones. */
+    private static final int MAX_SPARE_STREAMS = 128;
+
     private final Function<Parts, T> factory;
     private final GatheringFrameWriter frames = new GatheringFrameWriter();
     private final EagerFrameReader reader;
@@ -58,7 +61,7 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
      */
     public static <T extends CoalescingHttp2Handler> T server(
             Http2HeadersDecoder heads, Http2Settings settings, Function<Parts, T> factory) {
-        return new Http2Assembly<>(heads, settings, factory).buildServer(false);
+        return new Http2Assembly<>(heads, settings, factory).buildServer(false, 0);
     }
 
     /**
@@ -71,21 +74,11 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
         return new Http2Assembly<>(heads, settings, factory)
                 .decoderEnforceMaxConsecutiveEmptyDataFrames(MAX_EMPTY_DATA_FRAMES)
                 .gracefulShutdownTimeoutMillis(FOREVER_MILLIS)
-                .buildServer(true);
+                .buildServer(true, MAX_SPARE_STREAMS);
     }
 
-    /**
-     * For Netty, a stream exists after it was opened. The body of a stream that was refused, or
-     * whose headers were malformed, can be in transit and must not close the connection (RFC 9113
-     * section 5.1, "closed").
-     */
-    private T buildServer(boolean verifyPseudoHeaders) {
-        Http2Connection connection = new DefaultHttp2Connection(true) {
-            @Override
-            public boolean streamMayHaveExisted(int id) {
-                return super.streamMayHaveExisted(id) || remote().isValidStreamId(id) && id <= reader.newestHeadId();
-            }
-        };
+    private T buildServer(boolean verifyPseudoHeaders, int spareStreams) {
+        Http2Connection connection = new ReusingHttp2Connection(reader, spareStreams);
         connection.local().flowController(new StrictFlowController(connection));
         return build(connection, verifyPseudoHeaders);
     }

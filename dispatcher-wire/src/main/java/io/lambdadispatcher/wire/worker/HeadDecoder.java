@@ -11,6 +11,11 @@ public final class HeadDecoder {
 
     private final FlatHeadersDecoder hpack = FlatHeadersDecoder.ofBlocks(FlatHeaders.MAX_LIST_BYTES, 2);
 
+    /** Lets the next call of {@link #decode} return this object again. Nobody may use it any more. */
+    public void reuse(FlatHeaders decoded) {
+        hpack.reuse(decoded);
+    }
+
     /**
      * Decodes all of {@code block}, which remains the caller's. The result does not refer to it.
      *

@@ -146,7 +146,8 @@ class CoalescingHttp2HandlerTest {
     /** A server, two of whose streams a client has opened, and what that client gets. */
     private static final class Served {
         final FullSocket socket = new FullSocket();
-        final Handler handler = Handler.create(new Http2Settings());
+        final Handler handler =
+                Http2Assembly.publicServer(new DefaultHttp2HeadersDecoder(), new Http2Settings(), Handler::new);
         final Http2Connection connection = handler.connection();
         final EmbeddedChannel channel;
         final ChannelHandlerContext ctx;
@@ -287,6 +288,25 @@ class CoalescingHttp2HandlerTest {
 
         served.socket.unfinished.forEach(ChannelPromise::trySuccess);
         assertThat(served.connection.numActiveStreams()).isEqualTo(1);
+        served.finish();
+    }
+
+    /** The socket accepts the end of a response when its stream has been reset and reused. */
+    @Test
+    void should_not_close_the_stream_of_a_later_request_when_an_earlier_write_completes() throws Exception {
+        Served served = new Served();
+        served.socket.full = true;
+        served.channel.unsafe().outboundBuffer().setUserDefinedWritability(1, false);
+        served.head(1, new DefaultHttp2Headers().status("204"), true);
+        served.channel.flush();
+        served.read(frame(3, 1, 8));
+        assertThat(served.stream(1)).isNull();
+        served.connection.remote().createStream(5, true);
+
+        served.socket.unfinished.forEach(ChannelPromise::trySuccess);
+        served.channel.runPendingTasks();
+        assertThat(served.stream(5).state()).isEqualTo(Http2Stream.State.HALF_CLOSED_REMOTE);
+        assertThat(served.connection.numActiveStreams()).isEqualTo(2);
         served.finish();
     }
 

@@ -334,6 +334,35 @@ class FairFlowControllerTest {
         assertThat(events).containsExactly("1:50");
     }
 
+    /** A write that is in progress still uses the objects of its stream. */
+    @Test
+    void should_keep_closed_streams_apart_from_later_ones() throws Exception {
+        Http2Stream first = open();
+        Frame last = add(first, 10);
+        List<Http2Stream> later = new ArrayList<>();
+        last.afterWrite = () -> {
+            first.close();
+            try {
+                later.add(open());
+            } catch (Http2Exception e) {
+                throw new IllegalStateException(e);
+            }
+            add(later.get(0), 20);
+        };
+        flow.writePendingBytes();
+        assertThat(events).containsExactly("1:10", "3:20");
+        assertThat(flow.windowSize(later.get(0))).isEqualTo(WINDOW_BYTES - 20);
+
+        Http2Stream next = open();
+        assertThat(flow.windowSize(next)).isEqualTo(WINDOW_BYTES);
+        assertThat(flow.windowSize(first)).isZero();
+        Frame late = add(first, 30);
+        assertThat(late.error).isInstanceOf(Http2Exception.class);
+        flow.writePendingBytes();
+        assertThat(events).hasSize(2);
+        assertThat(flow.hasFlowControlled(next)).isFalse();
+    }
+
     /** Whatever happens, no window is overdrawn, and all that windows allow is written. */
     @Test
     void should_keep_its_books_in_any_order_of_events() throws Exception {

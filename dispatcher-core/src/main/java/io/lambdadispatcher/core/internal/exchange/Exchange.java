@@ -66,18 +66,21 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private static final int SNAPSHOT_CHARACTERS = 512;
 
     private final ExchangeOwner owner;
-    private final Http2Headers head;
-    private final boolean bodyless;
+
+    // begin() sets all fields that follow.
+
+    private Http2Headers head;
+    private boolean bodyless;
 
     /** Looked up once, because the headers have left the processor's cache when it is asked for. */
-    private final boolean tunnelRequested;
+    private boolean tunnelRequested;
 
-    private final ResponseSink response;
-    private final long startNanos;
+    private ResponseSink response;
+    private long startNanos;
 
     private @Nullable ExchangeListener listener;
 
-    private State state = State.WAITING;
+    private State state;
     private int attempts;
     private boolean bodyForwarded;
 
@@ -91,8 +94,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /** 0 if the response's headers have not arrived. */
     private long headNanos;
 
-    private long handlerWaitMicros = -1;
-    private long handlerMicros = -1;
+    private long handlerWaitMicros;
+    private long handlerMicros;
     private @Nullable WaitReason waitReason;
 
     /** {@code null} if the request was never queued. */
@@ -123,6 +126,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private boolean requestEnded;
     private boolean arrived;
 
+    /** Whether a queue or another event loop may still refer to this object after the end. */
+    private boolean shared;
+
     private long requestBytes;
     private long responseBytes;
     private long untakenBytes;
@@ -133,12 +139,58 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     public Exchange(ExchangeOwner owner, Http2Headers head, boolean bodyless, ResponseSink response) {
         this.owner = owner;
-        this.head = head;
-        this.bodyless = bodyless;
-        this.tunnelRequested = isTunnel(head);
-        this.response = response;
-        this.requestEnded = bodyless;
+        begin(head, bodyless, response);
+    }
+
+    /**
+     * Returns an exchange for a new request: the one that {@code response} has ended with, or a new
+     * object.
+     */
+    public static Exchange begin(ExchangeOwner owner, Http2Headers head, boolean bodyless, ResponseSink response) {
+        Exchange ended = response.endedExchange();
+        if (ended == null || ended.owner != owner || ended.shared || ended.state != State.ENDED) {
+            return new Exchange(owner, head, bodyless, response);
+        }
+        ended.begin(head, bodyless, response);
+        return ended;
+    }
+
+    private void begin(Http2Headers requestHead, boolean withoutBody, ResponseSink sink) {
+        head = requestHead;
+        bodyless = withoutBody;
+        tunnelRequested = isTunnel(requestHead);
+        response = sink;
         startNanos = owner.nanoTime();
+        listener = null;
+        state = State.WAITING;
+        attempts = 0;
+        bodyForwarded = false;
+        carrier = null;
+        lastCarrier = null;
+        failedWorker = null;
+        carriedNanos = 0;
+        lastAttemptNanos = 0;
+        headNanos = 0;
+        handlerWaitMicros = -1;
+        handlerMicros = -1;
+        waitReason = null;
+        ticket = null;
+        share = null;
+        heldFrom = null;
+        earlyData = null;
+        earlyTrailers = null;
+        sentBody = null;
+        sentBytes = 0;
+        attemptTakenBytes = 0;
+        takenRequestBytes = 0;
+        requestEnded = withoutBody;
+        arrived = false;
+        shared = false;
+        requestBytes = 0;
+        responseBytes = 0;
+        untakenBytes = 0;
+        status = 0;
+        headBytes = 0;
     }
 
     /** Gives the request to a worker stream of this event loop. */
@@ -158,6 +210,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     public void crossOver(Carrier crossing) {
         assert state == State.CARRIED : state;
         state = State.CROSSING;
+        shared = true;
         crossing.carry(head, bodyless, timeoutMillis(), this);
     }
 
@@ -232,6 +285,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (waitReason == null) {
             waitReason = owner.waitReason();
         }
+        shared = true;
         ticket = place;
     }
 
@@ -365,6 +419,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     /** Prepares for another attempt, which gets the sent part of the body again. */
     private void waitAgain() {
+        shared = true;
         carrier = null;
         state = State.WAITING;
         handlerWaitMicros = -1;
@@ -533,6 +588,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     @Override
+    public boolean isDoneWithHead() {
+        return response.isDoneWithHead();
+    }
+
+    @Override
     public void onHead(Http2Headers responseHead, boolean end) {
         if (state == State.CARRIED) {
             state = State.RESPONDING;
@@ -641,6 +701,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             }
         }
         endFailed(failure);
+    }
+
+    /** Returns whether the exchange has ended. */
+    public boolean isEnded() {
+        return state == State.ENDED;
     }
 
     /** Returns whether the client has sent the complete request. */

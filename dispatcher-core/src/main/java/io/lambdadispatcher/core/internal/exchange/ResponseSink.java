@@ -38,8 +38,24 @@ public interface ResponseSink {
         return ClientProtocol.EMBEDDED;
     }
 
+    /**
+     * Returns the exchange of the sink's previous request, which has ended and can serve this one;
+     * {@code null} if there is none.
+     */
+    default @Nullable Exchange endedExchange() {
+        return null;
+    }
+
     /** Receives an interim response (1xx) with {@code :status}. There is no 101. */
     void onInterim(Http2Headers head);
+
+    /**
+     * Returns whether the sink no longer uses the headers when {@link #onHead} returns, so that
+     * their object can be reused.
+     */
+    default boolean isDoneWithHead() {
+        return false;
+    }
 
     /** Receives the final response headers with {@code :status}. The sink may change them. */
     void onHead(Http2Headers head, boolean end);

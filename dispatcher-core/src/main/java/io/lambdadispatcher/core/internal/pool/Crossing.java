@@ -208,12 +208,17 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     }
 
     /**
-     * Reports request bytes that the worker has taken. Cancels nothing if the exchange's loop has
+     * Reports request bytes that the worker has taken, unless the exchange has ended meanwhile, and
+     * its client's stream may serve another request. Cancels nothing if the exchange's loop has
      * ended, because the stream's outlet must not be written to from here.
      */
     @Override
     public void onRequestTaken(int bytes) {
-        pass(away.loop(), home.loop(), () -> exchange.onRequestTaken(bytes));
+        pass(away.loop(), home.loop(), () -> {
+            if (!exchange.isEnded()) {
+                exchange.onRequestTaken(bytes);
+            }
+        });
     }
 
     @Override

@@ -189,7 +189,7 @@ public final class PoolShard implements ExchangeOwner {
     public Exchange open(Http2Headers head, boolean end, ResponseSink response) {
         assert loop.inEventLoop();
         retryBalance = Math.min(MAX_RETRY_BALANCE, retryBalance + RETRIES_PER_REQUEST);
-        Exchange exchange = new Exchange(this, head, end, response);
+        Exchange exchange = Exchange.begin(this, head, end, response);
         if (observed) {
             exchange.announceTo(observer);
         }
@@ -671,6 +671,7 @@ public final class PoolShard implements ExchangeOwner {
         } else if (!leave(exchange)) {
             tunnels.remove(exchange);
         }
+        slowReaders.forget(exchange);
         exchange.release();
         exchange.releaseShare(pool.shares);
         exchange.report(outcome, failure);

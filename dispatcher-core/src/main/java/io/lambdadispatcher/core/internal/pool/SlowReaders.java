@@ -63,6 +63,14 @@ final class SlowReaders {
         }
     }
 
+    /** The exchange has ended. Its object may be reused for another request. */
+    void forget(Exchange ended) {
+        if (looking) {
+            taken.remove(ended);
+            takenBefore.remove(ended);
+        }
+    }
+
     private void look() {
         if (pool.pending() == 0) {
             looking = false;

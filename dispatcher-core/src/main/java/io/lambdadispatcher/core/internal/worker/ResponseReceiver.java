@@ -160,8 +160,12 @@ final class ResponseReceiver implements FrameReader.Listener {
         } else if (end && !length.add(0, true)) {
             fail(to, true, BAD_LENGTH);
         } else {
+            boolean reusable = to.isDoneWithHead();
             stream.onPassingOn(end);
             to.onHead(head, end);
+            if (reusable) {
+                decoder.reuse(head);
+            }
             stream.onPassedOn();
         }
     }

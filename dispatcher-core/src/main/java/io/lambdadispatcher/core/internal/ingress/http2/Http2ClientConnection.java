@@ -30,6 +30,7 @@ import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.handler.codec.http2.Http2StreamVisitor;
 import java.io.IOException;
+import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -63,6 +64,9 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
      * section 2.3.4).
      */
     private static final int MOST_REMEMBERED_CHARS = 300;
+
+    /** Maximum number of streams that are kept for the next requests. */
+    private static final int MAX_ENDED = 128;
 
     private final IngressContext context;
     private final EagerFrameReader reader;
@@ -108,6 +112,12 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     private int resetId;
 
     private final RecentStreams recent = new RecentStreams();
+
+    /**
+     * Streams that have ended, for the next requests. They refer to objects of their requests, so
+     * they are dropped each second.
+     */
+    private final ArrayDeque<Http2ClientStream> ended = new ArrayDeque<>(4);
 
     private Http2ClientConnection(Http2Assembly.Parts parts, IngressContext context) {
         super(parts);
@@ -343,6 +353,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     @Override
     public void look(long now) {
         ChannelHandlerContext ctx = ctx();
+        ended.clear();
         if (now - resetsSinceNanos > RESET_WINDOW_NANOS) {
             resetsSinceNanos = now;
             resets = 0;
@@ -531,9 +542,19 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
                 known.onRequestTrailers(head);
                 return;
             }
-            Http2ClientStream client = new Http2ClientStream(Http2ClientConnection.this, ctx, stream);
+            Http2ClientStream client = newStream(stream);
             stream.setProperty(streamKey, client);
             client.onRequestHead(head, end);
+        }
+
+        private Http2ClientStream newStream(Http2Stream stream) {
+            Http2ClientStream last = ended.peek();
+            if (last == null || !last.isReusable()) {
+                return new Http2ClientStream(Http2ClientConnection.this, ctx, stream);
+            }
+            ended.remove();
+            last.reopen(stream);
+            return last;
         }
 
         @Override
@@ -577,9 +598,12 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
                     stream.isResetSent()
                             ? RecentStreams.End.RESET_BY_US
                             : stream.id() == resetId ? RecentStreams.End.RESET_BY_CLIENT : RecentStreams.End.ENDED);
-            Http2ClientStream client = stream.getProperty(streamKey);
+            Http2ClientStream client = stream.removeProperty(streamKey);
             if (client != null) {
                 client.onClosed();
+                if (ended.size() < MAX_ENDED) {
+                    ended.push(client);
+                }
             }
             if (connection().numActiveStreams() <= 1) {
                 idleSinceNanos = now(ctx);

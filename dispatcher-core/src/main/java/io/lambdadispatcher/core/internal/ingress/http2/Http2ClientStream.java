@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.ingress.http2;
 
+import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
@@ -32,7 +33,10 @@ import java.net.SocketAddress;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** One request of an HTTP/2 client and its response. Event loop only. */
+/**
+ * One request of an HTTP/2 client and its response. When both have ended, the object is reused for
+ * the connection's next request. Event loop only.
+ */
 final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private enum State {
@@ -51,11 +55,14 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private final Http2ClientConnection connection;
     private final ChannelHandlerContext ctx;
-    private final Http2Stream stream;
     private final DataOutlet outlet;
 
+    // Set by reopen().
+    private Http2Stream stream;
     private State state = State.REQUESTED;
     private @Nullable RequestSink request;
+    /** The exchange of the previous request. */
+    private @Nullable Exchange ended;
     /** The request headers, for an error response. */
     private @Nullable Http2Headers head;
 
@@ -84,6 +91,33 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         this.ctx = ctx;
         this.stream = stream;
         this.outlet = new DataOutlet(connection, ctx, stream, this);
+    }
+
+    /**
+     * Returns whether the stream is closed and its objects can serve another one. Its exchange has
+     * ended by then, and calls nothing here any more.
+     */
+    boolean isReusable() {
+        return state == State.CLOSED && outlet.isReusable();
+    }
+
+    /** Starts again for another stream of the connection. */
+    void reopen(Http2Stream next) {
+        stream = next;
+        outlet.reopen(next);
+        state = State.REQUESTED;
+        ended = request instanceof Exchange exchange ? exchange : null;
+        request = null;
+        head = null;
+        headRequest = false;
+        call = false;
+        tunnel = false;
+        received = 0;
+        requestUntaken = 0;
+        requestWithheld = 0;
+        taken = 0;
+        requestPace = null;
+        responsePace = null;
     }
 
     // Calls from the client's side.
@@ -307,6 +341,11 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     @Override
+    public @Nullable Exchange endedExchange() {
+        return ended;
+    }
+
+    @Override
     public SocketAddress remoteAddress() {
         return ctx.channel().remoteAddress();
     }
@@ -328,6 +367,12 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             connection.rules().response(head);
             writeHead(head, false);
         }
+    }
+
+    /** The headers are encoded immediately, because no DATA precedes them. */
+    @Override
+    public boolean isDoneWithHead() {
+        return true;
     }
 
     @Override

@@ -232,6 +232,25 @@ class Http2ClientConnectionTest {
     }
 
     @Test
+    void should_reuse_what_a_stream_had_for_the_next_one_until_a_second_has_passed() {
+        read("000006 01 05 00000001 828684 010161");
+        ResponseSink first = responses.get(0);
+        first.onHead(new DefaultHttp2Headers().status("200"), false);
+        first.onTrailers(new DefaultHttp2Headers().set("checksum", "1"));
+        assertThat(sent(1)).containsExactly(Http2FrameTypes.HEADERS, Http2FrameTypes.HEADERS);
+
+        read(GET_LATER);
+        assertThat(responses).hasSize(2).last().isSameAs(first);
+        first.onHead(new DefaultHttp2Headers().status("200"), true);
+        assertThat(sent(3)).containsExactly(Http2FrameTypes.HEADERS);
+        assertThat(cancelled).isZero();
+
+        pass(LOOK);
+        read(GET_TOO_LATE);
+        assertThat(responses).hasSize(3).last().isNotSameAs(first);
+    }
+
+    @Test
     void should_reset_a_stream_that_takes_nothing_of_its_response() {
         read(GET_BEGUN + GET_REST);
         respond();

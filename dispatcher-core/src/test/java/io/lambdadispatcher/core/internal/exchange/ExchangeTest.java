@@ -1,0 +1,102 @@
+package io.lambdadispatcher.core.internal.exchange;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.internal.loop.FairQueue;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.Proxy;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class ExchangeTest {
+    private final ExchangeOwner owner = stub(ExchangeOwner.class, null);
+    private final Http2Headers head = new DefaultHttp2Headers().method("POST").path("/");
+
+    /** Returns an object whose methods return zero, false or nothing. */
+    private static <T> T stub(Class<T> type, Exchange ended) {
+        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (self, method, args) -> {
+            Class<?> result = method.getReturnType();
+            if (result == Exchange.class) {
+                return ended;
+            } else if (result == boolean.class) {
+                return method.getName().equals("equals") && self == args[0];
+            }
+            return result == long.class ? (Object) 0L : result == int.class ? 0 : null;
+        }));
+    }
+
+    private static List<Field> fields() {
+        return Arrays.stream(Exchange.class.getDeclaredFields())
+                .filter(field -> !Modifier.isStatic(field.getModifiers()) && !field.isSynthetic())
+                .peek(field -> field.setAccessible(true))
+                .toList();
+    }
+
+    private static Field field(String name) throws Exception {
+        Field field = Exchange.class.getDeclaredField(name);
+        field.setAccessible(true);
+        return field;
+    }
+
+    /** Returns a value that no field of the type has in a new exchange. */
+    private Object other(Class<?> type) {
+        if (type == int.class) {
+            return 7;
+        } else if (type == long.class) {
+            return 7L;
+        } else if (type == boolean.class) {
+            return true;
+        } else if (type == String.class) {
+            return "other";
+        } else if (type.isEnum()) {
+            return type.getEnumConstants()[type.getEnumConstants().length - 1];
+        } else if (type == ClientShare.class) {
+            return ClientShare.ofAnyone();
+        } else if (type == EarlyBody.class) {
+            return new EarlyBody();
+        } else if (type == FairQueue.Ticket.class) {
+            return new FairQueue<Exchange>(new EmbeddedChannel().eventLoop(), 1, ticket -> {})
+                    .newTicket(new Exchange(owner, head, true, stub(ResponseSink.class, null)), 0, 0);
+        }
+        return stub(type, null);
+    }
+
+    /** Also of a field that someone adds later. */
+    @Test
+    void should_know_nothing_of_the_request_before_when_it_is_reused() throws Exception {
+        Exchange used = new Exchange(owner, head, true, stub(ResponseSink.class, null));
+        for (Field field : fields()) {
+            if (!Modifier.isFinal(field.getModifiers())) {
+                field.set(used, other(field.getType()));
+            }
+        }
+        field("shared").set(used, false);
+
+        ResponseSink sink = stub(ResponseSink.class, used);
+        assertThat(Exchange.begin(owner, head, false, sink)).isSameAs(used);
+        Exchange fresh = new Exchange(owner, head, false, sink);
+        for (Field field : fields()) {
+            assertThat(field.get(used)).as(field.getName()).isEqualTo(field.get(fresh));
+        }
+    }
+
+    @Test
+    void should_not_reuse_an_exchange_that_others_may_refer_to() throws Exception {
+        Exchange open = new Exchange(owner, head, true, stub(ResponseSink.class, null));
+        ResponseSink sink = stub(ResponseSink.class, open);
+        assertThat(Exchange.begin(owner, head, true, sink)).isNotSameAs(open);
+
+        field("state").set(open, other(field("state").getType()));
+        field("shared").set(open, true);
+        assertThat(Exchange.begin(owner, head, true, sink)).isNotSameAs(open);
+        field("shared").set(open, false);
+        assertThat(Exchange.begin(stub(ExchangeOwner.class, null), head, true, sink))
+                .isNotSameAs(open);
+        assertThat(Exchange.begin(owner, head, true, sink)).isSameAs(open);
+    }
+}
