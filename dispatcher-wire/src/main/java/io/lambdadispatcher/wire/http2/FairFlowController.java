@@ -34,7 +34,7 @@ public final class FairFlowController implements Http2RemoteFlowController {
     private static final int MIN_CHANNEL_BYTES = 32 * 1024;
 
     /** Maximum number of objects of closed streams that wait for later ones. */
-    private static final int MAX_SPARES = 128;
+    private static final int MAX_SPARES = 16;
 
     private final Http2Connection connection;
     private final Http2Connection.PropertyKey key;

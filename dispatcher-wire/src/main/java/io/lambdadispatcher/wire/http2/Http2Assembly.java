@@ -36,7 +36,7 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
     private static final long FOREVER_MILLIS = -1;
 
     /** Maximum number of objects of ended streams that a public connection keeps for later ones. */
-    private static final int MAX_SPARE_STREAMS = 128;
+    private static final int MAX_SPARE_STREAMS = 16;
 
     private final Function<Parts, T> factory;
     private final GatheringFrameWriter frames = new GatheringFrameWriter();
