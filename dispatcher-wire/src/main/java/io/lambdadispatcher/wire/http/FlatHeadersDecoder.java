@@ -170,7 +170,9 @@ public final class FlatHeadersDecoder extends DefaultHttp2HeadersDecoder {
         return taken;
     }
 
-    /** Lets the next call of {@link #decodeHeaders} return this object. Nobody may use it any more. */
+    /**
+     * Lets the next call of {@link #decodeHeaders} return this object. Nobody may use it any more.
+     */
     public void reuse(FlatHeaders decoded) {
         if (decoded.room() <= MAX_REUSED_FIELDS) {
             decoded.clear();

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  * Manages the windows that a peer has granted (RFC 9113 section 5.2), and decides which stream
  * writes next. Streams with something to send and a window for it are in a queue. Each writes a
  * share of what the connection window and the channel allow. Priorities are ignored (RFC 9113
- * section 5.3 has deprecated them). A stream needs one small object, which is reused, where Netty's controller and
- * distributor need five.
+ * section 5.3 has deprecated them). A stream needs one small object, which is reused, where Netty's
+ * controller and distributor need five.
  *
  * <p><b>Threading.</b> Event loop only, as {@link Http2RemoteFlowController} requires. Nothing is
  * flushed here.

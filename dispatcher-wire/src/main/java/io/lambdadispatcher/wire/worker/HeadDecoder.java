@@ -11,7 +11,9 @@ public final class HeadDecoder {
 
     private final FlatHeadersDecoder hpack = FlatHeadersDecoder.ofBlocks(FlatHeaders.MAX_LIST_BYTES, 2);
 
-    /** Lets the next call of {@link #decode} return this object again. Nobody may use it any more. */
+    /**
+     * Lets the next call of {@link #decode} return this object again. Nobody may use it any more.
+     */
     public void reuse(FlatHeaders decoded) {
         hpack.reuse(decoded);
     }
