@@ -27,15 +27,14 @@ import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.launch.LocalLauncher;
 import io.lambdadispatcher.server.launch.LocalWorkers;
 import java.io.File;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.cert.CertificateEncodingException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.function.Supplier;
@@ -140,15 +139,17 @@ final class DispatcherAssembly {
             change.workerTls(workers);
         }
         changeSecrets(change);
+        // All that can fail comes before the change.
         String certificate = workers == null ? null : certificate(workers);
+        LocalWorkers localOptions = start.localLauncher == null ? null : localWorkers();
         change.apply();
         LambdaLauncher lambda = start.lambdaLauncher;
         if (lambda != null && certificate != null) {
             lambda.setCertificate(certificate);
         }
         LocalLauncher local = start.localLauncher;
-        if (local != null) {
-            local.setOptions(localWorkers());
+        if (local != null && localOptions != null) {
+            local.setOptions(localOptions);
         }
     }
 
@@ -165,11 +166,15 @@ final class DispatcherAssembly {
         }
     }
 
+    /** Returns the port's own certificate, without what else its file has. */
     private static String certificate(TlsOptions tls) {
         try {
-            return Files.readString(tls.certificateChain(), StandardCharsets.ISO_8859_1);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            byte[] encoded = tls.load().chain().get(0).getEncoded();
+            return "-----BEGIN CERTIFICATE-----\n"
+                    + Base64.getMimeEncoder().encodeToString(encoded)
+                    + "\n-----END CERTIFICATE-----\n";
+        } catch (CertificateEncodingException e) {
+            throw new IllegalArgumentException("workers.tls.certificate: " + e.getMessage(), e);
         }
     }
 

@@ -106,7 +106,7 @@ final class Reloader implements AutoCloseable {
                     List.of(String.valueOf(Objects.requireNonNull(e.getCause()).getMessage())));
         } catch (IllegalArgumentException e) {
             refuse(cause, List.of(String.valueOf(e.getMessage())));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             log.error("{}: the reload failed", cause, e);
         }
         looked = seen;
@@ -129,7 +129,7 @@ final class Reloader implements AutoCloseable {
     /** Waits for a reload that has begun. */
     @Override
     public void close() {
-        thread.shutdownNow();
+        thread.shutdown();
         try {
             if (!thread.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
                 log.warn("A reload has not ended within {} s.", CLOSE_SECONDS);

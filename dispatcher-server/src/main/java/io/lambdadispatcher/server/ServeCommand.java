@@ -33,8 +33,8 @@ final class ServeCommand extends SettingsCommand {
                 systemd.ready();
                 systemd.watch(environment, server::respond);
                 requested.await();
+                systemd.stopping();
             }
-            systemd.stopping();
             return server.stop() ? ExitCode.OK : ExitCode.FAILED;
         }
     }

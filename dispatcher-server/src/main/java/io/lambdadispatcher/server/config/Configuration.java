@@ -87,7 +87,7 @@ public final class Configuration {
 
     /**
      * Returns what a reload of this configuration puts in force. Settings that cannot change while
-     * the dispatcher runs keep the values that they had at its start. The result has been checked
+     * the dispatcher runs keep their values. The result has been checked
      * as at startup.
      *
      * @param start the configuration that the dispatcher was started with
@@ -98,17 +98,15 @@ public final class Configuration {
     public Reload reload(Configuration start, Configuration running) throws ConfigurationException {
         List<String> changes = new ArrayList<>();
         List<String> restarts = new ArrayList<>();
-        SettingValues next = values.asReloaded(start.values, false, restarts::add);
+        SettingValues next = values.asReloaded(start.values, running.values, false, restarts::add);
         List<SettingValues> nextFunctions = new ArrayList<>();
         for (SettingValues known : start.functions) {
             SettingValues changed = find(functions, known);
             if (changed == null) {
                 restarts.add("function " + known.get(Settings.FUNCTION_NAME) + ": removed");
             }
-            nextFunctions.add(
-                    changed == null
-                            ? Objects.requireNonNull(find(running.functions, known))
-                            : changed.asReloaded(known, true, restarts::add));
+            SettingValues inForce = Objects.requireNonNull(find(running.functions, known));
+            nextFunctions.add(changed == null ? inForce : changed.asReloaded(known, inForce, true, restarts::add));
         }
         functions.stream()
                 .filter(function -> find(start.functions, function) == null)

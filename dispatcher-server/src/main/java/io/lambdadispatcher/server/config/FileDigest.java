@@ -15,6 +15,10 @@ final class FileDigest {
     /** Returns a digest of the contents, or of the fact that the file cannot be read. */
     static String of(String file) {
         try {
+            if (!Files.isRegularFile(Path.of(file))) {
+                // A pipe can be read only once.
+                return "not a regular file";
+            }
             byte[] contents = Files.readAllBytes(Path.of(file));
             return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(contents));
         } catch (IOException | InvalidPathException e) {

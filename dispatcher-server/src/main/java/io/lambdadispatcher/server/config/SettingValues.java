@@ -139,19 +139,21 @@ final class SettingValues {
     }
 
     /**
-     * Returns these values, except that settings that cannot change while the dispatcher runs have
-     * the values that they had at its start.
+     * Returns these values, except that settings that cannot change keep theirs.
      *
+     * @param start the values with which the dispatcher was started
+     * @param running the values in force, which an earlier reload may have changed
      * @param restart receives a line for each setting that has another value here
      */
-    SettingValues asReloaded(SettingValues start, boolean ofFunction, Consumer<String> restart) {
+    SettingValues asReloaded(SettingValues start, SettingValues running, boolean ofFunction, Consumer<String> restart) {
         SettingValues next = new SettingValues(this);
         settings(ofFunction)
                 .filter(setting -> !Reloadable.canChange(setting, start::isSet, this::isSet))
                 .forEach(setting -> {
-                    if (!value(setting).isSameAs(start.value(setting))) {
-                        restart.accept(difference(start, setting));
-                        next.values.put(setting, start.value(setting));
+                    SettingValues kept = Reloadable.contains(setting) ? running : start;
+                    if (!value(setting).isSameAs(kept.value(setting))) {
+                        restart.accept(difference(kept, setting));
+                        next.values.put(setting, kept.value(setting));
                     }
                 });
         return next;

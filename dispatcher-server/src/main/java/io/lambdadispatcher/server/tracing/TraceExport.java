@@ -52,9 +52,9 @@ public final class TraceExport implements AutoCloseable {
                             // Fewer and larger exports than by default, because each costs CPU
                             // time.
                             "otel.bsp.max.queue.size",
-                            "8192",
+                            "4096",
                             "otel.bsp.max.export.batch.size",
-                            "2048"))
+                            "1024"))
                     .addPropertiesCustomizer(config -> settings(endpoint, protocol))
                     .disableShutdownHook()
                     .build()

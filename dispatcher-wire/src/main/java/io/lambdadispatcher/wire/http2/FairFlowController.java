@@ -179,10 +179,12 @@ public final class FairFlowController implements Http2RemoteFlowController {
             } finally {
                 writing = false;
             }
+            // If the stream is closed only by what follows, it ends the flow itself.
+            boolean endedDuringWrite = ended;
             if (cancelled) {
                 cancel(Http2Error.INTERNAL_ERROR, failure);
             }
-            if (ended) {
+            if (endedDuringWrite) {
                 end();
             }
             return allowedBytes - left;

@@ -436,14 +436,12 @@ final class ReusingHttp2Connection implements Http2Connection {
             promise.trySuccess(null);
             return promise;
         }
-        if (visits == 0) {
-            for (Stream stream = oldest; stream != null; stream = oldest) {
-                stream.close();
-            }
-        } else {
-            for (Stream stream = oldest; stream != null; stream = stream.younger) {
-                stream.close();
-            }
+        visits++;
+        for (Stream stream = oldest; stream != null; stream = stream.younger) {
+            stream.close();
+        }
+        if (--visits == 0) {
+            removeClosed();
         }
         return promise;
     }

@@ -129,6 +129,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /** Whether a queue or another event loop may still refer to this object after the end. */
     private boolean shared;
 
+    private boolean detached;
+
     private long requestBytes;
     private long responseBytes;
     private long untakenBytes;
@@ -147,7 +149,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
      * object.
      */
     public static Exchange begin(ExchangeOwner owner, Http2Headers head, boolean bodyless, ResponseSink response) {
-        Exchange ended = response.endedExchange();
+        Exchange ended = response.takeEndedExchange();
         if (ended == null || ended.owner != owner || ended.shared || ended.state != State.ENDED) {
             return new Exchange(owner, head, bodyless, response);
         }
@@ -186,6 +188,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         requestEnded = withoutBody;
         arrived = false;
         shared = false;
+        detached = false;
         requestBytes = 0;
         responseBytes = 0;
         untakenBytes = 0;
@@ -645,8 +648,16 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
     }
 
+    /** The exchange has ended, and its sink now serves another request. */
+    public void detach() {
+        detached = true;
+    }
+
     @Override
     public void onRequestTaken(int bytes) {
+        if (detached) {
+            return;
+        }
         attemptTakenBytes += bytes;
         // The worker of an earlier attempt may have taken the same bytes.
         long more = attemptTakenBytes - takenRequestBytes;

@@ -39,10 +39,10 @@ public interface ResponseSink {
     }
 
     /**
-     * Returns the exchange of the sink's previous request, which has ended and can serve this one;
-     * {@code null} if there is none.
+     * Hands over the exchange of the sink's previous request, which has ended and can serve this
+     * one; {@code null} if there is none.
      */
-    default @Nullable Exchange endedExchange() {
+    default @Nullable Exchange takeEndedExchange() {
         return null;
     }
 

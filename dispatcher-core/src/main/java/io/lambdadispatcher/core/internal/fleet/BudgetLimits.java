@@ -41,6 +41,9 @@ public record BudgetLimits(
      */
     private static final Duration LONGEST_LIFE = Duration.ofMinutes(15);
 
+    /** For how long a slot can be used after it was granted. */
+    private static final long MAX_UNUSED_MILLIS = 10_000;
+
     private static final String SEPARATOR = ", ";
     private static final double MEGABYTE_MILLIS_PER_GB_SECOND = 1024.0 * 1000;
 
@@ -92,8 +95,13 @@ public record BudgetLimits(
         return parts.isEmpty() ? null : String.join(SEPARATOR, parts);
     }
 
-    /** Returns the time from a grant until the worker has certainly ended. */
-    long slotMillis() {
+    /** Returns the time from a launch until the worker has certainly ended. */
+    long launchMillis() {
         return dialInMillis + lifeMillis;
+    }
+
+    /** Returns the time for which a slot is granted. */
+    long slotMillis() {
+        return MAX_UNUSED_MILLIS + launchMillis();
     }
 }

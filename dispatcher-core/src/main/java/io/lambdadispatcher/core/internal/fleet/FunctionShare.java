@@ -206,7 +206,19 @@ public final class FunctionShare {
      */
     public int launchable(int count) {
         missing = count;
+        returnOldSlots();
         return member.isLeaseValid() ? Math.min(count, count(State.FREE)) : 0;
+    }
+
+    /** A worker that is launched too late after the grant could outlive its slot. */
+    private void returnOldSlots() {
+        long latest = member.time.millis() + limits.launchMillis();
+        own.forEach((id, mine) -> {
+            Slot slot = budget == null ? null : budget.slot(id);
+            if (mine.state == State.FREE && slot != null && slot.untilMillis() < latest) {
+                mine.state = State.RETURNED;
+            }
+        });
     }
 
     private int count(State state) {
@@ -436,6 +448,7 @@ public final class FunctionShare {
     private boolean change(Budget next) {
         long nowNanos = member.time.nanos();
         long nowMillis = member.time.millis();
+        returnOldSlots();
         int before = next.slots().size();
         next.expire(nowMillis, limits);
         boolean changed = next.slots().size() < before;

@@ -16,7 +16,7 @@ class BudgetTest {
     private final Budget budget = new Budget();
 
     private static BudgetLimits limits(int workers, int launches, double gbSeconds) {
-        return new BudgetLimits(workers, launches, (long) (gbSeconds * 1024_000), 1024, MINUTE, 14 * MINUTE);
+        return new BudgetLimits(workers, launches, (long) (gbSeconds * 1024_000), 1024, MINUTE - 10_000, 14 * MINUTE);
     }
 
     private static List<String> ids(int first, int count) {
@@ -188,6 +188,6 @@ class BudgetTest {
         assertThat(LIMITS.difference(LIMITS + ", fromNewerVersion=1")).isEqualTo("fromNewerVersion=1");
         assertThat(LIMITS)
                 .hasToString("maxWorkers=10, launchesPerMinute=300, gbSecondsPerHour=0.0, workerMegabytes=1024,"
-                        + " launchTimeout=PT1M, maxWorkerAge=PT14M");
+                        + " launchTimeout=PT50S, maxWorkerAge=PT14M");
     }
 }

@@ -538,16 +538,20 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     /** Tells the dispatcher that the worker has room for one of its requests. Any thread. */
     private void callDispatcher() {
         http2.ctx().executor().execute(() -> {
-            if (state == State.SERVING && version >= WireLimits.PEERS_VERSION) {
+            if (canCall()) {
                 control().send(new Readiness(true));
             }
         });
     }
 
+    private boolean canCall() {
+        return state == State.SERVING && version >= WireLimits.PEERS_VERSION;
+    }
+
     @Override
     public boolean onExchangeStarted() {
         busy++;
-        if (slots != null && !slots.take()) {
+        if (slots != null && !slots.take(canCall())) {
             return false;
         }
         listener.onExchangeStarted();

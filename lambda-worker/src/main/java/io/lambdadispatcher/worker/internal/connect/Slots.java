@@ -57,9 +57,12 @@ final class Slots {
             this.call = call;
         }
 
-        /** @return false if there is no slot for the connection */
-        boolean take() {
-            return Slots.this.take(this);
+        /**
+         * @param callable whether its dispatcher can be called
+         * @return false if there is no slot for the connection
+         */
+        boolean take(boolean callable) {
+            return Slots.this.take(this, callable);
         }
 
         void give() {
@@ -93,7 +96,7 @@ final class Slots {
         return share;
     }
 
-    private synchronized boolean take(Share share) {
+    private synchronized boolean take(Share share, boolean callable) {
         long now = nanoTime.getAsLong();
         while (!called.isEmpty() && called.getFirst().untilNanos - now < 0) {
             called.removeFirst();
@@ -101,7 +104,9 @@ final class Slots {
         }
         boolean reserved = called.remove(share);
         if (!reserved && free <= 0) {
-            await(share, now);
+            if (callable) {
+                await(share, now);
+            }
             return false;
         }
         hold(share, 1);

@@ -25,7 +25,7 @@ class SlotsTest {
 
     private static int take(Slots.Share share, int most) {
         int taken = 0;
-        while (taken < most && share.take()) {
+        while (taken < most && share.take(true)) {
             taken++;
         }
         return taken;
@@ -36,7 +36,7 @@ class SlotsTest {
         slots.add(3);
         assertThat(take(a, 10)).isEqualTo(3);
         a.give();
-        assertThat(a.take()).isTrue();
+        assertThat(a.take(true)).isTrue();
         assertThat(calls).isEmpty();
     }
 
@@ -48,12 +48,12 @@ class SlotsTest {
         old.give();
         assertThat(calls).as("a has its share of 3 slots for 2 connections").isEmpty();
         assertThat(take(a, 10)).isEqualTo(1);
-        assertThat(old.take()).isFalse();
+        assertThat(old.take(true)).isFalse();
         a.give();
-        assertThat(a.take()).isTrue();
+        assertThat(a.take(true)).isTrue();
         old.give();
-        assertThat(a.take()).isTrue();
-        assertThat(old.take()).isFalse();
+        assertThat(a.take(true)).isTrue();
+        assertThat(old.take(true)).isFalse();
         a.give();
         assertThat(calls).containsExactly("old");
     }
@@ -61,18 +61,18 @@ class SlotsTest {
     @Test
     void should_let_connections_take_turns_on_one_slot() {
         slots.add(1);
-        assertThat(a.take()).isTrue();
-        assertThat(b.take()).isFalse();
-        assertThat(c.take()).isFalse();
+        assertThat(a.take(true)).isTrue();
+        assertThat(b.take(true)).isFalse();
+        assertThat(c.take(true)).isFalse();
         List<String> served = new ArrayList<>(List.of("a"));
         for (int i = 0; i < 6; i++) {
             Slots.Share last = share(served);
             last.give();
-            assertThat(last.take())
+            assertThat(last.take(true))
                     .as("the next request of the same dispatcher")
                     .isFalse();
             served.add(calls.get(i));
-            assertThat(share(served).take()).isTrue();
+            assertThat(share(served).take(true)).isTrue();
             pass(5);
         }
         assertThat(served).containsExactly("a", "b", "c", "a", "b", "c", "a");
@@ -90,13 +90,13 @@ class SlotsTest {
     void should_call_until_the_connection_has_its_equal_share() {
         slots.add(8);
         assertThat(take(a, 10)).isEqualTo(8);
-        assertThat(b.take()).isFalse();
+        assertThat(b.take(true)).isFalse();
         for (int i = 0; i < 8; i++) {
             a.give();
             if (calls.size() > i) {
-                assertThat(b.take()).isTrue();
+                assertThat(b.take(true)).isTrue();
             } else {
-                assertThat(a.take()).as("a slot that is not reserved").isTrue();
+                assertThat(a.take(true)).as("a slot that is not reserved").isTrue();
             }
         }
         assertThat(calls).containsExactly("b", "b", "b", "b");
@@ -105,41 +105,51 @@ class SlotsTest {
     @Test
     void should_free_a_slot_that_the_called_connection_does_not_use() {
         slots.add(1);
-        assertThat(a.take()).isTrue();
-        assertThat(b.take()).isFalse();
+        assertThat(a.take(true)).isTrue();
+        assertThat(b.take(true)).isFalse();
         a.give();
         pass(20);
-        assertThat(a.take()).isFalse();
+        assertThat(a.take(true)).isFalse();
         pass(1);
-        assertThat(a.take()).isTrue();
+        assertThat(a.take(true)).isTrue();
         a.give();
         assertThat(calls).as("b is not called again").containsExactly("b");
-        assertThat(b.take()).isTrue();
+        assertThat(b.take(true)).isTrue();
+    }
+
+    @Test
+    void should_reserve_nothing_for_a_connection_that_cannot_be_called() {
+        slots.add(1);
+        assertThat(a.take(true)).isTrue();
+        assertThat(b.take(false)).isFalse();
+        a.give();
+        assertThat(calls).isEmpty();
+        assertThat(a.take(true)).isTrue();
     }
 
     @Test
     void should_forget_a_refusal_after_a_while() {
         slots.add(1);
-        assertThat(a.take()).isTrue();
-        assertThat(b.take()).isFalse();
+        assertThat(a.take(true)).isTrue();
+        assertThat(b.take(true)).isFalse();
         pass(201);
         a.give();
         assertThat(calls).isEmpty();
-        assertThat(a.take()).isTrue();
+        assertThat(a.take(true)).isTrue();
     }
 
     @Test
     void should_free_what_is_reserved_for_a_connection_that_closes() {
         slots.add(1);
-        assertThat(a.take()).isTrue();
-        assertThat(b.take()).isFalse();
+        assertThat(a.take(true)).isTrue();
+        assertThat(b.take(true)).isFalse();
         a.give();
         b.close();
-        assertThat(a.take()).isTrue();
-        assertThat(c.take()).isFalse();
+        assertThat(a.take(true)).isTrue();
+        assertThat(c.take(true)).isFalse();
         c.close();
         a.give();
         assertThat(calls).containsExactly("b");
-        assertThat(a.take()).isTrue();
+        assertThat(a.take(true)).isTrue();
     }
 }

@@ -107,6 +107,9 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         outlet.reopen(next);
         state = State.REQUESTED;
         ended = request instanceof Exchange exchange ? exchange : null;
+        if (ended != null) {
+            ended.detach();
+        }
         request = null;
         head = null;
         headRequest = false;
@@ -341,8 +344,10 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     @Override
-    public @Nullable Exchange endedExchange() {
-        return ended;
+    public @Nullable Exchange takeEndedExchange() {
+        Exchange taken = ended;
+        ended = null;
+        return taken;
     }
 
     @Override
