@@ -17,7 +17,6 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * dispatcher.change()
- *         .router(router)
  *         .publicTls(0, TlsOptions.of(Path.of("chain.pem"), Path.of("key.pem")))
  *         .apply();
  * }</pre>
