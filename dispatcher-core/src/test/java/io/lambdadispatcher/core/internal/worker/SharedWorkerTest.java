@@ -186,16 +186,20 @@ class SharedWorkerTest {
         try (ScriptedWorker worker = worker("w", 1)) {
             get("/a");
             worker.expect("3 REQUEST_HEAD /a end");
-            // Until the wait is longer than the test.
             for (int i = 0; i < 5; i++) {
                 busy(worker, 3);
                 worker.expect("3 REQUEST_HEAD /a end");
             }
-            long startNanos = System.nanoTime();
-            busy(worker, 3);
-            worker.say(new ControlMessage.Readiness(true));
-            worker.expect("3 REQUEST_HEAD /a end");
-            assertThat(Duration.ofNanos(System.nanoTime() - startNanos)).isLessThan(Duration.ofMillis(90));
+            // The wait is 100 ms now. On a slow machine, a round can take longer for other reasons.
+            long shortestNanos = Long.MAX_VALUE;
+            for (int i = 0; i < 3; i++) {
+                long startNanos = System.nanoTime();
+                busy(worker, 3);
+                worker.say(new ControlMessage.Readiness(true));
+                worker.expect("3 REQUEST_HEAD /a end");
+                shortestNanos = Math.min(shortestNanos, System.nanoTime() - startNanos);
+            }
+            assertThat(Duration.ofNanos(shortestNanos)).isLessThan(Duration.ofMillis(90));
             serve(worker, 3);
         }
     }
@@ -212,15 +216,15 @@ class SharedWorkerTest {
                 busy(worker, 3);
                 worker.expect("3 REQUEST_HEAD /b end");
             }
+            long startNanos = System.nanoTime();
             busy(worker, 3);
             busy(worker, 5);
             worker.say(new ControlMessage.Readiness(true));
             worker.expect("5 REQUEST_HEAD /b end");
-            long startNanos = System.nanoTime();
             worker.expect("3 REQUEST_HEAD /a end");
             assertThat(Duration.ofNanos(System.nanoTime() - startNanos))
                     .as("the other one is sent after the wait")
-                    .isGreaterThan(Duration.ofMillis(20));
+                    .isGreaterThan(Duration.ofMillis(80));
             serve(worker, 5);
             serve(worker, 3);
         }
