@@ -56,11 +56,26 @@ class ReloadIT {
 
     private final List<Load> loads = new ArrayList<>();
 
+    /** A JVM whose parent ignores SIGHUP, as nohup makes it do, ignores it, too. */
+    private static ProcessBuilder heedingHangUp(ProcessBuilder builder) throws IOException {
+        Path status = Path.of("/proc/self/status");
+        boolean ignored = Files.exists(status)
+                && Files.readAllLines(status).stream()
+                        .filter(line -> line.startsWith("SigIgn:"))
+                        .anyMatch(line ->
+                                (Long.parseUnsignedLong(line.substring(7).strip(), 16) & 1) == 1);
+        if (ignored) {
+            builder.command().addAll(0, List.of("env", "--default-signal=HUP"));
+        }
+        return builder;
+    }
+
     @BeforeAll
     static void start() throws Exception {
         certificate = replaceCertificate();
         write(10_000, 1, "");
-        process = ServedProgram.command("serve", "--config", settings().toString())
+        process = heedingHangUp(
+                        ServedProgram.command("serve", "--config", settings().toString()))
                 .redirectErrorStream(true)
                 .redirectOutput(log().toFile())
                 .start();
