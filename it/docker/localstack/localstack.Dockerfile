@@ -1,5 +1,5 @@
-# LocalStack from its Python package. Replaces two parts that LocalStack downloads at run time: the program that runs in function
-# containers, and the check that runtime images exist.
+# LocalStack from its Python package. Replaces what LocalStack downloads at run time: the program that runs in function containers, the check
+# that runtime images exist, DynamoDB Local, and the Java that runs it.
 FROM localbase/python:3.13
 COPY ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY requirements.txt /tmp/requirements.txt
@@ -10,6 +10,8 @@ RUN python3 -m venv /opt/code/localstack/.venv \
     /opt/code/localstack/.venv/lib/python3.13/site-packages/local_images-1.dist-info \
  && touch /usr/lib/localstack/.community-version
 COPY init init.jar /usr/lib/localstack/lambda-runtime/v0.1.41-pre/x86_64/var/rapid/
+COPY --from=localbase/java:25 /opt/java /usr/lib/localstack/java/21
+COPY dynamodb-local /usr/lib/localstack/dynamodb-local/2
 COPY local_images.py /opt/code/localstack/.venv/lib/python3.13/site-packages/
 COPY METADATA entry_points.txt /opt/code/localstack/.venv/lib/python3.13/site-packages/local_images-1.dist-info/
 COPY docker-entrypoint.sh /usr/local/bin/

@@ -3,6 +3,7 @@ module io.lambdadispatcher.opentelemetry {
     requires transitive io.lambdadispatcher.core;
     requires transitive io.opentelemetry.api;
     requires io.opentelemetry.context;
+    requires org.slf4j;
     requires static transitive org.jspecify;
 
     exports io.lambdadispatcher.opentelemetry;

@@ -20,7 +20,7 @@ public final class TraceExport implements AutoCloseable {
     private static final long MAX_SECONDS = 5;
 
     private final OpenTelemetrySdk sdk;
-    private final DispatcherObserver observer;
+    private final DispatcherTracing tracing;
 
     /**
      * Starts the exporter. A collector that cannot be reached is only logged, because it may start
@@ -37,7 +37,7 @@ public final class TraceExport implements AutoCloseable {
         SLF4JBridgeHandler.removeHandlersForRootLogger();
         SLF4JBridgeHandler.install();
         sdk = build(endpoint, protocol);
-        observer = new DispatcherTracing(sdk, ratio, callersDecide);
+        tracing = new DispatcherTracing(sdk, ratio, callersDecide);
     }
 
     private static OpenTelemetrySdk build(URI endpoint, TracingProtocol protocol) {
@@ -86,12 +86,13 @@ public final class TraceExport implements AutoCloseable {
     }
 
     public DispatcherObserver observer() {
-        return observer;
+        return tracing;
     }
 
     /** Sends the spans that are left. Blocks for at most 5 s. */
     @Override
     public void close() {
+        tracing.close();
         sdk.shutdown().join(MAX_SECONDS, TimeUnit.SECONDS);
     }
 }

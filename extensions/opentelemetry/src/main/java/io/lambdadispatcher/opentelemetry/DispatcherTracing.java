@@ -30,6 +30,9 @@ import org.jspecify.annotations.Nullable;
  * Dispatcher.Builder builder = Dispatcher.builder().observer(tracing);
  * }</pre>
  *
+ * <p>Close it after the dispatcher, and before {@code openTelemetry}. The spans of a request are
+ * given to OpenTelemetry within half a second of its end, by a thread that this class owns.
+ *
  * <p>This class chooses requests at random. If callers are trusted, a request with a {@code
  * traceparent} is traced if and only if its caller traces it. In both cases, the caller's trace is
  * continued. A request that is not traced costs nothing more, and its headers are not changed.
@@ -37,9 +40,11 @@ import org.jspecify.annotations.Nullable;
  * <p>Spans need no agent in the workers: a worker reports how long its handler ran, and the
  * dispatcher exports the span. So a worker on Lambda has neither a cold start nor a flush for it.
  *
- * <p><b>Threading.</b> Called on event loops. Span processors of the SDK must not block.
+ * <p><b>Threading.</b> Called on event loops. Samplers and {@code onStart} of span processors run on
+ * them and must not block. {@code onEnd} of span processors may be called on an event loop if more
+ * than 4,096 requests have ended meanwhile.
  */
-public final class DispatcherTracing implements DispatcherObserver {
+public final class DispatcherTracing implements DispatcherObserver, AutoCloseable {
     static final AsciiString TRACEPARENT = AsciiString.cached("traceparent");
     private static final String SCOPE = "io.lambdadispatcher";
 
@@ -49,6 +54,8 @@ public final class DispatcherTracing implements DispatcherObserver {
     private final boolean callersDecide;
     /** Launches by worker id, until the worker exits. */
     private final Map<String, LaunchSpan> launches = new ConcurrentHashMap<>();
+
+    private final EndedTraces ended = new EndedTraces();
 
     /**
      * Creates the observer.
@@ -89,7 +96,7 @@ public final class DispatcherTracing implements DispatcherObserver {
     }
 
     private ExchangeListener trace(ExchangeStart start, Context caller) {
-        return new RequestTrace(tracer, propagator, launches, start, caller);
+        return new RequestTrace(tracer, propagator, launches, ended, start, caller);
     }
 
     @Override
@@ -122,5 +129,14 @@ public final class DispatcherTracing implements DispatcherObserver {
             }
             launch.end();
         }
+    }
+
+    /**
+     * Ends the spans of all requests that have ended. Those of later requests are ended at once, on
+     * their event loops.
+     */
+    @Override
+    public void close() {
+        ended.close();
     }
 }

@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -42,8 +43,10 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * <p>The worker reports durations and no times, because clocks differ. The span of the handler is
- * placed as if the way to the worker and back took equally long. Confined to the event loop of the
- * request.
+ * placed as if the way to the worker and back took equally long.
+ *
+ * <p>The event loop of the request only begins spans, because the handler must know their ids. All
+ * else follows after the end, in {@link #complete}, on any thread.
  */
 final class RequestTrace implements ExchangeListener {
     /** Methods of RFC 9110 and RFC 5789, which the conventions name. */
@@ -85,6 +88,7 @@ final class RequestTrace implements ExchangeListener {
     private final Tracer tracer;
     private final TextMapPropagator propagator;
     private final Map<String, LaunchSpan> launches;
+    private final EndedTraces ended;
     private final Span request;
     private final Context context;
     private final long startEpochNanos;
@@ -93,16 +97,21 @@ final class RequestTrace implements ExchangeListener {
     private @Nullable Span attempt;
     private long attemptNanos;
 
+    private @Nullable ExchangeEnd end;
+    private @Nullable LaunchSpan launch;
+
     /** @param caller the context that the request came with */
     RequestTrace(
             Tracer tracer,
             TextMapPropagator propagator,
             Map<String, LaunchSpan> launches,
+            EndedTraces ended,
             ExchangeStart start,
             Context caller) {
         this.tracer = tracer;
         this.propagator = propagator;
         this.launches = launches;
+        this.ended = ended;
         this.startEpochNanos = epochNanos();
         this.startNanos = System.nanoTime();
         this.request = begin(start, caller);
@@ -115,29 +124,13 @@ final class RequestTrace implements ExchangeListener {
     }
 
     private Span begin(ExchangeStart start, Context caller) {
-        Http2Headers headers = start.headers();
-        String method = String.valueOf(headers.method());
-        boolean known = METHODS.contains(method);
+        String method = String.valueOf(start.headers().method());
         String function = start.function();
-        SpanBuilder span = tracer.spanBuilder((known ? method : "HTTP") + (function == null ? "" : " " + function))
+        return tracer.spanBuilder((METHODS.contains(method) ? method : "HTTP") + (function == null ? "" : " " + function))
                 .setParent(caller)
                 .setSpanKind(SpanKind.SERVER)
                 .setStartTimestamp(startEpochNanos, TimeUnit.NANOSECONDS)
-                .setAttribute(TraceAttributes.METHOD, known ? method : "_OTHER")
-                .setAttribute(TraceAttributes.PATH, pathOf(headers));
-        if (!known) {
-            span.setAttribute(TraceAttributes.METHOD_ORIGINAL, method);
-        }
-        set(span, TraceAttributes.FUNCTION, function);
-        set(span, TraceAttributes.SCHEME, headers.scheme());
-        set(span, TraceAttributes.USER_AGENT, headers.get(HttpHeaderNames.USER_AGENT));
-        if (start.protocol() != ClientProtocol.EMBEDDED) {
-            span.setAttribute(
-                    TraceAttributes.PROTOCOL_VERSION, start.protocol() == ClientProtocol.HTTP_2 ? "2" : "1.1");
-        }
-        setServer(span, headers.authority());
-        setPeer(span, start.remoteAddress());
-        return span.startSpan();
+                .startSpan();
     }
 
     /** The query is left out, because it can contain secrets. */
@@ -147,13 +140,13 @@ final class RequestTrace implements ExchangeListener {
         return query < 0 ? path : path.substring(0, query);
     }
 
-    private static void set(SpanBuilder span, AttributeKey<String> key, @Nullable CharSequence value) {
+    private static void set(Span span, AttributeKey<String> key, @Nullable CharSequence value) {
         if (value != null) {
             span.setAttribute(key, value.toString());
         }
     }
 
-    private static void setServer(SpanBuilder span, @Nullable CharSequence authority) {
+    private static void setServer(Span span, @Nullable CharSequence authority) {
         if (authority == null) {
             return;
         }
@@ -178,7 +171,7 @@ final class RequestTrace implements ExchangeListener {
         return true;
     }
 
-    private static void setPeer(SpanBuilder span, @Nullable SocketAddress remote) {
+    private static void setPeer(Span span, @Nullable SocketAddress remote) {
         if (remote instanceof InetSocketAddress inet && inet.getAddress() != null) {
             span.setAttribute(TraceAttributes.PEER_ADDRESS, NetUtil.toAddressString(inet.getAddress()));
             span.setAttribute(TraceAttributes.PEER_PORT, (long) inet.getPort());
@@ -211,78 +204,112 @@ final class RequestTrace implements ExchangeListener {
         if (failed != null) {
             failed.setAttribute(TraceAttributes.ERROR_TYPE, failure);
             failed.setStatus(StatusCode.ERROR);
-            endAttempt(failed, workerId, at(System.nanoTime()));
+            endAttempt(failed, workerId, launchOf(workerId), at(System.nanoTime()));
         }
     }
 
     @Override
-    public void onEnd(ExchangeEnd end) {
-        long endNanos = startNanos + end.totalNanos();
-        WaitReason wait = end.waitReason();
+    public void onEnd(ExchangeEnd exchange) {
+        end = exchange;
+        launch = launchOf(exchange.workerId());
+        ended.add(this);
+    }
+
+    private @Nullable LaunchSpan launchOf(@Nullable String workerId) {
+        return workerId == null ? null : launches.get(workerId);
+    }
+
+    /** Ends the spans, after {@link #onEnd}. */
+    void complete() {
+        ExchangeEnd exchange = Objects.requireNonNull(end);
+        long endNanos = startNanos + exchange.totalNanos();
+        WaitReason wait = exchange.waitReason();
         if (wait != null) {
             tracer.spanBuilder("queue")
                     .setParent(context)
                     .setStartTimestamp(startEpochNanos, TimeUnit.NANOSECONDS)
                     .setAttribute(TraceAttributes.WAIT_REASON, wait.token())
                     .startSpan()
-                    .end(startEpochNanos + end.queueNanos(), TimeUnit.NANOSECONDS);
+                    .end(startEpochNanos + exchange.queueNanos(), TimeUnit.NANOSECONDS);
         }
         Span last = attempt;
         if (last != null) {
             long attemptEnd = Math.max(endNanos, attemptNanos);
-            reportHandler(last, end, attemptEnd);
-            describe(last, end);
-            endAttempt(last, end.workerId(), at(attemptEnd));
+            reportHandler(last, exchange, attemptEnd);
+            describe(last, exchange);
+            endAttempt(last, exchange.workerId(), launch, at(attemptEnd));
         }
-        describe(request, end);
-        request.setAttribute(TraceAttributes.REQUEST_BYTES, end.requestBytes());
-        request.setAttribute(TraceAttributes.RESPONSE_BYTES, end.responseBytes());
-        if (end.outcome() != Outcome.COMPLETED) {
-            request.setAttribute(TraceAttributes.OUTCOME, end.outcome().name().toLowerCase(Locale.ROOT));
-        }
+        describeRequest(exchange);
+        describe(request, exchange);
         request.end(at(endNanos), TimeUnit.NANOSECONDS);
     }
 
-    private void reportHandler(Span parent, ExchangeEnd end, long attemptEnd) {
-        if (end.handlerNanos() < 0) {
+    private void describeRequest(ExchangeEnd exchange) {
+        Http2Headers headers = exchange.headers();
+        String method = String.valueOf(headers.method());
+        boolean known = METHODS.contains(method);
+        request.setAttribute(TraceAttributes.METHOD, known ? method : "_OTHER");
+        if (!known) {
+            request.setAttribute(TraceAttributes.METHOD_ORIGINAL, method);
+        }
+        request.setAttribute(TraceAttributes.PATH, pathOf(headers));
+        set(request, TraceAttributes.FUNCTION, exchange.function());
+        set(request, TraceAttributes.SCHEME, headers.scheme());
+        set(request, TraceAttributes.USER_AGENT, headers.get(HttpHeaderNames.USER_AGENT));
+        if (exchange.protocol() != ClientProtocol.EMBEDDED) {
+            request.setAttribute(
+                    TraceAttributes.PROTOCOL_VERSION, exchange.protocol() == ClientProtocol.HTTP_2 ? "2" : "1.1");
+        }
+        setServer(request, headers.authority());
+        setPeer(request, exchange.remoteAddress());
+        request.setAttribute(TraceAttributes.REQUEST_BYTES, exchange.requestBytes());
+        request.setAttribute(TraceAttributes.RESPONSE_BYTES, exchange.responseBytes());
+        if (exchange.outcome() != Outcome.COMPLETED) {
+            request.setAttribute(TraceAttributes.OUTCOME, exchange.outcome().name().toLowerCase(Locale.ROOT));
+        }
+    }
+
+    private void reportHandler(Span parent, ExchangeEnd exchange, long attemptEnd) {
+        long nanos = exchange.handlerNanos();
+        if (nanos < 0) {
             return;
         }
-        long wait = Math.max(0, end.handlerWaitNanos());
-        long onTheWay = Math.max(0, attemptEnd - attemptNanos - wait - end.handlerNanos());
+        long wait = Math.max(0, exchange.handlerWaitNanos());
+        long onTheWay = Math.max(0, attemptEnd - attemptNanos - wait - nanos);
         long called = attemptNanos + onTheWay / 2 + wait;
-        SpanBuilder span = tracer.spanBuilder("handler")
+        Span handler = tracer.spanBuilder("handler")
                 .setParent(context.with(parent))
                 .setSpanKind(SpanKind.SERVER)
-                .setStartTimestamp(at(called), TimeUnit.NANOSECONDS);
-        set(span, TraceAttributes.FUNCTION, end.function());
-        set(span, TraceAttributes.WORKER, end.workerId());
-        Span handler = span.startSpan();
-        describe(handler, end);
-        handler.end(at(Math.min(called + end.handlerNanos(), attemptEnd)), TimeUnit.NANOSECONDS);
+                .setStartTimestamp(at(called), TimeUnit.NANOSECONDS)
+                .startSpan();
+        set(handler, TraceAttributes.FUNCTION, exchange.function());
+        set(handler, TraceAttributes.WORKER, exchange.workerId());
+        describe(handler, exchange);
+        handler.end(at(Math.min(called + nanos, attemptEnd)), TimeUnit.NANOSECONDS);
     }
 
     /** Sets the status of the response, and what the conventions call an error. */
-    private static void describe(Span span, ExchangeEnd end) {
-        if (end.status() > 0) {
-            span.setAttribute(TraceAttributes.STATUS, (long) end.status());
+    private static void describe(Span span, ExchangeEnd exchange) {
+        if (exchange.status() > 0) {
+            span.setAttribute(TraceAttributes.STATUS, (long) exchange.status());
         }
-        String failure = end.failure();
+        String failure = exchange.failure();
         if (failure != null) {
             span.setAttribute(TraceAttributes.ERROR_TYPE, failure);
             span.setStatus(StatusCode.ERROR);
-        } else if (end.status() >= 500) {
-            span.setAttribute(TraceAttributes.ERROR_TYPE, Integer.toString(end.status()));
+        } else if (exchange.status() >= 500) {
+            span.setAttribute(TraceAttributes.ERROR_TYPE, Integer.toString(exchange.status()));
             span.setStatus(StatusCode.ERROR);
         }
     }
 
-    private void endAttempt(Span span, @Nullable String workerId, long epochNanos) {
+    private static void endAttempt(
+            Span span, @Nullable String workerId, @Nullable LaunchSpan launch, long epochNanos) {
         if (workerId != null) {
             span.setAttribute(TraceAttributes.WORKER, workerId);
-            LaunchSpan launch = launches.get(workerId);
-            if (launch != null) {
-                span.addLink(launch.span().getSpanContext());
-            }
+        }
+        if (launch != null) {
+            span.addLink(launch.span().getSpanContext());
         }
         span.end(epochNanos, TimeUnit.NANOSECONDS);
     }

@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.observe.WaitReason;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.opentelemetry.api.baggage.propagation.W3CBaggagePropagator;
+import io.opentelemetry.api.OpenTelemetry;
 import io.opentelemetry.api.trace.StatusCode;
 import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator;
 import io.opentelemetry.context.propagation.ContextPropagators;
@@ -25,10 +26,12 @@ import io.opentelemetry.sdk.trace.export.SimpleSpanProcessor;
 import io.opentelemetry.sdk.trace.samplers.Sampler;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -46,11 +49,25 @@ class DispatcherTracingTest {
             .setTracerProvider(tracers)
             .setPropagators(ContextPropagators.create(W3CTraceContextPropagator.getInstance()))
             .build();
-    private final DispatcherTracing all = new DispatcherTracing(sdk, 1, true);
-    private final DispatcherTracing none = new DispatcherTracing(sdk, 0, true);
+    private final List<DispatcherTracing> opened = new ArrayList<>();
+    private final DispatcherTracing all = tracing(sdk, 1, true);
+    private final DispatcherTracing none = tracing(sdk, 0, true);
+
+    private DispatcherTracing tracing(OpenTelemetry openTelemetry, double ratio, boolean callersDecide) {
+        DispatcherTracing tracing = new DispatcherTracing(openTelemetry, ratio, callersDecide);
+        opened.add(tracing);
+        return tracing;
+    }
+
+    /** Returns all spans of requests that have ended. */
+    private List<SpanData> spans() {
+        opened.forEach(DispatcherTracing::close);
+        return exporter.getFinishedSpanItems();
+    }
 
     @AfterEach
     void close() {
+        opened.forEach(DispatcherTracing::close);
         sdk.close();
     }
 
@@ -80,6 +97,16 @@ class DispatcherTracingTest {
         @Override
         public String function() {
             return "orders";
+        }
+
+        @Override
+        public SocketAddress remoteAddress() {
+            return new InetSocketAddress("192.0.2.1", 4711);
+        }
+
+        @Override
+        public ClientProtocol protocol() {
+            return ClientProtocol.HTTP_2;
         }
 
         @Override
@@ -116,11 +143,11 @@ class DispatcherTracingTest {
     }
 
     private List<String> names() {
-        return exporter.getFinishedSpanItems().stream().map(SpanData::getName).toList();
+        return spans().stream().map(SpanData::getName).toList();
     }
 
     private SpanData span(String name) {
-        return exporter.getFinishedSpanItems().stream()
+        return spans().stream()
                 .filter(span -> span.getName().equals(name))
                 .findFirst()
                 .orElseThrow(() -> new AssertionError(name + " is not in " + names()));
@@ -164,11 +191,11 @@ class DispatcherTracingTest {
         trace.onEnd(new End(headers, 200, Outcome.COMPLETED, null, WaitReason.ALL_BUSY, "w-2", 2, -1, -1));
 
         assertThat(names()).containsExactly("attempt", "queue", "attempt", "GET orders");
-        SpanData failed = exporter.getFinishedSpanItems().get(0);
+        SpanData failed = spans().get(0);
         assertThat(failed.getStatus().getStatusCode()).isEqualTo(StatusCode.ERROR);
         assertThat(failed.getAttributes().get(TraceAttributes.ERROR_TYPE)).isEqualTo("worker_lost");
         assertThat(failed.getAttributes().get(TraceAttributes.WORKER)).isEqualTo("w-1");
-        SpanData second = exporter.getFinishedSpanItems().get(2);
+        SpanData second = spans().get(2);
         assertThat(second.getAttributes().get(TraceAttributes.RESEND_COUNT)).isEqualTo(1);
         assertThat(second.getStatus().getStatusCode()).isEqualTo(StatusCode.UNSET);
         assertThat(span("queue").getAttributes().get(TraceAttributes.WAIT_REASON))
@@ -204,7 +231,7 @@ class DispatcherTracingTest {
                 .add("baggage", "x=1")
                 .add("baggage", "y=2");
         ExchangeListener trace =
-                new DispatcherTracing(withBaggage, 0, true).onExchangeStart(new Start("orders", headers));
+                tracing(withBaggage, 0, true).onExchangeStart(new Start("orders", headers));
         trace.onAttempt(1, headers);
         trace.onEnd(completed(headers, "w-1"));
 
@@ -228,10 +255,10 @@ class DispatcherTracingTest {
     @Test
     void should_not_let_callers_decide_that_are_not_trusted() {
         Http2Headers headers = request("GET").add("traceparent", PARENT + "01");
-        assertThat(new DispatcherTracing(sdk, 0, false).onExchangeStart(new Start("orders", headers)))
+        assertThat(tracing(sdk, 0, false).onExchangeStart(new Start("orders", headers)))
                 .isNull();
         headers = request("GET").add("traceparent", PARENT + "00");
-        ExchangeListener trace = new DispatcherTracing(sdk, 1, false).onExchangeStart(new Start("orders", headers));
+        ExchangeListener trace = tracing(sdk, 1, false).onExchangeStart(new Start("orders", headers));
         trace.onEnd(completed(headers, "w-1"));
         assertThat(span("GET orders").getParentSpanId()).isEqualTo("00f067aa0ba902b7");
     }
@@ -245,7 +272,7 @@ class DispatcherTracingTest {
 
     @Test
     void should_trace_a_part_of_the_requests() {
-        DispatcherTracing tenth = new DispatcherTracing(sdk, 0.1, true);
+        DispatcherTracing tenth = tracing(sdk, 0.1, true);
         int traced = 0;
         for (int i = 0; i < 10_000; i++) {
             traced += tenth.onExchangeStart(new Start("orders", request("GET"))) == null ? 0 : 1;
@@ -269,6 +296,65 @@ class DispatcherTracingTest {
                 .singleElement()
                 .satisfies(link -> assertThat(link.getSpanContext().getSpanId())
                         .isEqualTo(span("launch orders").getSpanId()));
+    }
+
+    @Test
+    @Timeout(20)
+    void should_end_spans_soon() throws Exception {
+        end(1);
+        while (exporter.getFinishedSpanItems().size() < 3) {
+            Thread.sleep(10);
+        }
+        end(1);
+        while (exporter.getFinishedSpanItems().size() < 6) {
+            Thread.sleep(10);
+        }
+    }
+
+    /** A thread that falls behind keeps no more traces than these in memory. */
+    @Test
+    void should_keep_a_bounded_number_of_ended_requests() {
+        end(5000);
+        assertThat(exporter.getFinishedSpanItems()).hasSizeGreaterThanOrEqualTo(900 * 3);
+        assertThat(spans()).hasSize(5000 * 3);
+    }
+
+    @Test
+    void should_end_spans_after_close_too() {
+        all.close();
+        end(1);
+        assertThat(exporter.getFinishedSpanItems()).hasSize(3);
+    }
+
+    @Test
+    @Timeout(60)
+    void should_lose_no_span_if_it_is_closed_meanwhile() throws Exception {
+        for (int round = 0; round < 50; round++) {
+            try (DispatcherTracing tracing = new DispatcherTracing(sdk, 1, true)) {
+                exporter.reset();
+                Thread loop = new Thread(() -> end(tracing, 100));
+                Thread other = new Thread(() -> end(tracing, 100));
+                loop.start();
+                other.start();
+                tracing.close();
+                loop.join();
+                other.join();
+                assertThat(exporter.getFinishedSpanItems()).hasSize(600);
+            }
+        }
+    }
+
+    private void end(int requests) {
+        end(all, requests);
+    }
+
+    private static void end(DispatcherTracing tracing, int requests) {
+        for (int i = 0; i < requests; i++) {
+            Http2Headers headers = request("GET");
+            ExchangeListener trace = tracing.onExchangeStart(new Start("orders", headers));
+            trace.onAttempt(1, headers);
+            trace.onEnd(completed(headers, "w-1"));
+        }
     }
 
     @Test

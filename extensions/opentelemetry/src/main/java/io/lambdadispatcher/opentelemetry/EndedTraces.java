@@ -1,0 +1,82 @@
+package io.lambdadispatcher.opentelemetry;
+
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Completes traces of requests that have ended, many at once, on a thread of its own. If one request
+ * in a hundred is traced, the code for traces is not in the processor's caches when a request ends.
+ * It is loaded once for many traces here, and no request waits for it. Any thread.
+ */
+final class EndedTraces implements AutoCloseable {
+    private static final Logger log = LoggerFactory.getLogger(EndedTraces.class);
+
+    private static final long PAUSE_MILLIS = 500;
+
+    /** If more traces wait, event loops complete their own. So they wait for a slow collector. */
+    private static final int MAX_WAITING = 4096;
+
+    private final Queue<RequestTrace> waiting = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger count = new AtomicInteger();
+    private final ScheduledExecutorService executor = Executors.newSingleThreadScheduledExecutor(
+            new DefaultThreadFactory("lambda-dispatcher-traces", true));
+
+    void add(RequestTrace trace) {
+        int before = count.getAndIncrement();
+        if (before >= MAX_WAITING) {
+            count.decrementAndGet();
+            trace.complete();
+            return;
+        }
+        waiting.add(trace);
+        if (before == 0) {
+            completeLater();
+        }
+    }
+
+    private void completeLater() {
+        try {
+            executor.schedule(this::completeAll, PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException e) {
+            while (completeWaiting() > 0) {
+                // Another thread has counted its trace, and is about to add it.
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    private void completeAll() {
+        if (completeWaiting() > 0) {
+            completeLater();
+        }
+    }
+
+    /** @return how many traces have been counted meanwhile */
+    private int completeWaiting() {
+        int completed = 0;
+        for (RequestTrace trace = waiting.poll(); trace != null; trace = waiting.poll()) {
+            completed++;
+            try {
+                trace.complete();
+            } catch (RuntimeException e) {
+                log.warn("a span processor threw an exception", e);
+            }
+        }
+        return count.addAndGet(-completed);
+    }
+
+    /** Completes all traces that wait. Those that follow are completed at once. */
+    @Override
+    public void close() {
+        executor.shutdownNow();
+        completeLater();
+    }
+}
