@@ -9,17 +9,18 @@ loads with `/ping`, one with observation and one without, in alternating order. 
 pairs, with its 95 % interval.
 
 - page: in one dispatcher with 500 workers and 10,000 requests in progress, one client reads /events, which is what the page in a browser does.
-- traces: two dispatchers, of which one traces 1 % or all of the requests and sends the spans to a collector that discards them. The load has
-  10,000 requests per second, because a batch exporter drops spans at maximum load. Several pairs of processes, because two processes differ by
-  themselves.
+- traces: in one dispatcher, 1 % or all of the requests are traced, or none. The spans go to a collector that discards them. The load has 10,000
+  requests per second, because a batch exporter drops spans at maximum load. Several starts, because each JVM compiles different code.
 """
 
 import argparse
 import http.client
 import http.server
+import os
 import pathlib
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,8 @@ from processes import Failure, free_port, pinned, tool  # noqa: E402
 
 NAMES = ("page", "traces")
 TRACE_RATE = 10_000
+# The exporter sends spans at least every 5 s.
+EXPORT_SECONDS = 6
 
 
 class Run:
@@ -95,25 +98,40 @@ class Run:
         samples = []
         with Collector() as collector:
             for number in range(options.processes):
-                plain = LambdaDispatcher(self.java, self.flags, [], (1, 100), f"plain-{ratio}-{number}")
-                traced = LambdaDispatcher(self.java, self.flags, [], (1, 100), f"traced-{ratio}-{number}")
-                traced.flags.update({"tracing-endpoint": collector.url, "tracing-protocol": "http", "tracing-ratio": ratio})
-                for each in (plain, traced):
-                    each.start(self)
-                    await_answers(each, PING, self.directory)
-                    warm(each, PING, self.directory, options.warm_up, options.seconds)
-                progress(f"measuring traces of {float(ratio):.0%} of the requests, processes {number + 1} of {options.processes}")
+                dispatcher = LambdaDispatcher(self.java, self.flags, [], (1, 100), f"traces-{ratio}-{number}")
+                settings = self.directory / f"{dispatcher.name}.yaml"
+                settings.write_text(f"tracing.ratio: {ratio}\n")
+                dispatcher.flags.update({"config": settings, "tracing-endpoint": collector.url, "tracing-protocol": "http"})
+                dispatcher.start(self)
+                await_answers(dispatcher, PING, self.directory)
+                warm(dispatcher, PING, self.directory, options.warm_up, options.seconds)
+                progress(f"measuring traces of {float(ratio):.0%} of the requests, process {number + 1} of {options.processes}")
                 shape, requests = Shape(rate=TRACE_RATE), int(TRACE_RATE * options.seconds)
+
+                def load(part):
+                    reload(dispatcher, settings, f"tracing.ratio: {part}\n")
+                    return measure(dispatcher, PING, requests, self.directory, shape)
+
                 for pair in range(options.pairs):
-                    samples.append(alternate(
-                        pair,
-                        lambda: measure(plain, PING, requests, self.directory, shape),
-                        lambda: measure(traced, PING, requests, self.directory, shape)))
-                for each in (plain, traced):
-                    each.stop()
+                    samples.append(alternate(pair, lambda: load("0"), lambda: load(ratio)))
+                dispatcher.stop()
             self.results[f"traces {float(ratio):.0%}"] = {**compare(samples, options.processes), "exports": collector.exports}
-            if float(ratio) == 1 and collector.exports == 0:
+            if collector.exports == 0:
                 raise Failure("the collector received nothing")
+
+
+def reload(dispatcher, settings, text):
+    """Puts new settings in force, and waits until the spans of earlier requests have been sent."""
+    if settings.read_text() != text:
+        before = dispatcher.process.log.read_text().count("In force now")
+        settings.write_text(text)
+        os.kill(dispatcher.process.pid, signal.SIGHUP)
+        deadline = time.monotonic() + 20
+        while dispatcher.process.log.read_text().count("In force now") == before:
+            if time.monotonic() > deadline:
+                raise Failure(f"the dispatcher does not reload {settings}:\n{dispatcher.process.log_end()}")
+            time.sleep(0.1)
+        time.sleep(EXPORT_SECONDS)
 
 
 def hold(port, requests):

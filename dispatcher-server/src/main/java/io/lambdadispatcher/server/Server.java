@@ -164,6 +164,9 @@ final class Server {
         new DispatcherAssembly(reload.next()).change(serving, Objects.requireNonNull(assembly));
         configuration = reload.next();
         Logging.setLevel(configuration.get(Settings.LOG_LEVEL));
+        if (traces != null) {
+            traces.setRatio(configuration.get(Settings.TRACING_RATIO));
+        }
         AdminServer port = admin;
         if (port != null) {
             port.setAccess(adminAccess());

@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
+import com.sun.net.httpserver.HttpServer;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationException;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -123,6 +125,42 @@ class ReloaderTest {
                 .contains("{\"name\":\"event-loops\",\"value\":\"auto\"");
         assertThat(pause("the-second-admin-token")).isNotEqualTo(401);
         assertThat(pause("the-first-admin-token")).isEqualTo(401);
+    }
+
+    /** The request is refused, because there is no function for it. Its trace says so. */
+    @Test
+    void should_change_which_requests_are_traced() throws Exception {
+        BlockingQueue<Integer> exports = new LinkedBlockingQueue<>();
+        HttpServer collector = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
+        collector.createContext("/", exchange -> {
+            exports.add(exchange.getRequestBody().readAllBytes().length);
+            exchange.sendResponseHeaders(200, -1);
+            exchange.close();
+        });
+        collector.start();
+        String endpoint = "http://127.0.0.1:" + collector.getAddress().getPort();
+        System.setProperty("otel.bsp.schedule.delay", "20");
+        reloader.close();
+        server.stop();
+        write("1ms", "the-first-admin-token", "tracing: {endpoint: '" + endpoint + "', protocol: http, ratio: 0}");
+        Configuration configuration = load();
+        server = Server.start(configuration);
+        reloader = new Reloader(this::load, server, configuration);
+        try {
+            write("1ms", "the-first-admin-token", "tracing: {endpoint: '" + endpoint + "', protocol: http, ratio: 1}");
+            reloader.request("SIGHUP");
+            assertThat(nextLine()).isEqualTo("SIGHUP: reloaded. In force now:");
+            assertThat(nextLine()).isEqualTo("  tracing.ratio: 0 -> 1");
+            client.send(
+                    HttpRequest.newBuilder(URI.create(server.publicUrls().get(0) + "/none"))
+                            .build(),
+                    BodyHandlers.discarding());
+
+            assertThat(exports.poll(20, TimeUnit.SECONDS)).isGreaterThan(100);
+        } finally {
+            System.clearProperty("otel.bsp.schedule.delay");
+            collector.stop(0);
+        }
     }
 
     @Test

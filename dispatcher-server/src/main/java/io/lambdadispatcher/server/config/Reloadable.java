@@ -62,6 +62,7 @@ final class Reloadable {
             Settings.ADMIN_TOKEN,
             Settings.ADMIN_TOKEN_FILE,
             Settings.LOG_LEVEL,
+            Settings.TRACING_RATIO,
             Settings.SHUTDOWN_DELAY,
             Settings.SHUTDOWN_GRACE);
 

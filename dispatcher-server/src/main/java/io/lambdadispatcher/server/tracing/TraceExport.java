@@ -89,6 +89,11 @@ public final class TraceExport implements AutoCloseable {
         return tracing;
     }
 
+    /** @param ratio part of the requests that is traced from now on, 0 to 1 */
+    public void setRatio(double ratio) {
+        tracing.setRatio(ratio);
+    }
+
     /** Sends the spans that are left. Blocks for at most 5 s. */
     @Override
     public void close() {

@@ -50,7 +50,7 @@ public final class DispatcherTracing implements DispatcherObserver, AutoCloseabl
 
     private final Tracer tracer;
     private final TextMapPropagator propagator;
-    private final double ratio;
+    private volatile double ratio;
     private final boolean callersDecide;
     /** Launches by worker id, until the worker exits. */
     private final Map<String, LaunchSpan> launches = new ConcurrentHashMap<>();
@@ -68,14 +68,29 @@ public final class DispatcherTracing implements DispatcherObserver, AutoCloseabl
      * @throws IllegalArgumentException if {@code ratio} is less than 0 or more than 1
      */
     public DispatcherTracing(OpenTelemetry openTelemetry, double ratio, boolean callersDecide) {
-        if (!(ratio >= 0 && ratio <= 1)) {
-            throw new IllegalArgumentException("ratio: " + ratio + ", expected 0 to 1");
-        }
+        this.ratio = checked(ratio);
         Objects.requireNonNull(openTelemetry, "openTelemetry");
         this.tracer = openTelemetry.getTracer(SCOPE);
         this.propagator = openTelemetry.getPropagators().getTextMapPropagator();
-        this.ratio = ratio;
         this.callersDecide = callersDecide;
+    }
+
+    private static double checked(double ratio) {
+        if (!(ratio >= 0 && ratio <= 1)) {
+            throw new IllegalArgumentException("ratio: " + ratio + ", expected 0 to 1");
+        }
+        return ratio;
+    }
+
+    /**
+     * Changes the part of the requests that is traced, for requests that arrive from now on. Any
+     * thread.
+     *
+     * @param value 0 to 1
+     * @throws IllegalArgumentException if {@code value} is less than 0 or more than 1
+     */
+    public void setRatio(double value) {
+        ratio = checked(value);
     }
 
     @Override
@@ -87,7 +102,8 @@ public final class DispatcherTracing implements DispatcherObserver, AutoCloseabl
                 return parent.isSampled() ? trace(start, caller) : null;
             }
         }
-        boolean chosen = ratio > 0 && ThreadLocalRandom.current().nextDouble() < ratio;
+        double part = ratio;
+        boolean chosen = part > 0 && ThreadLocalRandom.current().nextDouble() < part;
         return chosen ? trace(start, callerOf(start)) : null;
     }
 

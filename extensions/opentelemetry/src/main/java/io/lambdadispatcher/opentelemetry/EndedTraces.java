@@ -26,8 +26,8 @@ final class EndedTraces implements AutoCloseable {
 
     private final Queue<RequestTrace> waiting = new ConcurrentLinkedQueue<>();
     private final AtomicInteger count = new AtomicInteger();
-    private final ScheduledExecutorService executor = Executors.newSingleThreadScheduledExecutor(
-            new DefaultThreadFactory("lambda-dispatcher-traces", true));
+    private final ScheduledExecutorService executor =
+            Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("lambda-dispatcher-traces", true));
 
     void add(RequestTrace trace) {
         int before = count.getAndIncrement();

@@ -126,7 +126,8 @@ final class RequestTrace implements ExchangeListener {
     private Span begin(ExchangeStart start, Context caller) {
         String method = String.valueOf(start.headers().method());
         String function = start.function();
-        return tracer.spanBuilder((METHODS.contains(method) ? method : "HTTP") + (function == null ? "" : " " + function))
+        return tracer.spanBuilder(
+                        (METHODS.contains(method) ? method : "HTTP") + (function == null ? "" : " " + function))
                 .setParent(caller)
                 .setSpanKind(SpanKind.SERVER)
                 .setStartTimestamp(startEpochNanos, TimeUnit.NANOSECONDS)
@@ -265,7 +266,8 @@ final class RequestTrace implements ExchangeListener {
         request.setAttribute(TraceAttributes.REQUEST_BYTES, exchange.requestBytes());
         request.setAttribute(TraceAttributes.RESPONSE_BYTES, exchange.responseBytes());
         if (exchange.outcome() != Outcome.COMPLETED) {
-            request.setAttribute(TraceAttributes.OUTCOME, exchange.outcome().name().toLowerCase(Locale.ROOT));
+            request.setAttribute(
+                    TraceAttributes.OUTCOME, exchange.outcome().name().toLowerCase(Locale.ROOT));
         }
     }
 
@@ -303,8 +305,7 @@ final class RequestTrace implements ExchangeListener {
         }
     }
 
-    private static void endAttempt(
-            Span span, @Nullable String workerId, @Nullable LaunchSpan launch, long epochNanos) {
+    private static void endAttempt(Span span, @Nullable String workerId, @Nullable LaunchSpan launch, long epochNanos) {
         if (workerId != null) {
             span.setAttribute(TraceAttributes.WORKER, workerId);
         }

@@ -12,8 +12,8 @@ import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
-import io.opentelemetry.api.baggage.propagation.W3CBaggagePropagator;
 import io.opentelemetry.api.OpenTelemetry;
+import io.opentelemetry.api.baggage.propagation.W3CBaggagePropagator;
 import io.opentelemetry.api.trace.StatusCode;
 import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator;
 import io.opentelemetry.context.propagation.ContextPropagators;
@@ -230,8 +230,7 @@ class DispatcherTracingTest {
                 .add("tracestate", "b=2,c=3")
                 .add("baggage", "x=1")
                 .add("baggage", "y=2");
-        ExchangeListener trace =
-                tracing(withBaggage, 0, true).onExchangeStart(new Start("orders", headers));
+        ExchangeListener trace = tracing(withBaggage, 0, true).onExchangeStart(new Start("orders", headers));
         trace.onAttempt(1, headers);
         trace.onEnd(completed(headers, "w-1"));
 
@@ -364,6 +363,15 @@ class DispatcherTracingTest {
 
         assertThat(span("launch orders").getStatus().getStatusCode()).isEqualTo(StatusCode.ERROR);
         assertThat(span("launch orders").getStatus().getDescription()).isEqualTo("no permission");
+    }
+
+    @Test
+    void should_trace_another_part_after_a_change() {
+        none.setRatio(1);
+        assertThat(none.onExchangeStart(new Start("orders", request("GET")))).isNotNull();
+        none.setRatio(0);
+        assertThat(none.onExchangeStart(new Start("orders", request("GET")))).isNull();
+        assertThatThrownBy(() -> none.setRatio(2)).hasMessage("ratio: 2.0, expected 0 to 1");
     }
 
     @ParameterizedTest
