@@ -55,7 +55,7 @@ public final class DispatcherTracing implements DispatcherObserver, AutoCloseabl
     /** Launches by worker id, until the worker exits. */
     private final Map<String, LaunchSpan> launches = new ConcurrentHashMap<>();
 
-    private final EndedTraces ended = new EndedTraces();
+    private final EndedTraces ended = new EndedTraces(EndedTraces.PAUSE_MILLIS);
 
     /**
      * Creates the observer.

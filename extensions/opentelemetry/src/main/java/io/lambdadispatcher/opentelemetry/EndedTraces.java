@@ -19,15 +19,27 @@ import org.slf4j.LoggerFactory;
 final class EndedTraces implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(EndedTraces.class);
 
-    private static final long PAUSE_MILLIS = 500;
+    static final long PAUSE_MILLIS = 500;
+
+    /**
+     * If so many traces wait, they are completed without a pause. A span processor would drop a part
+     * of many more.
+     */
+    static final int ENOUGH = 64;
 
     /** If more traces wait, event loops complete their own. So they wait for a slow collector. */
     private static final int MAX_WAITING = 4096;
 
     private final Queue<RequestTrace> waiting = new ConcurrentLinkedQueue<>();
     private final AtomicInteger count = new AtomicInteger();
+    private final long pauseMillis;
     private final ScheduledExecutorService executor =
             Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("lambda-dispatcher-traces", true));
+
+    /** @param pauseMillis time for which traces are collected, in milliseconds */
+    EndedTraces(long pauseMillis) {
+        this.pauseMillis = pauseMillis;
+    }
 
     void add(RequestTrace trace) {
         int before = count.getAndIncrement();
@@ -38,13 +50,15 @@ final class EndedTraces implements AutoCloseable {
         }
         waiting.add(trace);
         if (before == 0) {
-            completeLater();
+            completeLater(pauseMillis);
+        } else if (before + 1 == ENOUGH) {
+            completeLater(0);
         }
     }
 
-    private void completeLater() {
+    private void completeLater(long afterMillis) {
         try {
-            executor.schedule(this::completeAll, PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+            executor.schedule(this::completeAll, afterMillis, TimeUnit.MILLISECONDS);
         } catch (RejectedExecutionException e) {
             while (completeWaiting() > 0) {
                 // Another thread has counted its trace, and is about to add it.
@@ -54,8 +68,9 @@ final class EndedTraces implements AutoCloseable {
     }
 
     private void completeAll() {
-        if (completeWaiting() > 0) {
-            completeLater();
+        int left = completeWaiting();
+        if (left > 0) {
+            completeLater(left < ENOUGH ? pauseMillis : 0);
         }
     }
 
@@ -77,6 +92,6 @@ final class EndedTraces implements AutoCloseable {
     @Override
     public void close() {
         executor.shutdownNow();
-        completeLater();
+        completeLater(0);
     }
 }

@@ -15,7 +15,9 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.opentelemetry.api.OpenTelemetry;
 import io.opentelemetry.api.baggage.propagation.W3CBaggagePropagator;
 import io.opentelemetry.api.trace.StatusCode;
+import io.opentelemetry.api.trace.Tracer;
 import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator;
+import io.opentelemetry.context.Context;
 import io.opentelemetry.context.propagation.ContextPropagators;
 import io.opentelemetry.context.propagation.TextMapPropagator;
 import io.opentelemetry.sdk.OpenTelemetrySdk;
@@ -28,6 +30,8 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -316,6 +320,33 @@ class DispatcherTracingTest {
         end(5000);
         assertThat(exporter.getFinishedSpanItems()).hasSizeGreaterThanOrEqualTo(900 * 3);
         assertThat(spans()).hasSize(5000 * 3);
+    }
+
+    @Test
+    @Timeout(20)
+    void should_not_wait_if_there_are_enough() throws Exception {
+        try (EndedTraces ended = new EndedTraces(TimeUnit.HOURS.toMillis(1))) {
+            end(ended, EndedTraces.ENOUGH - 1);
+            Thread.sleep(20);
+            assertThat(exporter.getFinishedSpanItems()).isEmpty();
+            end(ended, 1);
+            while (exporter.getFinishedSpanItems().size() < EndedTraces.ENOUGH) {
+                Thread.sleep(10);
+            }
+            end(ended, 1);
+        }
+        assertThat(exporter.getFinishedSpanItems()).hasSize(EndedTraces.ENOUGH + 1);
+    }
+
+    private void end(EndedTraces ended, int requests) {
+        Tracer tracer = sdk.getTracer("test");
+        TextMapPropagator propagator = W3CTraceContextPropagator.getInstance();
+        for (int i = 0; i < requests; i++) {
+            Http2Headers headers = request("GET");
+            Start start = new Start("orders", headers);
+            new RequestTrace(tracer, propagator, Map.of(), ended, start, Context.root())
+                    .onEnd(completed(headers, null));
+        }
     }
 
     @Test
