@@ -40,9 +40,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Spans need no agent in the workers: a worker reports how long its handler ran, and the
  * dispatcher exports the span. So a worker on Lambda has neither a cold start nor a flush for it.
  *
- * <p><b>Threading.</b> Called on event loops. Samplers and {@code onStart} of span processors run on
- * them and must not block. {@code onEnd} of span processors may be called on an event loop if more
- * than 4,096 requests have ended meanwhile.
+ * <p><b>Threading.</b> Called on event loops. Samplers and {@code onStart} of span processors run
+ * on them and must not block. {@code onEnd} of span processors may be called on an event loop if
+ * more than 4,096 requests have ended meanwhile.
  */
 public final class DispatcherTracing implements DispatcherObserver, AutoCloseable {
     static final AsciiString TRACEPARENT = AsciiString.cached("traceparent");

@@ -12,9 +12,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Completes traces of requests that have ended, many at once, on a thread of its own. If one request
- * in a hundred is traced, the code for traces is not in the processor's caches when a request ends.
- * It is loaded once for many traces here, and no request waits for it. Any thread.
+ * Completes traces of requests that have ended, many at once, on a thread of its own. If one
+ * request in a hundred is traced, the code for traces is not in the processor's caches when a
+ * request ends. It is loaded once for many traces here, and no request waits for it. Any thread.
  */
 final class EndedTraces implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(EndedTraces.class);
@@ -22,8 +22,8 @@ final class EndedTraces implements AutoCloseable {
     static final long PAUSE_MILLIS = 500;
 
     /**
-     * If so many traces wait, they are completed without a pause. A span processor would drop a part
-     * of many more.
+     * If so many traces wait, they are completed without a pause. A span processor would drop a
+     * part of many more.
      */
     static final int ENOUGH = 64;
 
