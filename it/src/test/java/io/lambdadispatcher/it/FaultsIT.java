@@ -4,7 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.request.DispatchException;
+import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.ConnectException;
@@ -20,6 +24,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -206,6 +211,59 @@ class FaultsIT {
                     .send(request(rig, HttpClient.Version.HTTP_1_1, "/ping").build(), BodyHandlers.ofString());
             assertThat(response.statusCode()).isEqualTo(503);
             assertThat(response.headers().firstValue("retry-after")).isPresent();
+        }
+    }
+
+    /** AWS refuses each launch, for example because the function does not exist. */
+    private static final class Refusing implements WorkerLauncher {
+        @Override
+        public LaunchedWorker launch(LaunchRequest request) {
+            return new LaunchedWorker() {
+                @Override
+                public CompletionStage<WorkerExit> exit() {
+                    return CompletableFuture.completedStage(new WorkerExit(Cause.REFUSED, "no such function"));
+                }
+
+                @Override
+                public void kill() {}
+            };
+        }
+
+        @Override
+        public void close(Duration grace) {}
+    }
+
+    @Test
+    void should_answer_503_immediately_while_launches_are_blocked() throws Exception {
+        FunctionOptions patient = Rig.function()
+                .queue(100, Duration.ofMinutes(2))
+                .capacity(CapacityPolicy.between(1, 1))
+                .build();
+        try (Rig rig =
+                Rig.start(patient, DispatcherObserver.NONE, builder -> builder.launcher("demo", new Refusing()))) {
+            for (HttpClient.Version version : HttpClient.Version.values()) {
+                HttpResponse<String> response = rig.client(version)
+                        .send(
+                                request(rig, version, "/ping")
+                                        .timeout(Duration.ofSeconds(60))
+                                        .build(),
+                                BodyHandlers.ofString());
+                assertThat(response.statusCode()).isEqualTo(503);
+                assertThat(response.body())
+                        .contains("no worker connected for function demo", "open circuit breaker")
+                        .doesNotContain("no such function");
+                assertThat(response.headers().firstValueAsLong("retry-after").orElseThrow())
+                        .isBetween(1L, 60L);
+            }
+            assertThatThrownBy(() -> rig.dispatcher
+                            .dispatch(DispatchRequest.get("/ping").build())
+                            .toCompletableFuture()
+                            .get(60, TimeUnit.SECONDS))
+                    .cause()
+                    .isInstanceOfSatisfying(DispatchException.class, refused -> {
+                        assertThat(refused.failure()).isEqualTo("launches_blocked");
+                        assertThat(refused.retryAfter()).isBetween(Duration.ofSeconds(1), Duration.ofSeconds(60));
+                    });
         }
     }
 

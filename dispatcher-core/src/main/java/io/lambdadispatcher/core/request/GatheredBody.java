@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.request;
 
 import io.netty.buffer.ByteBuf;
 import java.io.ByteArrayOutputStream;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
@@ -57,7 +58,8 @@ final class GatheredBody implements Flow.Subscriber<ByteBuf> {
                 "TOO_LARGE",
                 BAD_GATEWAY,
                 "the response's body is longer than the " + maxBytes
-                        + " bytes that are allowed. Allow more, or subscribe to body()"));
+                        + " bytes that are allowed. Allow more, or subscribe to body()",
+                Duration.ZERO));
     }
 
     @Override

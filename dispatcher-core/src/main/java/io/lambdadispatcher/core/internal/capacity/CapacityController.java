@@ -73,6 +73,11 @@ public final class CapacityController {
      * handler may start slowly, but a worker that hangs must not count as capacity forever.
      */
     private static final int TIMES_LONGER_TO_BE_READY = 4;
+    /**
+     * The time in which workers of a previous dispatcher may dial in, so that requests wait for
+     * them.
+     */
+    private static final long RETURN_NANOS = 5 * SECOND;
 
     private CapacityPolicy policy;
     private FunctionOptions function;
@@ -83,7 +88,9 @@ public final class CapacityController {
     private final WorkerLives workers;
 
     private boolean started;
+    private long startedNanos;
     private long secondNanos;
+    private int peerWorkers;
     private boolean closed;
 
     public CapacityController(FunctionOptions function, Actions actions, RandomGenerator random) {
@@ -334,9 +341,11 @@ public final class CapacityController {
      */
     public void evaluate(long nowNanos, Demand demand, PeerDemand peers) {
         retirement.onServiceTimes(demand.serviceTimes());
+        peerWorkers = peers.workers();
         boolean due = !started || nowNanos - secondNanos >= NEARLY_A_SECOND;
         List<WorkerDemand> seen = due ? demand.workers() : null;
         if (seen != null) {
+            startedNanos = started ? startedNanos : nowNanos;
             started = true;
             secondNanos = nowNanos;
             everySecond(nowNanos, seen);
@@ -346,7 +355,7 @@ public final class CapacityController {
         if (closed) {
             return;
         }
-        launchMissing(nowNanos, peers.workers());
+        launchMissing(nowNanos);
         retirement
                 .replaced(nowNanos, workers.ready(), target.wanted())
                 .forEach(worker -> drain(nowNanos, worker, DrainCode.DEADLINE));
@@ -412,7 +421,7 @@ public final class CapacityController {
         }
     }
 
-    private void launchMissing(long nowNanos, int peerWorkers) {
+    private void launchMissing(long nowNanos) {
         int capacity = peerWorkers + workers.count(worker -> worker.isCapacity(nowNanos));
         int starting = workers.count(worker -> worker.ours && !worker.everReady() && !worker.hasExited());
         int there = workers.count(worker -> worker.ours && !worker.hasExited() && !worker.is(State.DRAINING));
@@ -442,6 +451,23 @@ public final class CapacityController {
      */
     public boolean permitsOverflow() {
         return !guard.isStopped() && target.spend().isWithinCeiling();
+    }
+
+    /**
+     * Returns why no request is served soon: no worker is connected or starting, in the whole
+     * fleet, and launches are blocked. Returns {@code null} if a request may be served soon.
+     */
+    public @Nullable LaunchPause pause(long nowNanos) {
+        boolean mayComeBack = !started || nowNanos - startedNanos < RETURN_NANOS;
+        if (closed || mayComeBack || peerWorkers > 0 || workers.count(worker -> isExpected(nowNanos, worker)) > 0) {
+            return null;
+        }
+        LaunchPause own = guard.pause(nowNanos);
+        return own == null ? target.pause(nowNanos) : own;
+    }
+
+    private static boolean isExpected(long nowNanos, WorkerLife worker) {
+        return worker.is(State.READY) || worker.isCapacity(nowNanos);
     }
 
     /**

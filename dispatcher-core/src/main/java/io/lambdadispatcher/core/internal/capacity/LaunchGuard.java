@@ -40,6 +40,9 @@ final class LaunchGuard {
     /** The minimum backoff of an open circuit, whatever the jitter. */
     private static final long MIN_OPEN_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+    /** The pause that clients are told while the kill switch is set. Nobody knows its end. */
+    private static final long STOPPED_NANOS = TimeUnit.SECONDS.toNanos(60);
+
     private LaunchLimits limits;
     private final RandomGenerator random;
     private final ArrayDeque<Long> launches = new ArrayDeque<>();
@@ -191,6 +194,30 @@ final class LaunchGuard {
     private long jitter(int attempts) {
         long bound = Math.min(MAX_NANOS, BASE_NANOS << Math.min(attempts - 1, 20));
         return random.nextLong(bound + 1);
+    }
+
+    /** Returns why and for how long no worker can be launched, or {@code null} if one can be. */
+    @Nullable
+    LaunchPause pause(long nowNanos) {
+        if (stopped) {
+            return new LaunchPause("launches are paused by the kill switch", nowNanos + STOPPED_NANOS, true);
+        }
+        if (isHeld(nowNanos)) {
+            boolean open = circuit == Circuit.OPEN;
+            String reason = open
+                    ? "launches are blocked by the open circuit breaker"
+                    : throttled ? "launches are throttled" : "launches are delayed by the backoff";
+            return new LaunchPause(reason, heldUntilNanos(), open);
+        }
+        return launchesInLastMinute(nowNanos) >= limits.launchesPerMinute()
+                ? new LaunchPause(
+                        "launches are limited by launchesPerMinute", launches.getFirst() + MINUTE_NANOS, false)
+                : null;
+    }
+
+    private long heldUntilNanos() {
+        boolean throttleEndsLater = throttled && (!held || throttledUntilNanos - heldUntilNanos > 0);
+        return throttleEndsLater ? throttledUntilNanos : heldUntilNanos;
     }
 
     /**

@@ -110,6 +110,21 @@ final class SpendMeter {
         return (int) Math.min(Integer.MAX_VALUE, left / (workerGb * MINUTES));
     }
 
+    /**
+     * Returns the time until the oldest minutes have left the last hour, so that the ceiling allows
+     * one worker. It is at most 61 minutes, even if the ceiling never allows one.
+     */
+    long nanosUntilAffordable(long nowNanos) {
+        double allowed = ceilingGbSeconds - workerGb * MINUTES;
+        double left = lastHour;
+        long nanos = minuteStartNanos + MINUTE_NANOS - nowNanos;
+        for (int age = MINUTES; age > 0 && left - minutes[indexOf(age)] > allowed; age--) {
+            left -= minutes[indexOf(age)];
+            nanos += MINUTE_NANOS;
+        }
+        return nanos;
+    }
+
     double ceilingGbSeconds() {
         return ceilingGbSeconds;
     }

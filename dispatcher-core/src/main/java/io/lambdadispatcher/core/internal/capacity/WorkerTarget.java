@@ -103,6 +103,19 @@ final class WorkerTarget {
     }
 
     /**
+     * Returns for how long the spending limit allows no worker, or {@code null} if it allows one.
+     */
+    @Nullable
+    LaunchPause pause(long nowNanos) {
+        return affordable > 0
+                ? null
+                : new LaunchPause(
+                        "launches are blocked by the spending limit",
+                        nowNanos + spend.nanosUntilAffordable(nowNanos),
+                        false);
+    }
+
+    /**
      * Returns why fewer workers are wanted than the traffic needs, in one line, or {@code null} if
      * the spending limit allows enough.
      */

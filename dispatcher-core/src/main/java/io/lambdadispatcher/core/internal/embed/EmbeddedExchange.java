@@ -189,7 +189,10 @@ public final class EmbeddedExchange implements ResponseSink {
     /** Converts a failure into the exception for the embedding program. Any thread. */
     public static DispatchException exception(Failure failure) {
         return new DispatchException(
-                failure.kind().token(), failure.kind().status().code(), failure.detail());
+                failure.kind().token(),
+                failure.kind().status().code(),
+                failure.detail(),
+                Duration.ofSeconds(failure.retryAfterSeconds()));
     }
 
     @Override

@@ -7,8 +7,15 @@ import java.util.Locale;
  * The reason why there is no response, or only an incomplete one.
  *
  * @param detail what happened, in one line, for the client and for logs; contains no secrets
+ * @param retryAfterSeconds when the client should send the request again, as {@code retry-after}; 0
+ *     = the request may have been tried, so the response has no such header
  */
-public record Failure(Kind kind, String detail) {
+public record Failure(Kind kind, String detail, int retryAfterSeconds) {
+
+    /** Creates a failure after which a client may retry after 1 s, if its kind permits it. */
+    public Failure(Kind kind, String detail) {
+        this(kind, detail, kind.wasNotTried ? 1 : 0);
+    }
 
     /** The table of failures: what a client receives if it has no response headers yet. */
     public enum Kind {
@@ -27,6 +34,8 @@ public record Failure(Kind kind, String detail) {
         BAD_RESPONSE(HttpResponseStatus.BAD_GATEWAY, false),
         QUEUE_FULL(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         QUEUE_TIMEOUT(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
+        /** No worker is connected or starting, and launches are blocked. */
+        LAUNCHES_BLOCKED(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         /** Direct requests only: the body, or its event, is larger than the function accepts. */
         TOO_LARGE(HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE, false),
         /**
@@ -47,12 +56,12 @@ public record Failure(Kind kind, String detail) {
         TIMEOUT(HttpResponseStatus.GATEWAY_TIMEOUT, false);
 
         private final HttpResponseStatus status;
-        private final boolean retryAfter;
+        private final boolean wasNotTried;
         private final String token = name().toLowerCase(Locale.ROOT);
 
-        Kind(HttpResponseStatus status, boolean retryAfter) {
+        Kind(HttpResponseStatus status, boolean wasNotTried) {
             this.status = status;
-            this.retryAfter = retryAfter;
+            this.wasNotTried = wasNotTried;
         }
 
         /** Returns the name in lower case, as clients, logs, metrics and traces show it. */
@@ -62,11 +71,6 @@ public record Failure(Kind kind, String detail) {
 
         public HttpResponseStatus status() {
             return status;
-        }
-
-        /** Returns whether the request was not tried. The response then has {@code retry-after}. */
-        public boolean hasRetryAfter() {
-            return retryAfter;
         }
     }
 }

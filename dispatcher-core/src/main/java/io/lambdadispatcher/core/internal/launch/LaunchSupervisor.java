@@ -354,7 +354,9 @@ public final class LaunchSupervisor {
         }
 
         void onDialled(String workerId) {
-            controller.onDialled(now(), workerId);
+            long now = now();
+            controller.onDialled(now, workerId);
+            publishPause(now);
         }
 
         void onReady(String workerId, @Nullable Instant deadline) {
@@ -426,6 +428,7 @@ public final class LaunchSupervisor {
                 share.afterEvaluation(controller, now);
             }
             permitOverflow();
+            publishPause(now);
             CapacitySnapshot seen = controller.status(now, share == null ? null : share.obstacle());
             snapshot = seen;
             history = controller.history(now);
@@ -455,6 +458,11 @@ public final class LaunchSupervisor {
             if (direct != null) {
                 direct.permitOverflow(controller.permitsOverflow());
             }
+        }
+
+        /** Tells the pool whether requests may be served soon. */
+        private void publishPause(long now) {
+            pool.onLaunchPause(controller.pause(now), direct != null && controller.permitsOverflow());
         }
 
         @Override

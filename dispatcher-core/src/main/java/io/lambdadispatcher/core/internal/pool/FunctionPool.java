@@ -1,7 +1,10 @@
 package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand;
+import io.lambdadispatcher.core.internal.capacity.LaunchPause;
 import io.lambdadispatcher.core.internal.exchange.ClientShares;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -34,6 +37,7 @@ public final class FunctionPool {
 
     private static final int MIN_QUEUE_SHARE = 16;
 
+    private static final long SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long MIN_STALE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private final SeldomLog withoutWorker =
@@ -82,6 +86,11 @@ public final class FunctionPool {
 
     /** {@code null} if no workers are launched here. */
     private volatile @Nullable Supplier<CapacitySnapshot> launching;
+
+    /** {@code null} = requests may be served soon. */
+    private volatile @Nullable LaunchPause launchPause;
+
+    private volatile boolean overflows;
 
     public FunctionPool(FunctionOptions options, List<EventLoop> loops, DispatcherObserver observer) {
         this.options = options;
@@ -270,6 +279,49 @@ public final class FunctionPool {
     /** Sets what says how many workers are launched, and why not. */
     public void launching(Supplier<CapacitySnapshot> snapshot) {
         launching = snapshot;
+    }
+
+    /**
+     * Sets that no request is served by a worker soon, and refuses the queued requests that cannot
+     * be served in time.
+     *
+     * @param pause {@code null} = requests may be served soon
+     * @param mayOverflow whether idempotent requests may be sent another way than to a worker
+     */
+    public void onLaunchPause(@Nullable LaunchPause pause, boolean mayOverflow) {
+        overflows = mayOverflow;
+        launchPause = pause;
+        if (pause != null && queued() > 0) {
+            for (PoolShard shard : shards) {
+                try {
+                    shard.loop().execute(shard::refuseQueued);
+                } catch (RejectedExecutionException e) {
+                    // The embedding program has shut down that event loop and all its requests.
+                }
+            }
+        }
+    }
+
+    /**
+     * Returns why the request must not wait, or {@code null} if a worker may serve it in time.
+     *
+     * @param sinceNanos when its queue timeout begins or began
+     */
+    @Nullable
+    Failure refusal(Exchange exchange, long sinceNanos, long nowNanos) {
+        LaunchPause pause = launchPause;
+        if (pause == null || streams() > 0 || overflows && exchange.isIdempotent()) {
+            return null;
+        }
+        long leftNanos = pause.untilNanos() - nowNanos;
+        boolean endsInTime = pause.untilNanos() - (sinceNanos + queueTimeoutNanos) < 0;
+        if (leftNanos <= 0 || endsInTime && !pause.refusesAll()) {
+            return null;
+        }
+        return new Failure(
+                Failure.Kind.LAUNCHES_BLOCKED,
+                "no worker connected for function " + options.name() + ", and " + pause.reason(),
+                (int) ((leftNanos + SECOND_NANOS - 1) / SECOND_NANOS));
     }
 
     /** Returns why a request is queued now. */

@@ -21,6 +21,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -202,6 +203,11 @@ public final class PoolShard implements ExchangeOwner {
         arrived += mayBegin && exchange.countsAsArrived() ? 1 : 0;
         // If requests are queued on any loop, one of them may be next.
         if (mayBegin && pool.pending.get() == 0 && dispatch(exchange)) {
+            return;
+        }
+        Failure refusal = pool.refusal(exchange, exchange.startNanos(), nanoTime());
+        if (refusal != null) {
+            exchange.fail(refusal);
             return;
         }
         long bytes = exchange.waitingBytes();
@@ -754,6 +760,24 @@ public final class PoolShard implements ExchangeOwner {
     private void onShareTimeout(FairQueue.Ticket<Exchange> expired) {
         onLeftOverShare(expired.entry);
         failQueued(expired.entry, "too many unfinished requests of the same client", withinTimeout());
+    }
+
+    /** Fails the queued requests that cannot be served in time, because launches are blocked. */
+    void refuseQueued() {
+        assert loop.inEventLoop();
+        List<Exchange> queued = new ArrayList<>();
+        waiting.forOldest(waiting.size(), queued::add);
+        overShare.forOldest(overShare.size(), queued::add);
+        for (Exchange exchange : queued) {
+            FairQueue.Ticket<Exchange> ticket = exchange.ticket();
+            // A request that fails may end or start others.
+            if (ticket != null && (waiting.contains(ticket) || overShare.contains(ticket))) {
+                Failure refusal = pool.refusal(exchange, ticket.sinceNanos(), nanoTime());
+                if (refusal != null) {
+                    exchange.fail(refusal);
+                }
+            }
+        }
     }
 
     private String withinTimeout() {

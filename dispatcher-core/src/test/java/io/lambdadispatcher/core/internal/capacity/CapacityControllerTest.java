@@ -671,6 +671,86 @@ class CapacityControllerTest {
     }
 
     @Test
+    void should_say_for_how_long_the_open_circuit_blocks_launches() {
+        controller = controller(CapacityPolicy.fixed(1));
+        look();
+        pass(Duration.ofSeconds(10));
+        assertThat(controller.pause(now)).isNull(); // w0 is starting
+        fail("w0", Cause.REFUSED);
+
+        LaunchPause pause = controller.pause(now);
+
+        assertThat(pause).isNotNull();
+        assertThat(pause.refusesAll()).isTrue();
+        assertThat(pause.untilNanos() - now).isBetween(SECOND, 60 * SECOND);
+        now = pause.untilNanos() - 1;
+        look();
+        assertThat(told.launched).hasSize(1);
+        now = pause.untilNanos();
+        assertThat(controller.pause(now)).isNull();
+        look();
+        assertThat(told.launched).hasSize(2);
+        assertThat(controller.pause(now)).isNull(); // the probe runs
+    }
+
+    @Test
+    void should_not_pause_while_workers_of_a_previous_dispatcher_may_dial_in() {
+        controller.setLaunching(false);
+        look();
+        pass(Duration.ofSeconds(4));
+        assertThat(controller.pause(now)).isNull();
+        controller.onDialled(now, "earlier");
+        pass(Duration.ofSeconds(1));
+        assertThat(controller.pause(now)).isNull();
+
+        controller.onDisconnected(now, "earlier", true);
+        assertThat(controller.pause(now)).isNotNull();
+    }
+
+    @Test
+    void should_not_pause_while_other_dispatchers_have_workers() {
+        controller.setLaunching(false);
+        pass(Duration.ofSeconds(10));
+        assertThat(controller.pause(now)).isNotNull();
+
+        controller.evaluate(
+                now, new Demand(0, 0, 0, 0, 0, new ServiceTimes(), List.of()), new PeerDemand(0, 1, true, true));
+        assertThat(controller.pause(now)).isNull();
+    }
+
+    /** Ten workers of 1 GB spend 600 GB-seconds in the first minute, which is the ceiling. */
+    @Test
+    void should_say_for_how_long_the_spending_limit_blocks_launches() {
+        controller = controller(function()
+                .capacity(CapacityPolicy.fixed(10))
+                .launching(LaunchLimits.builder()
+                        .gbSecondsPerHour(600)
+                        .workerMegabytes(1024)
+                        .build())
+                .build());
+        long began = now;
+        look();
+        readyAll();
+        while (controller.status(now, null).ready() > 0) {
+            pass(Duration.ofSeconds(1));
+            told.drained.keySet().forEach(id -> {
+                controller.onDisconnected(now, id, true);
+                fail(id, Cause.ENDED);
+            });
+        }
+
+        LaunchPause pause = controller.pause(now);
+
+        assertThat(pause).isNotNull();
+        assertThat(pause.refusesAll()).isFalse();
+        now = pause.untilNanos();
+        assertThat(now - began).isGreaterThan(Duration.ofHours(1).toNanos());
+        int before = told.launched.size();
+        look();
+        assertThat(told.launched).hasSizeGreaterThan(before);
+    }
+
+    @Test
     void should_wait_after_a_throttle_without_opening_the_circuit() {
         controller = controller(CapacityPolicy.fixed(20));
         int seen = 0;

@@ -3,14 +3,19 @@ package io.lambdadispatcher.core.internal.launch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
+import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
+import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
+import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -29,6 +34,9 @@ import org.junit.jupiter.api.Test;
 class LaunchSupervisorTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final Launcher launcher = new Launcher();
+    private final List<String> failures = new ArrayList<>();
+    private FunctionPool pool =
+            new FunctionPool(FunctionOptions.builder("f").build(), List.of(), DispatcherObserver.NONE);
     private final DirectFunction direct = new DirectFunction(
             "f", DirectOptions.of(DirectEventFormat.ALB), (function, event) -> new CompletableFuture<>());
 
@@ -85,7 +93,7 @@ class LaunchSupervisorTest {
     }
 
     private LaunchSupervisor created(CapacityPolicy policy) {
-        FunctionPool pool = new FunctionPool(
+        pool = new FunctionPool(
                 FunctionOptions.builder("f").capacity(policy).build(),
                 List.of(loop.eventLoop()),
                 DispatcherObserver.NONE);
@@ -134,6 +142,53 @@ class LaunchSupervisorTest {
         // Without a back-off, there is one launch per second. With it, there are about a dozen.
         assertThat(launcher.asked).isBetween(3, 60);
         assertThat(supervisor.snapshot().blockedReason()).contains("broken");
+    }
+
+    private void request() {
+        pool.shard(0)
+                .open(
+                        new DefaultHttp2Headers()
+                                .method("POST")
+                                .scheme("http")
+                                .authority("a")
+                                .path("/"),
+                        true,
+                        new SilentClient() {
+                            @Override
+                            public void onFailure(Failure failure) {
+                                failures.add(failure.kind().token());
+                            }
+                        });
+    }
+
+    /** The default queue timeout is 10 s. */
+    @Test
+    void should_refuse_requests_while_the_circuit_is_open_but_not_while_a_probe_runs() {
+        launcher.endsAtOnce = true;
+        started(CapacityPolicy.between(0, 1));
+        pass(Duration.ofSeconds(5));
+        request();
+        // The launch fails, which opens the circuit.
+        pass(Duration.ofMillis(500));
+        assertThat(failures).containsExactly("launches_blocked");
+        request();
+        assertThat(failures).hasSize(2);
+
+        launcher.endsAtOnce = false;
+        int before = launcher.asked;
+        for (int second = 0; second < 65 && launcher.asked == before; second++) {
+            pass(Duration.ofSeconds(1));
+        }
+        assertThat(launcher.asked).isEqualTo(before + 1);
+        failures.clear();
+        request();
+        pass(Duration.ofSeconds(5));
+        assertThat(failures).isEmpty();
+
+        // The probe fails, too.
+        launcher.exits.get(launcher.exits.size() - 1).complete(new WorkerExit(Cause.REFUSED, "again"));
+        pass(Duration.ofMillis(500));
+        assertThat(failures).containsExactly("launches_blocked");
     }
 
     @Test

@@ -55,8 +55,6 @@ final class Http1ClientExchange implements ResponseSink {
         BROKEN
     }
 
-    private static final AsciiString RETRY_SECONDS = AsciiString.cached("1");
-
     private final Http1ClientConnection connection;
     private final int windowBytes;
     private final boolean http10;
@@ -530,11 +528,7 @@ final class Http1ClientExchange implements ResponseSink {
     public void onFailure(Failure failure) {
         switch (state) {
             case REQUESTED ->
-                answer(
-                        failure.kind().status(),
-                        failure.kind().token(),
-                        failure.detail(),
-                        failure.kind().hasRetryAfter());
+                answer(failure.kind().status(), failure.kind().token(), failure.detail(), failure.retryAfterSeconds());
             case RESPONDING -> {
                 state = State.BROKEN;
                 connection.cut();
@@ -544,16 +538,16 @@ final class Http1ClientExchange implements ResponseSink {
     }
 
     private void reject(HttpResponseStatus status, String detail) {
-        answer(status, ErrorAnswers.BAD_REQUEST, detail, false);
+        answer(status, ErrorAnswers.BAD_REQUEST, detail, 0);
     }
 
-    private void answer(HttpResponseStatus status, String failure, String detail, boolean retryAfter) {
+    private void answer(HttpResponseStatus status, String failure, String detail, int retryAfterSeconds) {
         TextAnswer answer =
                 connection.context().errors().answer(connection.ctx().alloc(), status, failure, detail, requestHead);
         HttpResponse response = new DefaultHttpResponse(HttpVersion.HTTP_1_1, status);
         copy(answer.head(), response.headers());
-        if (retryAfter) {
-            response.headers().set(HttpHeaderNames.RETRY_AFTER, RETRY_SECONDS);
+        if (retryAfterSeconds > 0) {
+            response.headers().set(HttpHeaderNames.RETRY_AFTER, Integer.toString(retryAfterSeconds));
         }
         // If the body has not ended, its rest is not read, so the connection is closed and the
         // response must announce it (RFC 9112 section 9.6).

@@ -51,7 +51,6 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     private static final AsciiString PROTOCOL = Http2Headers.PseudoHeaderName.PROTOCOL.value();
-    private static final AsciiString RETRY_SECONDS = AsciiString.cached("1");
 
     private final Http2ClientConnection connection;
     private final ChannelHandlerContext ctx;
@@ -432,11 +431,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     public void onFailure(Failure failure) {
         switch (state) {
             case REQUESTED ->
-                answer(
-                        failure.kind().status(),
-                        failure.kind().token(),
-                        failure.detail(),
-                        failure.kind().hasRetryAfter());
+                answer(failure.kind().status(), failure.kind().token(), failure.detail(), failure.retryAfterSeconds());
             case RESPONDING -> cut(failure);
             case RESPONDED -> {
                 if (tunnel) {
@@ -488,15 +483,15 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     private void reject(HttpResponseStatus status, String detail) {
-        answer(status, ErrorAnswers.BAD_REQUEST, detail, false);
+        answer(status, ErrorAnswers.BAD_REQUEST, detail, 0);
     }
 
-    private void answer(HttpResponseStatus status, String failure, String detail, boolean retryAfter) {
+    private void answer(HttpResponseStatus status, String failure, String detail, int retryAfterSeconds) {
         state = State.RESPONDED;
         tunnel = false;
         TextAnswer answer = connection.context().errors().answer(ctx.alloc(), status, failure, detail, head);
-        if (retryAfter) {
-            answer.head().add(HttpHeaderNames.RETRY_AFTER, RETRY_SECONDS);
+        if (retryAfterSeconds > 0) {
+            answer.head().add(HttpHeaderNames.RETRY_AFTER, Integer.toString(retryAfterSeconds));
         }
         writeHead(answer.head(), headRequest);
         if (headRequest) {
