@@ -21,13 +21,28 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A PEM file that has been read (RFC 7468). Blocks of other kinds, and text between blocks, are
- * ignored. Immutable.
+ * ignored. A damaged block is an error, because a chain without one of its certificates fails later
+ * and far from its cause. Immutable.
  */
 final class PemFile {
-    private static final Pattern BLOCK = Pattern.compile("-----BEGIN ([A-Z0-9 ]+)-----([A-Za-z0-9+/=\\s]+)-----END");
+    private static final Pattern BOUNDARY = Pattern.compile("-----(BEGIN|END) ([^-\\r\\n]*)-----");
+
+    /** RSA keys that are restricted to RSASSA-PSS (RFC 4055), which BoringSSL cannot use. */
+    private static final String PSS = "RSASSA-PSS";
+
+    private static final String PSS_REFUSED =
+            "one for RSASSA-PSS only, which not every TLS library can use. Create the key"
+                    + " and its certificate again, with the algorithm RSA";
+
     private static final List<String> KEY_ALGORITHMS = List.of("RSA", "EC", "EdDSA");
 
-    private record Block(String label, byte[] bytes) {}
+    /**
+     * A block.
+     *
+     * @param line where it begins, from 1
+     * @param text what is between its boundaries
+     */
+    private record Block(String label, int line, String text) {}
 
     private final String what;
     private final Path file;
@@ -38,20 +53,49 @@ final class PemFile {
      *
      * @param what names the contents in messages
      * @throws UncheckedIOException if the file cannot be read
-     * @throws IllegalArgumentException if a block is not valid base64
+     * @throws IllegalArgumentException if a block has no begin or no end
      */
     PemFile(String what, Path file) {
         this.what = what;
         this.file = file;
-        Matcher matcher = BLOCK.matcher(read());
-        while (matcher.find()) {
-            try {
-                blocks.add(new Block(
-                        matcher.group(1),
-                        Base64.getDecoder().decode(matcher.group(2).replaceAll("\\s", ""))));
-            } catch (IllegalArgumentException e) {
-                throw invalid("expected base64 in the block " + matcher.group(1) + ", got other text", e);
+        String contents = read();
+        Matcher boundary = BOUNDARY.matcher(contents);
+        while (boundary.find()) {
+            int line = lineOf(contents, boundary.start());
+            if (!boundary.group(1).equals("BEGIN")) {
+                throw invalid(
+                        "expected " + boundary.group() + " in line " + line + " to end a block, got no begin", null);
             }
+            String label = boundary.group(2);
+            int start = boundary.end();
+            if (!boundary.find()
+                    || !boundary.group(1).equals("END")
+                    || !boundary.group(2).equals(label)) {
+                throw invalid(
+                        "expected -----END " + label + "----- after the block that begins in line " + line
+                                + ", got none",
+                        null);
+            }
+            blocks.add(new Block(label, line, contents.substring(start, boundary.start())));
+        }
+    }
+
+    private static int lineOf(String contents, int end) {
+        return 1
+                + (int) contents.substring(0, end)
+                        .chars()
+                        .filter(each -> each == '\n')
+                        .count();
+    }
+
+    private byte[] decode(Block block) {
+        try {
+            return Base64.getDecoder().decode(block.text.replaceAll("\\s", ""));
+        } catch (IllegalArgumentException e) {
+            throw invalid(
+                    "expected base64 in the block " + block.label + " that begins in line " + block.line
+                            + ", got other text",
+                    e);
         }
     }
 
@@ -66,21 +110,46 @@ final class PemFile {
     /** @throws IllegalArgumentException if there is none, or if one is not valid */
     List<X509Certificate> certificates() {
         List<X509Certificate> certificates = new ArrayList<>();
-        try {
-            CertificateFactory factory = CertificateFactory.getInstance("X.509");
-            for (Block block : blocks) {
-                if (block.label.endsWith("CERTIFICATE")) {
-                    certificates.add(
-                            (X509Certificate) factory.generateCertificate(new ByteArrayInputStream(block.bytes)));
-                }
+        for (Block block : blocks) {
+            if (block.label.endsWith("CERTIFICATE")) {
+                certificates.add(certificate(block));
             }
-        } catch (GeneralSecurityException e) {
-            throw invalid("expected certificates in PEM, got one that is not valid: " + e.getMessage(), e);
         }
         if (certificates.isEmpty()) {
             throw invalid("expected certificates in PEM, got none", null);
         }
         return List.copyOf(certificates);
+    }
+
+    /**
+     * Returns the certificates of a port that has a key.
+     *
+     * @throws IllegalArgumentException if there is none, if one is not valid, or if the key of the
+     *     first one cannot be used for TLS
+     */
+    List<X509Certificate> chain() {
+        List<X509Certificate> chain = certificates();
+        String algorithm = chain.get(0).getPublicKey().getAlgorithm();
+        if (!KEY_ALGORITHMS.contains(algorithm)) {
+            throw invalid(
+                    "expected a certificate with an RSA, EC or EdDSA key first, got "
+                            + (algorithm.equals(PSS) ? PSS_REFUSED : "one with the key algorithm " + algorithm),
+                    null);
+        }
+        return chain;
+    }
+
+    private X509Certificate certificate(Block block) {
+        byte[] bytes = decode(block);
+        try {
+            return (X509Certificate)
+                    CertificateFactory.getInstance("X.509").generateCertificate(new ByteArrayInputStream(bytes));
+        } catch (GeneralSecurityException e) {
+            throw invalid(
+                    "expected certificates in PEM, got one that is not valid, in line " + block.line + ": "
+                            + e.getMessage(),
+                    e);
+        }
     }
 
     /** @throws IllegalArgumentException if there is no key that is in PKCS #8 and not encrypted */
@@ -93,15 +162,24 @@ final class PemFile {
         if (!key.label.equals("PRIVATE KEY")) {
             throw invalid(expected + "BEGIN " + key.label + ". Convert it with openssl pkcs8 -topk8 -nocrypt", null);
         }
-        PKCS8EncodedKeySpec spec = new PKCS8EncodedKeySpec(key.bytes);
+        PKCS8EncodedKeySpec spec = new PKCS8EncodedKeySpec(decode(key));
         for (String algorithm : KEY_ALGORITHMS) {
-            try {
-                return KeyFactory.getInstance(algorithm).generatePrivate(spec);
-            } catch (GeneralSecurityException e) {
-                // A key of another algorithm.
+            PrivateKey found = key(algorithm, spec);
+            if (found != null) {
+                return found;
             }
         }
-        throw invalid(expected + "one that is neither RSA, EC nor EdDSA", null);
+        throw invalid(
+                expected + (key(PSS, spec) == null ? "one that is neither RSA, EC nor EdDSA" : PSS_REFUSED), null);
+    }
+
+    /** Returns {@code null} if it is a key of another algorithm. */
+    private static @Nullable PrivateKey key(String algorithm, PKCS8EncodedKeySpec spec) {
+        try {
+            return KeyFactory.getInstance(algorithm).generatePrivate(spec);
+        } catch (GeneralSecurityException e) {
+            return null;
+        }
     }
 
     private IllegalArgumentException invalid(String problem, @Nullable Throwable cause) {

@@ -74,7 +74,7 @@ public final class TlsOptions {
      *     another certificate
      */
     public Contents load() {
-        List<X509Certificate> chain = new PemFile("certificate chain", certificateChain).certificates();
+        List<X509Certificate> chain = new PemFile("certificate chain", certificateChain).chain();
         PrivateKey key = new PemFile("private key", privateKey).privateKey();
         if (!belong(chain.get(0).getPublicKey(), key)) {
             throw new IllegalArgumentException("private key file " + privateKey
