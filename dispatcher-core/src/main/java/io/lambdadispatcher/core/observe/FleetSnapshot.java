@@ -13,13 +13,17 @@ import org.jspecify.annotations.Nullable;
  * @param leaseAgeMillis time since the dispatcher last renewed its lease; -1 = never
  * @param members the dispatchers of the fleet, this one first
  * @param functions the functions whose workers the dispatcher launches
+ * @param unreadable keys of the entries of the ledger that the dispatcher cannot read. It ignores
+ *     them, except that it launches no workers of a function whose entry {@code function/NAME} is
+ *     one of them
  */
 public record FleetSnapshot(
         String dispatcher,
         boolean leaseValid,
         long leaseAgeMillis,
         List<Member> members,
-        List<FunctionSlots> functions) {
+        List<FunctionSlots> functions,
+        List<String> unreadable) {
 
     /**
      * One dispatcher of the fleet.

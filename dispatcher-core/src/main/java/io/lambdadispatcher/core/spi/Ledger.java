@@ -38,7 +38,8 @@ public interface Ledger extends AutoCloseable {
      *
      * @param key identifies the entry in its fleet, 1 to {@value Ledger#MAX_KEY_CHARS} characters
      * @param version the number of times that the entry was written, 1 or more
-     * @param value JSON text of at most {@value Ledger#MAX_VALUE_BYTES} bytes in UTF-8
+     * @param value JSON text of at most {@value Ledger#MAX_VALUE_BYTES} bytes in UTF-8. Empty =
+     *     what the store has under this key is no entry, and the version may be a wrong one
      */
     record Entry(String key, long version, String value) {
         /**
@@ -69,7 +70,8 @@ public interface Ledger extends AutoCloseable {
 
     /**
      * Returns all entries of the fleet, in any order. The result sees every write that completed
-     * before the call.
+     * before the call. What the store has under a key of the fleet and is no entry is returned with
+     * an empty value, so that it is noticed and does not hide the entries.
      */
     CompletionStage<List<Entry>> read();
 

@@ -106,21 +106,32 @@ public final class DynamoDbLedger implements Ledger {
                         .expressionAttributeNames(Map.of("#fleet", FLEET))
                         .expressionAttributeValues(Map.of(":fleet", AttributeValue.fromS(fleet))))
                 .items()
-                .subscribe(item -> entries.add(entry(item)))
+                .subscribe(item -> {
+                    Entry entry = entry(item);
+                    if (entry != null) {
+                        entries.add(entry);
+                    }
+                })
                 .thenApply(all -> List.copyOf(entries)));
     }
 
-    private static Entry entry(Map<String, AttributeValue> item) {
-        AttributeValue key = item.get(ENTRY);
+    /**
+     * Returns the entry that the item holds, or one without a value if it holds none.
+     *
+     * @return {@code null} if no entry can have the key
+     */
+    private static @Nullable Entry entry(Map<String, AttributeValue> item) {
+        String key = item.get(ENTRY).s();
         AttributeValue version = item.get(VERSION);
         AttributeValue value = item.get(VALUE);
-        if (key == null || version == null || version.n() == null || value == null || value.s() == null) {
-            throw new IllegalStateException("an item with the " + ENTRY + " '" + (key == null ? null : key.s())
-                    + "' was not written by a dispatcher, because it has no number " + VERSION + " or no string "
-                    + VALUE
-                    + ". Remove the item");
+        try {
+            if (version != null && version.n() != null && value != null && value.s() != null) {
+                return new Entry(key, Long.parseLong(version.n()), value.s());
+            }
+        } catch (IllegalArgumentException e) {
+            // The version is no whole number, or the value is too large.
         }
-        return new Entry(key.s(), Long.parseLong(version.n()), value.s());
+        return key.length() > MAX_KEY_CHARS ? null : new Entry(key, 1, "");
     }
 
     @Override

@@ -21,6 +21,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
@@ -201,15 +202,28 @@ class DynamoDbLedgerTest extends LedgerContract {
     }
 
     @Test
-    void should_name_an_item_that_it_did_not_write() throws Exception {
+    void should_read_the_entries_beside_an_item_that_it_did_not_write() throws Exception {
         try (Ledger ledger = open("foreign")) {
-            client.putItem(put -> put.tableName(TABLE)
-                            .item(Map.of(
-                                    "fleet", AttributeValue.fromS("foreign"), "entry", AttributeValue.fromS("note"))))
-                    .join();
+            put("note", Map.of());
+            put("text", Map.of("version", AttributeValue.fromS("1"), "value", AttributeValue.fromS("{}")));
+            put("half", Map.of("version", AttributeValue.fromN("1.5"), "value", AttributeValue.fromS("{}")));
+            put("x".repeat(Ledger.MAX_KEY_CHARS + 1), Map.of());
+            ledger.write("entry", 0, "{}").toCompletableFuture().get();
 
-            assertFailed(ledger.read(), ".*: an item with the entry 'note' was not written by a dispatcher.*");
+            assertThat(ledger.read().toCompletableFuture().get())
+                    .containsExactlyInAnyOrder(
+                            new Ledger.Entry("entry", 1, "{}"),
+                            new Ledger.Entry("note", 1, ""),
+                            new Ledger.Entry("text", 1, ""),
+                            new Ledger.Entry("half", 1, ""));
         }
+    }
+
+    private void put(String key, Map<String, AttributeValue> attributes) {
+        Map<String, AttributeValue> item = new HashMap<>(attributes);
+        item.put("fleet", AttributeValue.fromS("foreign"));
+        item.put("entry", AttributeValue.fromS(key));
+        client.putItem(put -> put.tableName(TABLE).item(item)).join();
     }
 
     @Test

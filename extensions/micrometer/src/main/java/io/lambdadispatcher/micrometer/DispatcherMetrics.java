@@ -101,6 +101,7 @@ public final class DispatcherMetrics implements DispatcherObserver {
         gauge(Meters.FLEET_MEMBERS_SILENT, fleet, seen -> alive(seen, false));
         gauge(Meters.FLEET_LEASE_AGE, fleet, DispatcherMetrics::leaseAgeSeconds);
         gauge(Meters.FLEET_LEASE_VALID, fleet, seen -> seen.leaseValid() ? 1 : 0);
+        gauge(Meters.FLEET_ENTRIES_UNREADABLE, fleet, seen -> seen.unreadable().size());
         FunctionSnapshots<FunctionSlots> slots =
                 new FunctionSnapshots<>(() -> fleet.get().functions(), FunctionSlots::function);
         for (String function : functions) {

@@ -70,6 +70,8 @@ enum Meters {
     FLEET_LEASE_AGE("fleet.lease.age", "seconds", "Time since this dispatcher last renewed its lease"),
     FLEET_LEASE_VALID(
             "fleet.lease.valid", null, "1 if the lease permits this dispatcher to launch workers, otherwise 0"),
+    FLEET_ENTRIES_UNREADABLE(
+            "fleet.entries.unreadable", null, "Entries of the fleet's ledger that this dispatcher cannot read"),
     FLEET_WORKERS("fleet.workers", null, "Workers of the fleet that may run and are not being replaced"),
     FLEET_WORKERS_REPLACED(
             "fleet.workers.replaced",

@@ -128,12 +128,17 @@ class FleetMetricsTest {
                     "lambda_dispatcher_fleet_members 2.0",
                     "lambda_dispatcher_fleet_members_silent 0.0",
                     "lambda_dispatcher_fleet_lease_valid 1.0",
+                    "lambda_dispatcher_fleet_entries_unreadable 0.0",
                     "lambda_dispatcher_fleet_workers{function=\"shop\"} 2.0",
                     "lambda_dispatcher_fleet_workers_replaced{function=\"shop\"} 0.0",
                     "lambda_dispatcher_fleet_workers_reserved{function=\"shop\"} 0.0",
                     "lambda_dispatcher_fleet_limits_differ{function=\"shop\"} 1.0");
             assertThat(leaseAge(each)).isBetween(0.0, 5.0);
         }
+
+        entries.put("note", new Ledger.Entry("note", 1, ""));
+        await(first, "lambda_dispatcher_fleet_entries_unreadable 1.0");
+        await(second, "lambda_dispatcher_fleet_entries_unreadable 1.0");
 
         cutOff = true;
         await(second, "lambda_dispatcher_fleet_lease_valid 0.0");

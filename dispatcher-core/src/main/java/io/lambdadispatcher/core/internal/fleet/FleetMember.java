@@ -78,6 +78,9 @@ public final class FleetMember {
     private final Map<String, FunctionShare> shares = new LinkedHashMap<>();
     private final Map<String, Peer> peers = new TreeMap<>();
     private final Map<String, Long> leftNanos = new HashMap<>();
+    /** Why each of these entries cannot be read, by key. */
+    private final Map<String, String> unreadable = new TreeMap<>();
+
     private MemberDescription description = new MemberDescription(List.of(), "", "");
     private List<String> addresses = List.of();
     private long beat;
@@ -114,7 +117,7 @@ public final class FleetMember {
         this.random = random;
         this.onPeers = onPeers;
         this.id = "%016x".formatted(random.nextLong());
-        this.snapshot = new FleetSnapshot(id, false, -1, List.of(), List.of());
+        this.snapshot = new FleetSnapshot(id, false, -1, List.of(), List.of(), List.of());
     }
 
     /** Adds a function. Call before the first {@link #tick}. */
@@ -237,7 +240,8 @@ public final class FleetMember {
                 isLeaseValid(),
                 renewed ? TimeUnit.NANOSECONDS.toMillis(time.nanos() - renewedNanos) : -1,
                 members,
-                shares.values().stream().map(FunctionShare::snapshot).toList());
+                shares.values().stream().map(FunctionShare::snapshot).toList(),
+                List.copyOf(unreadable.keySet()));
     }
 
     /**
@@ -285,12 +289,7 @@ public final class FleetMember {
                                 onFailure("read", failure);
                                 return;
                             }
-                            try {
-                                onRead(entries, beganNanos);
-                            } catch (IllegalArgumentException e) {
-                                onFailure("understood", e);
-                                return;
-                            }
+                            onRead(entries, beganNanos);
                             if (!leaving) {
                                 then.run();
                             }
@@ -320,7 +319,13 @@ public final class FleetMember {
         Map<String, Ledger.Entry> byKey = new HashMap<>();
         for (Ledger.Entry entry : entries) {
             byKey.put(entry.key(), entry);
+            if (entry.value().isEmpty()) {
+                onUnreadable(entry.key(), "no dispatcher has written it");
+            } else if (unreadable.containsKey(entry.key()) && !isParsed(entry.key())) {
+                onReadable(entry.key());
+            }
         }
+        unreadable.keySet().retainAll(byKey.keySet());
         Ledger.Entry own = byKey.get(PREFIX + id);
         version = own == null ? 0 : own.version();
         onMembers(byKey, look);
@@ -340,18 +345,55 @@ public final class FleetMember {
     private void onMember(String peerId, Ledger.Entry entry, long look) {
         Peer peer = peers.get(peerId);
         if (peer == null) {
-            peers.put(peerId, new Peer(MemberEntry.parse(entry.value()), entry.version(), time.nanos()));
+            peers.put(peerId, new Peer(parsed(entry, MemberEntry.UNKNOWN), entry.version(), time.nanos()));
             leftNanos.remove(peerId);
         } else if (peer.version != entry.version()) {
-            peer.entry = MemberEntry.parse(entry.value());
+            peer.entry = parsed(entry, peer.entry);
             peer.version = entry.version();
             peer.silentNanos = 0;
             peer.beatNanos = time.nanos();
         } else {
             peer.silentNanos += look;
-            if (peer.silentNanos >= REMOVED_NANOS && hasTurn()) {
+            if (peer.silentNanos >= REMOVED_NANOS && hasTurn() && !unreadable.containsKey(entry.key())) {
                 asked(() -> ledger.remove(PREFIX + peerId, entry.version()));
             }
+        }
+    }
+
+    /**
+     * Returns what the entry says, or what it said before if it cannot be read. A dispatcher whose
+     * entry changes lives, whatever the entry says, so its workers are not adopted.
+     */
+    private MemberEntry parsed(Ledger.Entry entry, MemberEntry before) {
+        try {
+            MemberEntry read = MemberEntry.parse(entry.value());
+            onReadable(entry.key());
+            return read;
+        } catch (IllegalArgumentException e) {
+            onUnreadable(entry.key(), String.valueOf(e.getMessage()));
+            return before;
+        }
+    }
+
+    private boolean isParsed(String key) {
+        return key.startsWith(PREFIX)
+                || shares.values().stream().anyMatch(share -> share.key().equals(key));
+    }
+
+    /** Records that an entry cannot be read. The other entries count nevertheless. */
+    void onUnreadable(String key, String reason) {
+        if (unreadable.putIfAbsent(key, reason) == null) {
+            log.warn(
+                    "the entry '{}' of the ledger cannot be read: {}. Upgrade this dispatcher if a newer one has"
+                            + " written the entry, otherwise remove it",
+                    key,
+                    reason);
+        }
+    }
+
+    void onReadable(String key) {
+        if (unreadable.remove(key) != null) {
+            log.info("the entry '{}' of the ledger can be read again", key);
         }
     }
 

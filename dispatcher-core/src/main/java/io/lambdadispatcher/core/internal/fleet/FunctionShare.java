@@ -107,6 +107,9 @@ public final class FunctionShare {
     private Set<String> known = Set.of();
     private volatile Map<String, SlotState> slotStates = Map.of();
     private @Nullable Budget budget;
+    /** Why the budget cannot be read, so that it must not be changed; {@code null} = it can be. */
+    private @Nullable String unreadable;
+
     private long version;
     /** When this dispatcher last wrote. A read that began before may not see it. */
     private long writtenNanos;
@@ -207,7 +210,7 @@ public final class FunctionShare {
     public int launchable(int count) {
         missing = count;
         returnOldSlots();
-        return member.isLeaseValid() ? Math.min(count, count(State.FREE)) : 0;
+        return member.isLeaseValid() && unreadable == null ? Math.min(count, count(State.FREE)) : 0;
     }
 
     /** A worker that is launched too late after the grant could outlive its slot. */
@@ -304,6 +307,10 @@ public final class FunctionShare {
     /** Returns why fewer workers are launched than wanted, in one line, or {@code null}. */
     @Nullable
     public String obstacle() {
+        if (unreadable != null && member.isLeaseValid()) {
+            return "launching is blocked because the entry '" + key() + "' of the fleet's ledger cannot be read: "
+                    + unreadable;
+        }
         if (budget == null) {
             return "launching begins when the ledger of the fleet has been read";
         }
@@ -339,15 +346,40 @@ public final class FunctionShare {
     void onRead(Ledger.@Nullable Entry entry, long beganNanos) {
         long readVersion = entry == null ? 0 : entry.version();
         boolean older = readVersion < version && beganNanos - writtenNanos < 0;
-        if (budget == null || readVersion != version && !older) {
-            budget = entry == null ? new Budget() : Budget.parse(entry.value());
-            version = readVersion;
-            recognise(budget);
+        // An entry without a value may have any version.
+        boolean broken = unreadable != null || entry != null && entry.value().isEmpty();
+        if (budget == null || broken || readVersion != version && !older) {
+            Budget read = entry == null ? new Budget() : parsed(entry);
+            if (read != null) {
+                budget = read;
+                version = readVersion;
+                unreadable = null;
+                recognise(read);
+            }
         }
         reportConflict();
-        judge(budget);
+        if (budget != null && unreadable == null) {
+            judge(budget);
+        }
         flush();
         listener.onChange();
+    }
+
+    /**
+     * Returns the budget, or {@code null} if it cannot be read. The workers that it granted before
+     * keep serving then, because nothing says that they must not. Nobody can count them, so nothing
+     * is launched.
+     */
+    private @Nullable Budget parsed(Ledger.Entry entry) {
+        try {
+            Budget read = Budget.parse(entry.value());
+            member.onReadable(entry.key());
+            return read;
+        } catch (IllegalArgumentException e) {
+            unreadable = String.valueOf(e.getMessage());
+            member.onUnreadable(entry.key(), unreadable);
+            return null;
+        }
     }
 
     /** Ends or replaces the workers that the fleet no longer permits. */
@@ -413,7 +445,7 @@ public final class FunctionShare {
      * written.
      */
     void flush() {
-        if (writing || budget == null || !member.isLeaseValid()) {
+        if (writing || budget == null || unreadable != null || !member.isLeaseValid()) {
             return;
         }
         Budget next = budget.copy();

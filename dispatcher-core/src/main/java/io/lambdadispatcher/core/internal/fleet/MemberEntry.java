@@ -17,6 +17,9 @@ import java.util.Map;
 record MemberEntry(long beat, List<String> addresses, String zone, String version, Map<String, MemberDemand> demands) {
     private static final int FORMAT = 1;
 
+    /** Stands for an entry that could never be read. */
+    static final MemberEntry UNKNOWN = new MemberEntry(0, List.of(), "", "", Map.of());
+
     /**
      * @param streams worker streams that the dispatcher's clients need
      * @param limits its limits of the function, in one line. All dispatchers should have the same

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedDispatcher;
+import io.lambdadispatcher.core.spi.Ledger;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -132,6 +133,86 @@ class FleetScenarioTest {
         fleet.store.down = false;
         pass(10);
         assertThat(fleet.isDemandMet()).isTrue();
+    }
+
+    private void put(String key, long version, String value) {
+        fleet.store.entries.put(key, new Ledger.Entry(key, version, value));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "hello", "{}", "{\"functions\": 7}"})
+    void should_launch_beside_the_entry_of_a_member_that_cannot_be_read(String value) {
+        fleetOf(3, 20, 50);
+        int launches = fleet.launches;
+
+        put("member/broken", 1, value);
+        put("note", 1, "");
+        pass(10);
+        fleet.streams = 150;
+        pass(30);
+
+        assertThat(fleet.launches).isGreaterThan(launches);
+        assertThat(fleet.isDemandMet()).isTrue();
+        assertThat(fleet.dispatchers)
+                .allSatisfy(each ->
+                        assertThat(each.member.snapshot().unreadable()).containsExactly("member/broken", "note"));
+
+        // Nobody knows what it is, so nobody removes it.
+        pass(120);
+        assertThat(fleet.store.entries).containsKey("member/broken");
+        fleet.store.entries.remove("member/broken");
+        pass(3);
+        assertThat(fleet.dispatchers)
+                .allSatisfy(
+                        each -> assertThat(each.member.snapshot().unreadable()).containsExactly("note"));
+    }
+
+    /** For example, a dispatcher of a newer version. It still serves with its workers. */
+    @Test
+    void should_not_adopt_the_workers_of_a_dispatcher_whose_entry_cannot_be_read_but_changes() {
+        fleetOf(2, 20, 70);
+        String newer = fleet.dispatchers.get(0).member.id;
+        FleetMember other = fleet.dispatchers.get(1).member;
+        fleet.store.scramble = "member/" + newer;
+
+        pass(30);
+
+        assertThat(other.snapshot().unreadable()).containsExactly("member/" + newer);
+        assertThat(other.isAlive(newer)).isTrue();
+        assertThat(fleet.budget().slots().values())
+                .anySatisfy(slot -> assertThat(slot.owner()).isEqualTo(newer));
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
+    /** The version of what is no entry is not known, and can be the same as before. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void should_keep_the_workers_and_launch_none_while_the_budget_cannot_be_read(int versions) {
+        fleetOf(3, 20, 50);
+        int launches = fleet.launches;
+        Ledger.Entry good = fleet.store.entries.get("function/f");
+        put("function/f", good.version() + versions, "");
+
+        pass(10);
+        fleet.streams = 150;
+        pass(30);
+
+        assertThat(fleet.launches).isEqualTo(launches);
+        assertThat(fleet.workers).hasSize(launches);
+        assertThat(fleet.workers.values())
+                .allSatisfy(worker -> assertThat(worker.draining).isFalse());
+        assertThat(fleet.dispatchers).allSatisfy(each -> {
+            assertThat(each.member.isLeaseValid()).isTrue();
+            assertThat(each.share.obstacle())
+                    .startsWith("launching is blocked because the entry 'function/f' of the fleet's ledger");
+        });
+
+        put("function/f", good.version() + 2L * versions, good.value());
+        pass(10);
+        assertThat(fleet.isDemandMet()).isTrue();
+        assertThat(fleet.dispatchers)
+                .allSatisfy(
+                        each -> assertThat(each.member.snapshot().unreadable()).isEmpty());
     }
 
     @Test

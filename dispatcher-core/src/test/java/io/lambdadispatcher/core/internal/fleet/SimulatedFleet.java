@@ -94,7 +94,7 @@ final class SimulatedFleet {
 
     Budget budget() {
         Ledger.Entry entry = store.entries.get("function/f");
-        if (entry != null && entry.version() != budgetVersion) {
+        if (entry != null && entry.version() != budgetVersion && !entry.value().isEmpty()) {
             budget = Budget.parse(entry.value());
             budgetVersion = entry.version();
         }

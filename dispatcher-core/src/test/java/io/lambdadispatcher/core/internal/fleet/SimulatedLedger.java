@@ -8,6 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One dispatcher's way to the ledger. Calls take time, can get lost on the way there, on the way
@@ -22,6 +23,9 @@ final class SimulatedLedger implements Ledger {
         final TreeMap<String, Entry> entries = new TreeMap<>();
         /** Whether nobody can reach the ledger. */
         boolean down;
+        /** The key of an entry that is written as a newer dispatcher would write it. */
+        @Nullable
+        String scramble;
 
         Runnable onWrite = () -> {};
         long reads;
@@ -32,7 +36,7 @@ final class SimulatedLedger implements Ledger {
             if ((current == null ? 0 : current.version()) != expectedVersion) {
                 return false;
             }
-            entries.put(key, new Entry(key, expectedVersion + 1, value));
+            entries.put(key, new Entry(key, expectedVersion + 1, key.equals(scramble) ? "{\"format\": 2}" : value));
             writes++;
             onWrite.run();
             return true;
