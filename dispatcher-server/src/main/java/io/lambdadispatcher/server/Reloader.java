@@ -5,9 +5,11 @@ import io.lambdadispatcher.server.config.ConfigurationException;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -20,6 +22,9 @@ import org.slf4j.LoggerFactory;
  * Reloads the configuration if it is asked to, and after the settings file, a certificate, a key or
  * a secret file has changed. A file counts as changed when it has been the same at two looks, so
  * that files that are replaced together are read together.
+ *
+ * <p>If settings are refused, the files that they name are watched, too. When one of them changes,
+ * the settings are loaded again.
  *
  * <p>Files are compared by their contents. This notices also files that are replaced by a symbolic
  * link, as Kubernetes does.
@@ -41,8 +46,8 @@ final class Reloader implements AutoCloseable {
     private final ScheduledExecutorService thread =
             Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("reload", true));
 
-    /** The configuration whose files are watched. It may be in force only in part. */
-    private Configuration latest;
+    /** The files of the latest configuration that was loaded. It may be in force only in part. */
+    private Set<Path> loaded;
 
     /** The files at the last attempt to load them. */
     private Map<Path, String> seen;
@@ -50,12 +55,12 @@ final class Reloader implements AutoCloseable {
     /** The files at the last look. */
     private Map<Path, String> looked;
 
-    /** @param latest the configuration that the server was started with */
-    Reloader(Source source, Server server, Configuration latest) {
+    /** @param start the configuration that the server was started with */
+    Reloader(Source source, Server server, Configuration start) {
         this.source = source;
         this.server = server;
-        this.latest = latest;
-        seen = latest.digests();
+        loaded = start.digests().keySet();
+        seen = start.digests();
         looked = seen;
     }
 
@@ -79,7 +84,7 @@ final class Reloader implements AutoCloseable {
     }
 
     private void look() {
-        Map<Path, String> now = latest.currentDigests();
+        Map<Path, String> now = Configuration.currentDigests(seen.keySet());
         boolean settled = now.equals(looked);
         looked = now;
         if (settled && !now.equals(seen)) {
@@ -93,12 +98,15 @@ final class Reloader implements AutoCloseable {
     }
 
     private void reload(String cause) {
-        seen = latest.currentDigests();
+        seen = Configuration.currentDigests(loaded);
         try {
-            latest = source.load();
+            Configuration latest = source.load();
+            loaded = latest.digests().keySet();
             seen = latest.digests();
             report(cause, server.reload(latest));
         } catch (ConfigurationException e) {
+            seen = new HashMap<>(seen);
+            seen.putAll(e.digests());
             refuse(cause, e.problems());
         } catch (UncheckedIOException e) {
             refuse(

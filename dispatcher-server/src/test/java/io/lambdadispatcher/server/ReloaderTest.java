@@ -202,6 +202,23 @@ class ReloaderTest {
     }
 
     @Test
+    void should_load_refused_settings_again_when_a_file_is_mended_that_only_they_name() throws Exception {
+        reloader.watch(20);
+        Path next = directory.resolve("next");
+
+        String settings = Files.readString(file());
+        Files.writeString(file(), settings.replace(directory.resolve("secret").toString(), next.toString()));
+        assertThat(nextLine()).isEqualTo(file() + " changed: the reload was refused, and nothing has changed:");
+        assertThat(nextLine()).startsWith("  workers.secret-file: expected a readable file that holds");
+        assertThat(log.poll(200, TimeUnit.MILLISECONDS)).as("a second try").isNull();
+
+        Files.writeString(next, "the-second-secret-of-workers");
+        assertThat(nextLine()).isEqualTo(next + " changed: reloaded. In force now:");
+        assertThat(nextLine()).isEqualTo("  workers.secret-file: " + directory.resolve("secret") + " -> " + next);
+        assertThat(log.poll(200, TimeUnit.MILLISECONDS)).as("a second reload").isNull();
+    }
+
+    @Test
     void should_say_that_nothing_has_changed() throws Exception {
         reloader.request("SIGHUP");
 

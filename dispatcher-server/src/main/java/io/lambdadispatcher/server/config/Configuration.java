@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -133,14 +134,17 @@ public final class Configuration {
                 .orElse(null);
     }
 
-    /** Returns the digest of each file that was read for this configuration, as it is now. */
-    public Map<Path, String> currentDigests() {
+    /** Returns the digest of each file, as it is now. */
+    public static Map<Path, String> currentDigests(Set<Path> files) {
         Map<Path, String> current = new HashMap<>();
-        digests.keySet().forEach(each -> current.put(each, FileDigest.of(each.toString())));
+        files.forEach(each -> current.put(each, FileDigest.of(each.toString())));
         return current;
     }
 
-    /** Returns the digest of each file, as it was when this configuration was loaded. */
+    /**
+     * Returns the digest of each file that was read for this configuration, as it was when this
+     * configuration was loaded.
+     */
     public Map<Path, String> digests() {
         return digests;
     }

@@ -158,11 +158,11 @@ public final class ConfigurationLoader {
         raw.forEach((setting, value) -> values.set(setting, value, problems::add));
         List<SettingValues> functions = functions(values);
         ConfigurationChecks.check(values, functions, complete, problems::add);
-        if (!problems.isEmpty()) {
-            throw new ConfigurationException(problems);
-        }
         values.addFiles(digests);
         functions.forEach(function -> function.addFiles(digests));
+        if (!problems.isEmpty()) {
+            throw new ConfigurationException(problems, digests);
+        }
         return new Configuration(values, functions, path, digests);
     }
 

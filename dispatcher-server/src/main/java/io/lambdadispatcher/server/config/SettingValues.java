@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.server.config.Configuration.Row;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -131,11 +132,17 @@ final class SettingValues {
         return values.keySet().stream().filter(setting -> setting.isOfFunction() == ofFunction);
     }
 
-    /** Adds the digest of each file that a setting names. */
+    /** Adds the digest of each file that a setting names, even if it cannot be read. */
     void addFiles(Map<Path, String> digests) {
-        values.values().stream()
-                .filter(value -> !value.contents.isEmpty() && value.text != null)
-                .forEach(value -> digests.put(Path.of(value.text), value.contents));
+        for (Value<?> value : values.values()) {
+            if (!value.contents.isEmpty() && value.text != null) {
+                try {
+                    digests.put(Path.of(value.text), value.contents);
+                } catch (InvalidPathException e) {
+                    // No file can have this name.
+                }
+            }
+        }
     }
 
     /**

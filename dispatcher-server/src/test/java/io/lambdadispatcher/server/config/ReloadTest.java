@@ -131,7 +131,9 @@ class ReloadTest {
                 .containsExactly(
                         "public.tls.certificate: " + directory.resolve("server.pem") + " with other contents",
                         "public.tls.key: " + directory.resolve("server.key") + " with other contents");
-        assertThat(start.currentDigests()).isNotEqualTo(start.digests()).containsKey(directory.resolve("server.key"));
+        assertThat(Configuration.currentDigests(start.digests().keySet()))
+                .isNotEqualTo(start.digests())
+                .containsKey(directory.resolve("server.key"));
     }
 
     @Test
