@@ -194,7 +194,7 @@ class MainTest {
                         Termination::new,
                         "demo",
                         "--function-name=parcels",
-                        "--function-handler=com.example.Gone::find",
+                        "--function-handler=java.util.Map$Entry::find",
                         "--function-launch-timeout=10m",
                         "--public-plain-port=0",
                         "--public-tls-port=0",
@@ -204,9 +204,9 @@ class MainTest {
 
         assertThat(out.toString()).doesNotContain("The demo is ready");
         assertThat(err.toString())
-                .isEqualTo("cannot start: a worker of function parcels failed: LAMBDA_DISPATCHER_HANDLER="
-                        + "com.example.Gone::find: no class com.example.Gone on the class path, expected a full class"
-                        + " name, with $ before a nested class (exit code 2)\n");
+                .startsWith("cannot start: a worker of function parcels failed: LAMBDA_DISPATCHER_HANDLER="
+                        + "java.util.Map$Entry::find: ")
+                .endsWith(" (exit code 2)\n");
     }
 
     @Test

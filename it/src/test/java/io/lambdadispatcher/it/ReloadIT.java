@@ -323,7 +323,7 @@ class ReloadIT {
             assertThat(mostlyServedBy()).isEqualTo(blue);
         }
         HttpResponse<String> config = http.send(get("http", ADMIN, "/api/config"), BodyHandlers.ofString());
-        assertThat(config.body()).contains("\"name\":\"functions[0].weight\",\"value\":\"10000\"");
+        assertThat(config.body()).contains("\"name\":\"function blue, weight\",\"value\":\"10000\"");
     }
 
     @Test

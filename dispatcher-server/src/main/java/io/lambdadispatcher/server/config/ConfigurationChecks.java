@@ -10,17 +10,25 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Checks rules between settings, either of the dispatcher or of one function. */
+/**
+ * Checks rules between settings, either of the dispatcher or of one function. A rule that depends
+ * on a value that was refused is not checked, so that one mistake is reported once.
+ */
 final class ConfigurationChecks {
     private static final Duration SHORTEST_OVERFLOW = Duration.ofMillis(10);
+    private static final List<Setting<?>> ROUTE =
+            List.of(Settings.FUNCTION_PATH, Settings.FUNCTION_HOST, Settings.FUNCTION_HEADER);
 
     private final SettingValues dispatcher;
     private final SettingValues checked;
@@ -50,10 +58,20 @@ final class ConfigurationChecks {
                 function -> new ConfigurationChecks(dispatcher, function, complete, problems).checkFunction());
     }
 
-    private void require(boolean holds, Setting<?> setting, String expected) {
-        if (!holds) {
+    /** @param read settings whose values the rule depends on */
+    private void require(boolean holds, Setting<?> setting, String expected, Setting<?>... read) {
+        if (!holds && Arrays.stream(read).allMatch(this::isKnown)) {
             problems.accept(checked.problem(setting, expected));
         }
+    }
+
+    /**
+     * Returns whether the value is what was meant: it was not refused, and it is no default if a
+     * name may be misspelt.
+     */
+    private boolean isKnown(Setting<?> setting) {
+        SettingValues values = setting.isOfFunction() ? checked : dispatcher;
+        return !values.isInvalid(setting) && (complete || !values.isDefault(setting));
     }
 
     private void checkDispatcher() {
@@ -68,7 +86,8 @@ final class ConfigurationChecks {
         require(
                 trusted || !checked.isSet(Settings.FORWARDING_CLIENT_HEADER),
                 Settings.FORWARDING_CLIENT_HEADER,
-                "forwarding.trust to be append, or this not to be set");
+                "forwarding.trust to be append, or this not to be set",
+                Settings.FORWARDING_TRUST);
         checkTracing();
         checkFleet();
     }
@@ -96,7 +115,7 @@ final class ConfigurationChecks {
 
     private void checkTracing() {
         URI endpoint = checked.find(Settings.TRACING_ENDPOINT);
-        if (endpoint == null) {
+        if (endpoint == null || checked.isInvalid(Settings.TRACING_PROTOCOL)) {
             return;
         }
         String path = endpoint.getPath().replaceFirst("/+$", "");
@@ -140,11 +159,23 @@ final class ConfigurationChecks {
         try {
             tls.load();
         } catch (IllegalArgumentException e) {
-            problems.accept(certificate.name() + ", " + key.name() + ": " + e.getMessage());
+            reportCertificates(certificate, key, clients, e.getMessage());
         } catch (UncheckedIOException e) {
-            problems.accept(certificate.name() + ", " + key.name() + ": "
-                    + Objects.requireNonNull(e.getCause()).getMessage());
+            reportCertificates(
+                    certificate,
+                    key,
+                    clients,
+                    Objects.requireNonNull(e.getCause()).getMessage());
         }
+    }
+
+    /** The message names the file, and this adds the settings and where they were set. */
+    private void reportCertificates(
+            Setting<Path> certificate, Setting<Path> key, Setting<Path> clients, @Nullable String message) {
+        List<Setting<Path>> set =
+                Stream.of(certificate, key, clients).filter(checked::isSet).toList();
+        problems.accept(set.stream().map(Setting::name).collect(Collectors.joining(", ")) + ": " + message + " ("
+                + set.stream().map(checked::source).distinct().collect(Collectors.joining("; ")) + ")");
     }
 
     /** Returns the certificates and the key of a port; {@code null} = they are not set. */
@@ -166,7 +197,12 @@ final class ConfigurationChecks {
                 ? checked.get(Settings.PUBLIC_TLS_PORT)
                 : OptionalInt.empty();
         boolean anyPublic = plain.isPresent() || tls.isPresent();
-        require(anyPublic, Settings.PUBLIC_PLAIN_PORT, "a port, because there is no TLS port with a certificate");
+        require(
+                anyPublic,
+                Settings.PUBLIC_PLAIN_PORT,
+                "a port, because there is no TLS port with a certificate",
+                Settings.PUBLIC_PLAIN_PORT,
+                Settings.PUBLIC_TLS_PORT);
         Map<String, Setting<?>> taken = new HashMap<>();
         checkPort(Settings.PUBLIC_PLAIN_HOST, Settings.PUBLIC_PLAIN_PORT, plain, taken);
         checkPort(Settings.PUBLIC_TLS_HOST, Settings.PUBLIC_TLS_PORT, tls, taken);
@@ -178,14 +214,24 @@ final class ConfigurationChecks {
     private void checkPort(Setting<String> host, Setting<?> setting, OptionalInt port, Map<String, Setting<?>> taken) {
         if (port.orElse(0) != 0) {
             Setting<?> other = taken.putIfAbsent(checked.get(host) + ":" + port.getAsInt(), setting);
-            require(other == null, setting, "a port other than that of " + (other == null ? "" : other.name()));
+            if (other != null) {
+                require(false, setting, "a port other than that of " + other.name(), setting, other, host);
+            }
         }
     }
 
     private void checkNameAndRoute(Map<String, SettingValues> names, Map<Route, SettingValues> routes) {
-        SettingValues namesake = names.putIfAbsent(checked.get(Settings.FUNCTION_NAME), checked);
-        if (namesake != null) {
-            require(false, Settings.FUNCTION_NAME, "a name other than that of " + namesake.place());
+        if (!checked.isInvalid(Settings.FUNCTION_NAME)) {
+            SettingValues namesake = names.putIfAbsent(checked.get(Settings.FUNCTION_NAME), checked);
+            if (namesake != null) {
+                String expected = "a name other than that in " + namesake.source(Settings.FUNCTION_NAME);
+                require(false, Settings.FUNCTION_NAME, expected);
+                // They are one function by mistake, perhaps with one route.
+                return;
+            }
+        }
+        if (ROUTE.stream().anyMatch(checked::isInvalid)) {
+            return;
         }
         SettingValues other =
                 routes.putIfAbsent(FunctionConfiguration.route(checked).withoutWeight(), checked);
@@ -193,8 +239,10 @@ final class ConfigurationChecks {
             // Two functions with one route are an error, unless both have weights.
             boolean weighted =
                     !checked.isDefault(Settings.FUNCTION_WEIGHT) && !other.isDefault(Settings.FUNCTION_WEIGHT);
-            String expected = "a path, host or header other than those of " + other.place() + ", or a weight for both";
-            require(weighted, Settings.FUNCTION_PATH, expected);
+            String expected = "a path, host or header other than those of " + other.owner() + ", or a weight for both";
+            // If a name may be misspelt, it may be a part of the route.
+            boolean routed = complete || !checked.isDefault(Settings.FUNCTION_PATH);
+            require(weighted || !routed, Settings.FUNCTION_PATH, expected);
         }
     }
 
@@ -202,7 +250,15 @@ final class ConfigurationChecks {
         checkEither(Settings.FUNCTION_SECRET, Settings.FUNCTION_SECRET_FILE);
         int maxWorkers = checked.get(Settings.FUNCTION_MAX_WORKERS);
         boolean inOrder = checked.get(Settings.FUNCTION_MIN_WORKERS) <= maxWorkers;
-        require(inOrder, Settings.FUNCTION_MAX_WORKERS, "at least function.min-workers");
+        require(
+                inOrder,
+                Settings.FUNCTION_MAX_WORKERS,
+                "at least function.min-workers",
+                Settings.FUNCTION_MAX_WORKERS,
+                Settings.FUNCTION_MIN_WORKERS);
+        if (checked.isInvalid(Settings.FUNCTION_MODE) || checked.isInvalid(Settings.FUNCTION_LAUNCHER)) {
+            return;
+        }
         if (checked.get(Settings.FUNCTION_MODE) == Mode.DIRECT) {
             checkDirect(maxWorkers);
             return;
@@ -219,7 +275,7 @@ final class ConfigurationChecks {
 
     private void checkDirect(int maxWorkers) {
         String noWorkers = ", because a function in mode direct has no workers";
-        require(maxWorkers == 0, Settings.FUNCTION_MAX_WORKERS, "0" + noWorkers);
+        require(maxWorkers == 0, Settings.FUNCTION_MAX_WORKERS, "0" + noWorkers, Settings.FUNCTION_MAX_WORKERS);
         boolean self = checked.get(Settings.FUNCTION_LAUNCHER) == Launcher.SELF;
         require(self, Settings.FUNCTION_LAUNCHER, "self" + noWorkers);
         boolean overflow = checked.get(Settings.FUNCTION_DIRECT_OVERFLOW);
@@ -232,7 +288,12 @@ final class ConfigurationChecks {
         boolean inRange = after.compareTo(SHORTEST_OVERFLOW) >= 0
                 && after.compareTo(checked.get(Settings.FUNCTION_QUEUE_TIMEOUT)) < 0;
         String expected = "at least 10ms, and less than function.queue-timeout";
-        require(inRange, Settings.FUNCTION_DIRECT_OVERFLOW_AFTER, expected);
+        require(
+                inRange,
+                Settings.FUNCTION_DIRECT_OVERFLOW_AFTER,
+                expected,
+                Settings.FUNCTION_DIRECT_OVERFLOW_AFTER,
+                Settings.FUNCTION_QUEUE_TIMEOUT);
         boolean launchesLambda = checked.get(Settings.FUNCTION_LAUNCHER) == Launcher.LAMBDA;
         if (!launchesLambda || checked.isSet(Settings.FUNCTION_DIRECT_LAMBDA)) {
             checkDirectName();
@@ -248,31 +309,63 @@ final class ConfigurationChecks {
     private void checkLambdaName(Setting<String> setting) {
         String lambda = checked.find(setting);
         if (lambda != null) {
-            require(FunctionName.isOne(lambda), setting, setting.type().expected());
+            require(FunctionName.isOne(lambda), setting, setting.type().expected(), setting);
         } else {
             boolean valid = FunctionName.isOne(checked.get(Settings.FUNCTION_NAME));
             String expected = "a name that a Lambda function can have, or function.lambda to be set";
-            require(valid, Settings.FUNCTION_NAME, expected);
+            require(valid, Settings.FUNCTION_NAME, expected, Settings.FUNCTION_NAME, setting);
         }
     }
 
     private void checkLocal(int maxWorkers) {
-        require(maxWorkers > 0, Settings.FUNCTION_MAX_WORKERS, "1 or more with launcher local");
+        require(
+                maxWorkers > 0,
+                Settings.FUNCTION_MAX_WORKERS,
+                "1 or more with launcher local",
+                Settings.FUNCTION_MAX_WORKERS);
         boolean hasCommand = !dispatcher.get(Settings.LOCAL_COMMAND).isEmpty();
         boolean hasEnvironment = !dispatcher.get(Settings.LOCAL_ENVIRONMENT).isEmpty();
         require(
                 checked.isSet(Settings.FUNCTION_HANDLER) || hasCommand || hasEnvironment,
                 Settings.FUNCTION_HANDLER,
-                "a handler class, local.command, or a local.environment that selects an adapter, with launcher local");
+                "a handler class, local.command, or a local.environment that selects an adapter, with launcher local",
+                Settings.FUNCTION_HANDLER,
+                Settings.LOCAL_COMMAND,
+                Settings.LOCAL_ENVIRONMENT);
+        if (!hasCommand) {
+            checkHandler();
+        }
         require(
                 hasCommand || !dispatcher.isSet(Settings.WORKERS_TLS_CLIENT_CERTIFICATES),
                 Settings.FUNCTION_LAUNCHER,
                 "workers.tls.client-certificates not to be set, or local.command to be set, because a local worker has"
-                        + " no certificate");
+                        + " no certificate",
+                Settings.LOCAL_COMMAND);
+    }
+
+    /** A worker without its handler class fails at its launch, perhaps long after the start. */
+    private void checkHandler() {
+        String handler = checked.find(Settings.FUNCTION_HANDLER);
+        if (handler != null) {
+            String name = handler.split("::", 2)[0];
+            boolean missing = HandlerClass.isMissing(name, dispatcher.find(Settings.LOCAL_CLASS_PATH));
+            require(
+                    !missing,
+                    Settings.FUNCTION_HANDLER,
+                    "a class that is in local.class-path or in the class path of the dispatcher, with $ before a"
+                            + " nested class",
+                    Settings.FUNCTION_HANDLER,
+                    Settings.LOCAL_COMMAND,
+                    Settings.LOCAL_CLASS_PATH);
+        }
     }
 
     private void checkLambda(int maxWorkers) {
-        require(maxWorkers > 0, Settings.FUNCTION_MAX_WORKERS, "1 or more with launcher lambda");
+        require(
+                maxWorkers > 0,
+                Settings.FUNCTION_MAX_WORKERS,
+                "1 or more with launcher lambda",
+                Settings.FUNCTION_MAX_WORKERS);
         require(
                 !dispatcher.isSet(Settings.WORKERS_TLS_CLIENT_CERTIFICATES),
                 Settings.FUNCTION_LAUNCHER,
@@ -281,7 +374,12 @@ final class ConfigurationChecks {
     }
 
     private void checkSelf(int maxWorkers) {
-        require(maxWorkers == 0, Settings.FUNCTION_MAX_WORKERS, "0 with launcher self, which launches no workers");
+        require(
+                maxWorkers == 0,
+                Settings.FUNCTION_MAX_WORKERS,
+                "0 with launcher self, which launches no workers",
+                Settings.FUNCTION_MAX_WORKERS,
+                Settings.FUNCTION_LAUNCHER);
         require(
                 !complete
                         || dispatcher.isSet(Settings.WORKERS_SECRET)

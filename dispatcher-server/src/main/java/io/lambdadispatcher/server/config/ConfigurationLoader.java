@@ -40,6 +40,10 @@ public final class ConfigurationLoader {
             Setting.VARIABLE_PREFIX + "TLS_TRUST_PEM",
             Setting.VARIABLE_PREFIX + "EXIT_WITH_PARENT");
 
+    /** Settings whose texts are for other programs, in which {@code ${NAME}} has a meaning. */
+    private static final Set<Setting<?>> MAY_NAME_VARIABLES =
+            Set.of(Settings.LOCAL_COMMAND, Settings.LOCAL_JVM_FLAGS, Settings.LOCAL_ENVIRONMENT);
+
     /** Flags that are not settings. */
     private static final List<String> OTHER_FLAGS = List.of("--help", "--config");
 
@@ -48,6 +52,9 @@ public final class ConfigurationLoader {
     private YamlFile file = YamlFile.empty();
     private @Nullable Path path;
     private final Map<Path, String> digests = new LinkedHashMap<>();
+
+    /** Whether an entry of {@code functions} has an unknown name. */
+    private boolean misspelt;
 
     private ConfigurationLoader() {}
 
@@ -154,10 +161,14 @@ public final class ConfigurationLoader {
     private Configuration finish(boolean serves) throws ConfigurationException {
         // Nothing is missing for sure if a name is misspelt or the file cannot be read.
         boolean complete = serves && problems.isEmpty();
-        SettingValues values = new SettingValues("");
-        raw.forEach((setting, value) -> values.set(setting, value, problems::add));
+        SettingValues values = new SettingValues();
+        raw.forEach((setting, value) ->
+                set(values, setting, value, value.equals(file.values().get(setting.name()))));
         List<SettingValues> functions = functions(values);
-        ConfigurationChecks.check(values, functions, complete, problems::add);
+        // A rule says nothing about the part of a file that could be read.
+        if (file.isReadToEnd()) {
+            ConfigurationChecks.check(values, functions, complete && !misspelt, problems::add);
+        }
         values.addFiles(digests);
         functions.forEach(function -> function.addFiles(digests));
         if (!problems.isEmpty()) {
@@ -176,12 +187,39 @@ public final class ConfigurationLoader {
                 .map(setting -> values.problem(setting, "no value, because the settings file has a list of functions"))
                 .forEach(problems::add);
         return IntStream.range(0, file.functions().size())
-                .mapToObj(i -> function("functions[" + i + "]", file.functions().get(i)))
+                .mapToObj(i -> function(i, file.functions().get(i)))
                 .toList();
     }
 
-    private SettingValues function(String place, YamlFile.Entry entry) {
-        SettingValues values = new SettingValues(place);
+    private void set(SettingValues values, Setting<?> setting, RawValue value, boolean fromFile) {
+        if (fromFile && value.namesVariable() && !MAY_NAME_VARIABLES.contains(setting)) {
+            // The value may be a secret, so it is not shown.
+            String instead = file.functions().isEmpty() || !setting.isOfFunction()
+                    ? "Remove the line and set the environment variable " + setting.variable()
+                    : "Write the value, or create the file from a template";
+            values.refuse(
+                    setting,
+                    value,
+                    "expected a value without ${...}, because the file is not a template. " + instead,
+                    problems::add);
+        } else {
+            values.set(setting, value, problems::add);
+        }
+    }
+
+    private static SettingValues named(int index, @Nullable RawValue name) {
+        if (name == null || name.namesVariable()) {
+            return SettingValues.ofFunction(index);
+        }
+        try {
+            return SettingValues.ofFunction(Settings.FUNCTION_NAME.type().parse(name));
+        } catch (IllegalArgumentException e) {
+            return SettingValues.ofFunction(index);
+        }
+    }
+
+    private SettingValues function(int index, YamlFile.Entry entry) {
+        SettingValues values = named(index, entry.values().get(Settings.FUNCTION_NAME.lastName()));
         entry.values().forEach((key, value) -> {
             Setting<?> setting = Settings.BY_NAME.get("function." + key);
             if (setting == null) {
@@ -189,15 +227,20 @@ public final class ConfigurationLoader {
                         .filter(Setting::isOfFunction)
                         .map(Setting::lastName)
                         .toList();
-                problems.add("unknown setting \"" + place + "." + key + "\" (" + value.source() + ")"
+                misspelt = true;
+                problems.add(values.owner() + ": unknown setting \"" + key + "\" (" + value.source() + ")"
                         + Nearest.suggestion(key, known));
             } else {
-                values.set(setting, value, problems::add);
+                set(values, setting, value, true);
             }
         });
         if (values.isDefault(Settings.FUNCTION_NAME)) {
-            problems.add(place + ".name: expected "
-                    + Settings.FUNCTION_NAME.type().expected() + ", but it is not set (" + entry.source() + ")");
+            values.markInvalid(Settings.FUNCTION_NAME);
+            // An unknown setting may be the name, misspelt.
+            if (entry.values().keySet().stream().allMatch(key -> Settings.BY_NAME.containsKey("function." + key))) {
+                problems.add(values.owner() + ".name: expected "
+                        + Settings.FUNCTION_NAME.type().expected() + ", but it is not set (" + entry.source() + ")");
+            }
         }
         return values;
     }

@@ -3,9 +3,11 @@ package io.lambdadispatcher.server.config;
 import io.lambdadispatcher.server.config.Configuration.Row;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -31,16 +33,19 @@ final class SettingValues {
         }
     }
 
-    private final String place;
+    private final String owner;
+    private final String prefix;
     private final Map<Setting<?>, Value<?>> values = new LinkedHashMap<>();
+    private final Set<Setting<?>> invalid = new HashSet<>();
 
-    /**
-     * Starts with the defaults of the table.
-     *
-     * @param place {@code functions[0]} for an entry of that list; otherwise empty
-     */
-    SettingValues(String place) {
-        this.place = place;
+    /** Starts with the defaults of the table. For the dispatcher and its only function. */
+    SettingValues() {
+        this("", "");
+    }
+
+    private SettingValues(String owner, String prefix) {
+        this.owner = owner;
+        this.prefix = prefix;
         Settings.BY_NAME.values().forEach(setting -> {
             values.put(setting, UNSET);
             String text = setting.defaultText();
@@ -51,8 +56,20 @@ final class SettingValues {
     }
 
     private SettingValues(SettingValues other) {
-        place = other.place;
+        owner = other.owner;
+        prefix = other.prefix;
         values.putAll(other.values);
+        invalid.addAll(other.invalid);
+    }
+
+    /** Starts with the defaults, for the entry of {@code functions} with this name. */
+    static SettingValues ofFunction(String name) {
+        return new SettingValues("function " + name, "function " + name + ", ");
+    }
+
+    /** Starts with the defaults, for an entry of {@code functions} that has no valid name. */
+    static SettingValues ofFunction(int index) {
+        return new SettingValues("functions[" + index + "]", "functions[" + index + "].");
     }
 
     SettingValues withDefault(Setting<?> setting, String text) {
@@ -75,6 +92,7 @@ final class SettingValues {
             values.put(setting, new Value<>(setting.type().parse(raw), raw.text(), raw.source(), contents));
         } catch (IllegalArgumentException | ArithmeticException e) {
             values.put(setting, new Value<>(find(setting), raw.text(), raw.source(), contents));
+            invalid.add(setting);
             problems.accept(problem(setting, setting.type().expected()));
         }
     }
@@ -107,13 +125,40 @@ final class SettingValues {
         return value(setting).source.equals(DEFAULT);
     }
 
-    String place() {
-        return place;
+    /** Refuses a text without parsing it. The setting keeps its previous value. */
+    <T> void refuse(Setting<T> setting, RawValue raw, String problem, Consumer<String> problems) {
+        values.put(setting, new Value<>(find(setting), raw.text(), raw.source(), ""));
+        invalid.add(setting);
+        problems.accept(name(setting) + ": " + problem + " (" + raw.source() + ")");
     }
 
-    /** Returns {@code function.path}, or {@code functions[0].path} in a list. */
+    /**
+     * Marks a setting as invalid, because its problem was reported. Its value says nothing then.
+     */
+    void markInvalid(Setting<?> setting) {
+        invalid.add(setting);
+    }
+
+    boolean isInvalid(Setting<?> setting) {
+        return invalid.contains(setting);
+    }
+
+    /**
+     * Returns {@code function api} for an entry of {@code functions}, {@code functions[0]} if it
+     * has no valid name, and an empty text for the dispatcher and its only function.
+     */
+    String owner() {
+        return owner;
+    }
+
+    /** Returns where the value was set, for example a line of the file. */
+    String source(Setting<?> setting) {
+        return value(setting).source;
+    }
+
+    /** Returns {@code function.path}, or {@code function api, path} in a list. */
     private String name(Setting<?> setting) {
-        return place.isEmpty() ? setting.name() : place + "." + setting.lastName();
+        return prefix.isEmpty() ? setting.name() : prefix + setting.lastName();
     }
 
     String problem(Setting<?> setting, String expected) {
@@ -174,9 +219,7 @@ final class SettingValues {
     }
 
     private String difference(SettingValues before, Setting<?> setting) {
-        String name = place.isEmpty() || !setting.isOfFunction()
-                ? setting.name()
-                : "function " + get(Settings.FUNCTION_NAME) + ", " + setting.lastName();
+        String name = setting.isOfFunction() ? name(setting) : setting.name();
         String from = before.row(setting).value();
         String to = row(setting).value();
         return name + ": " + (from.equals(to) ? to + " with other contents" : from + " -> " + to);

@@ -20,8 +20,8 @@ import tools.jackson.dataformat.yaml.YAMLParser;
 
 /**
  * Reads a settings file into dotted names: {@code public: {plain: {port: 80}}} becomes {@code
- * public.plain.port: 80}. Every value keeps its line, which Jackson's tree would lose. An entry
- * that cannot be a setting is reported as a problem, and reading continues if possible.
+ * public.plain.port: 80}. Every value keeps its line and column, which Jackson's tree would lose.
+ * An entry that cannot be a setting is reported as a problem, and reading continues if possible.
  */
 final class YamlFile {
     private static final String FUNCTIONS = "functions";
@@ -33,6 +33,7 @@ final class YamlFile {
     private final Consumer<String> problems;
     private final Map<String, RawValue> values = new LinkedHashMap<>();
     private final List<Entry> functions = new ArrayList<>();
+    private boolean readToEnd = true;
 
     private YamlFile(String fileName, Consumer<String> problems) {
         this.fileName = fileName;
@@ -48,10 +49,13 @@ final class YamlFile {
         try (JsonParser parser = new YAMLMapper().createParser(Files.readString(file))) {
             yaml.readRoot(parser);
         } catch (NoSuchFileException e) {
+            yaml.readToEnd = false;
             problems.accept("settings file " + file + ": expected an existing file");
         } catch (JacksonException e) {
+            yaml.readToEnd = false;
             problems.accept(yaml.line(e.getLocation()) + ": expected YAML: " + oneLine(e.getOriginalMessage()));
         } catch (IOException e) {
+            yaml.readToEnd = false;
             problems.accept("settings file " + file + ": expected a readable file: " + e);
         }
         return yaml;
@@ -74,6 +78,11 @@ final class YamlFile {
 
     List<Entry> functions() {
         return functions;
+    }
+
+    /** Returns whether the file was read to its end, so that no value is missing. */
+    boolean isReadToEnd() {
+        return readToEnd;
     }
 
     private void readRoot(JsonParser parser) {
@@ -158,6 +167,8 @@ final class YamlFile {
     }
 
     private String line(@Nullable TokenStreamLocation location) {
-        return location == null ? fileName : fileName + " line " + location.getLineNr();
+        return location == null
+                ? fileName
+                : fileName + " line " + location.getLineNr() + ", column " + location.getColumnNr();
     }
 }

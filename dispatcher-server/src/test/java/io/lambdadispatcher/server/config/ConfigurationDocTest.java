@@ -81,7 +81,7 @@ class ConfigurationDocTest {
 
     @Test
     void should_have_defaults_that_are_right() {
-        SettingValues defaults = new SettingValues("");
+        SettingValues defaults = new SettingValues();
         assertThat(Settings.BY_NAME.values()).allSatisfy(setting -> {
             assertThat(defaults.isDefault(setting)).isTrue();
             assertThat(defaults.isSet(setting)).isEqualTo(setting.defaultText() != null);

@@ -14,6 +14,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -93,7 +95,7 @@ class ConfigurationLoaderTest {
         assertThat(configuration.report())
                 .containsPattern("public\\.plain\\.port +3 +flag --public-plain-port\n")
                 .containsPattern("public\\.tls\\.port +2 +environment variable LAMBDA_DISPATCHER_PUBLIC_TLS_PORT\n")
-                .containsPattern("workers\\.port +1 +.*dispatcher\\.yaml line 3\n")
+                .containsPattern("workers\\.port +1 +.*dispatcher\\.yaml line 3, column 1\n")
                 .containsPattern("admin\\.port +9901 +default\n");
     }
 
@@ -127,12 +129,13 @@ class ConfigurationLoaderTest {
 
         assertThat(problems("--wrokers-port=4", "stray"))
                 .containsExactly(
-                        "unknown setting \"pubic.port\" (" + file + " line 1), did you mean \"public.plain.port\"?",
+                        "unknown setting \"pubic.port\" (" + file
+                                + " line 1, column 1), did you mean \"public.plain.port\"?",
                         "unknown setting \"pubic.plain.port\" (" + file
-                                + " line 4), did you mean \"public.plain.port\"?",
+                                + " line 4, column 5), did you mean \"public.plain.port\"?",
                         "unknown setting \"admin\" (" + file
-                                + " line 5), it is a group of settings such as \"admin.host\"",
-                        "unknown setting \"zzz\" (" + file + " line 6)",
+                                + " line 5, column 1), it is a group of settings such as \"admin.host\"",
+                        "unknown setting \"zzz\" (" + file + " line 6, column 1)",
                         "unknown environment variable \"LAMBDA_DISPATCHER_WORKER_PORT\","
                                 + " did you mean \"LAMBDA_DISPATCHER_WORKERS_PORT\"?",
                         "unknown flag \"--wrokers-port\", did you mean \"--workers-port\"?",
@@ -158,8 +161,9 @@ class ConfigurationLoaderTest {
         assertThat(problems())
                 .containsExactlyInAnyOrder(
                         "log.level: expected one of error, warn, info, debug, trace, got \"loud\" (" + file
-                                + " line 1)",
-                        "http.max-header-size: expected a size from 1KiB to 256KiB, got \"1KB\" (" + file + " line 3)",
+                                + " line 1, column 1)",
+                        "http.max-header-size: expected a size from 1KiB to 256KiB, got \"1KB\" (" + file
+                                + " line 3, column 3)",
                         "shutdown.grace: expected 0, or a duration such as 500ms, 10s, 15m or 1h, got \"10\""
                                 + " (environment variable LAMBDA_DISPATCHER_SHUTDOWN_GRACE)",
                         "public.plain.port: expected a port from 1 to 65535, 0 for any free port, or off, got \"65536\""
@@ -254,7 +258,7 @@ class ConfigurationLoaderTest {
     void should_say_where_a_file_is_not_yaml() throws Exception {
         write("public:", "  plain: [1, 2");
 
-        assertThat(problems()).first().asString().startsWith(file + " line ").contains(": expected YAML: ");
+        assertThat(problems()).singleElement().asString().startsWith(file + " line 2, column 15: expected YAML: ");
     }
 
     @Test
@@ -290,8 +294,9 @@ class ConfigurationLoaderTest {
 
         assertThat(problems())
                 .containsExactly(
-                        "workers.port: expected one value, got two (" + file + " line 1, " + file + " line 3)",
-                        "workers.host: expected a value, got nothing (" + file + " line 4)");
+                        "workers.port: expected one value, got two (" + file + " line 1, column 1, " + file
+                                + " line 3, column 3)",
+                        "workers.host: expected a value, got nothing (" + file + " line 4, column 8)");
     }
 
     @Test
@@ -324,8 +329,8 @@ class ConfigurationLoaderTest {
 
         assertThat(problems())
                 .containsExactly(
-                        "workers.host: expected a value, got an alias (" + file + " line 3)",
-                        "local.jvm-flags: expected a value, got an alias (" + file + " line 5)");
+                        "workers.host: expected a value, got an alias (" + file + " line 3, column 15)",
+                        "local.jvm-flags: expected a value, got an alias (" + file + " line 5, column 5)");
     }
 
     @Test
@@ -336,7 +341,7 @@ class ConfigurationLoaderTest {
         assertThat(problems())
                 .containsExactly(
                         "workers.port: expected a port from 1 to 65535, or 0 for any free port, got \"[1, 2]\" (" + file
-                                + " line 1)");
+                                + " line 1, column 1)");
     }
 
     @Test
@@ -396,18 +401,180 @@ class ConfigurationLoaderTest {
 
     @Test
     void should_name_the_entry_in_problems_of_functions() throws Exception {
-        write("functions:", "  - nmae: api", "  - name: x", "    path: images", "  - name: x", "  - 7");
+        write(
+                "functions:",
+                "  - nmae: api",
+                "  - name: x",
+                "    path: images",
+                "  - name: x",
+                "  - 7",
+                "  - path: /y",
+                "    queue-limit: many",
+                "    pith: /z");
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
 
         assertThat(problems())
-                .contains(
-                        "functions: expected entries such as \"- name: api\" (" + file + " line 6)",
-                        "unknown setting \"functions[0].nmae\" (" + file + " line 2), did you mean \"name\"?",
-                        "functions[0].name: expected 1 to 256 characters, but it is not set (" + file + " line 2)",
-                        "functions[1].path: expected a path that starts with / and has no query, got \"images\" ("
-                                + file + " line 4)",
-                        "functions[2].name: expected a name other than that of functions[1], got \"x\" (" + file
-                                + " line 5)");
+                .containsExactly(
+                        "functions: expected entries such as \"- name: api\" (" + file + " line 6, column 5)",
+                        "functions[0]: unknown setting \"nmae\" (" + file
+                                + " line 2, column 5), did you mean \"name\"?",
+                        "function x, path: expected a path that starts with / and has no query, got \"images\" (" + file
+                                + " line 4, column 5)",
+                        "functions[3].queue-limit: expected a whole number from 0 to 10000000, got \"many\" (" + file
+                                + " line 8, column 5)",
+                        "functions[3]: unknown setting \"pith\" (" + file
+                                + " line 9, column 5), did you mean \"path\"?",
+                        "function x, name: expected a name other than that in " + file
+                                + " line 3, column 5, got \"x\" (" + file + " line 5, column 5)");
+    }
+
+    @Test
+    void should_say_where_an_entry_without_a_name_is() throws Exception {
+        write("functions:", "  - name: x", "  - path: /y", "  - path: /z");
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+
+        assertThat(problems())
+                .containsExactly(
+                        "functions[1].name: expected 1 to 256 characters, but it is not set (" + file
+                                + " line 3, column 5)",
+                        "functions[2].name: expected 1 to 256 characters, but it is not set (" + file
+                                + " line 4, column 5)");
+    }
+
+    /** Each of these mistakes would break other rules, too. */
+    @ParameterizedTest
+    @CsvSource({
+        "'function: {launcher: locl, max-workers: 3, handler: java.lang.String}', function.launcher",
+        "'function: {mode: dirct, max-workers: 3, launcher: local, handler: java.lang.String}', function.mode",
+        "'function: {launcher: lambda, max-workers: three}', function.max-workers",
+        "'function: {laucher: local, max-workers: 3, handler: java.lang.String}', unknown setting",
+        "'function: {launcher: local, max-wokers: 3, handler: java.lang.String}', unknown setting",
+        "'function: {launcher: local, max-workers: 3, handlr: java.lang.String}', unknown setting",
+        "'function: {launcher: local, max-workers: 3, handler: a-b}', function.handler",
+        "'function: {launcher: lambda, max-workers: 3, name: \"\"}', function.name",
+        "'function: {direct-overflow: true, direct-overflow-after: 20s, queue-timeout: 3 s}', function.queue-timeout",
+        "'functions: [{name: a, path: x}, {name: b}]', 'function a, path'",
+        "'functions: [{name: a, path: /x}, {name: b, pth: /}, {name: c}]', 'function b: unknown setting'",
+        "'functions: [{name: a}, {name: a}]', 'function a, name'",
+        "'workers.port: 8080x', workers.port",
+        "'public.tls.port: 8080x', public.tls.port",
+        "'tracing: {endpoint: \"http://c:4318/v1\", protocol: http2}', tracing.protocol",
+        "'functions: [{name: a}, {name: b', dispatcher.yaml line 1"
+    })
+    void should_report_one_mistake_once(String line, String start) throws Exception {
+        write(line);
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+
+        assertThat(problems())
+                .singleElement()
+                .asString()
+                .satisfies(problem ->
+                        assertThat(problem.replace(directory + "/", "")).startsWith(start));
+    }
+
+    @Test
+    void should_refuse_a_variable_in_the_file_and_name_the_one_that_can_be_set() throws Exception {
+        write(
+                "workers:",
+                "  port: ${PORT}",
+                "  secret: ${SECRET}",
+                "function.path: /${STAGE}/x",
+                "local.jvm-flags: ['-Dx=${HOME}']",
+                "local.command: [sh, -c, 'exec ${WORKER}']",
+                "local.environment: ['PATTERN=${name}']");
+
+        String expected = ": expected a value without ${...}, because the file is not a template. Remove the line and"
+                + " set the environment variable LAMBDA_DISPATCHER_";
+        assertThat(problems())
+                .containsExactly(
+                        "workers.port" + expected + "WORKERS_PORT (" + file + " line 2, column 3)",
+                        "workers.secret" + expected + "WORKERS_SECRET (" + file + " line 3, column 3)",
+                        "function.path" + expected + "FUNCTION_PATH (" + file + " line 4, column 1)");
+    }
+
+    @Test
+    void should_refuse_a_variable_in_a_list_of_functions() throws Exception {
+        write("functions:", "  - name: ${NAME}", "  - {name: b, path: '/${STAGE}'}");
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+
+        String expected = ": expected a value without ${...}, because the file is not a template. Write the value, or"
+                + " create the file from a template (" + file;
+        assertThat(problems())
+                .containsExactly(
+                        "functions[0].name" + expected + " line 2, column 5)",
+                        "function b, path" + expected + " line 3, column 15)");
+    }
+
+    @Test
+    void should_take_a_variable_from_elsewhere_literally() throws Exception {
+        environment.put("LAMBDA_DISPATCHER_FUNCTION_PATH", "/${x}");
+
+        assertThat(loadWithSecret().functions().get(0).route().path()).isEqualTo("/${x}");
+    }
+
+    @Test
+    void should_refuse_a_handler_that_local_workers_would_not_find() throws Exception {
+        write(
+                "local.class-path: " + Files.createDirectory(directory.resolve("classes")),
+                "functions:",
+                "  - {name: a, launcher: local, max-workers: 1, handler: com.example.Gone::find}",
+                "  - {name: b, launcher: local, max-workers: 1, handler: 'java.util.Map$Entry::getKey', path: /b}");
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+
+        assertThat(problems())
+                .containsExactly(
+                        "function a, handler: expected a class that is in local.class-path or in the class path of"
+                                + " the dispatcher, with $ before a nested class, got \"com.example.Gone::find\" ("
+                                + file
+                                + " line 3, column 48)");
+
+        Path example = Files.createDirectories(directory.resolve("classes/com/example"));
+        Files.createFile(example.resolve("Gone.class"));
+        assertThat(load().functions()).hasSize(2);
+    }
+
+    @Test
+    void should_find_a_handler_in_a_jar_of_a_directory() throws Exception {
+        Path jars = Files.createDirectory(directory.resolve("lib"));
+        try (JarOutputStream jar = new JarOutputStream(Files.newOutputStream(jars.resolve("app.jar")))) {
+            jar.putNextEntry(new JarEntry("com/example/Found.class"));
+        }
+        flags.put("--function-launcher", "local");
+        flags.put("--function-max-workers", "1");
+        flags.put("--local-class-path", jars + "/*");
+        flags.put("--function-handler", "com.example.Found");
+
+        assertThat(load().functions()).hasSize(1);
+        flags.put("--function-handler", "com.example.Gone");
+        assertThat(problems()).singleElement().asString().startsWith("function.handler: expected a class that is in");
+    }
+
+    /** The jar may be built later, and a command may have another class path. */
+    @Test
+    void should_accept_a_handler_if_the_class_path_is_not_known() throws Exception {
+        flags.put("--function-launcher", "local");
+        flags.put("--function-max-workers", "1");
+        flags.put("--function-handler", "com.example.Gone");
+        flags.put("--local-class-path", directory.resolve("later.jar").toString());
+        assertThat(load().functions()).hasSize(1);
+
+        flags.remove("--local-class-path");
+        flags.put("--local-command", "run-worker");
+        assertThat(load().functions()).hasSize(1);
+    }
+
+    /** The message names the file. What is missing is which settings name it, and where. */
+    @Test
+    void should_say_which_settings_name_certificates_that_do_not_fit() throws Exception {
+        Path certificate = Files.writeString(directory.resolve("cert.pem"), "no certificate");
+        Path key = Files.writeString(directory.resolve("key.pem"), "no key");
+        write("public.tls:", "  certificate: " + certificate, "  key: " + key);
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+
+        assertThat(problems())
+                .containsExactly("public.tls.certificate, public.tls.key: certificate chain file " + certificate
+                        + ": expected certificates in PEM, got none (" + file + " line 2, column 3; " + file
+                        + " line 3, column 3)");
     }
 
     @Test

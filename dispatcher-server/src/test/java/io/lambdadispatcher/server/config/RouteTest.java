@@ -64,15 +64,15 @@ class RouteTest {
     void should_refuse_a_header_that_is_gone_before_requests_are_routed(String header) {
         assertThat(problems("function.header: '" + header + "'"))
                 .containsExactly("function.header: expected a header such as x-canary or 'x-canary: yes', except host,"
-                        + " expect and hop-by-hop headers, got \"" + header + "\" (dispatcher.yaml line 1)");
+                        + " expect and hop-by-hop headers, got \"" + header + "\" (dispatcher.yaml line 1, column 1)");
     }
 
     @Test
     void should_refuse_equal_routes_unless_all_have_a_weight() throws Exception {
         assertThat(problems("functions:", "- {name: a, path: /x}", "- {name: b, path: /x/}"))
                 .containsExactly(
-                        "functions[1].path: expected a path, host or header other than those of functions[0], or a"
-                                + " weight for both, got \"/x/\" (dispatcher.yaml line 3)");
+                        "function b, path: expected a path, host or header other than those of function a, or a"
+                                + " weight for both, got \"/x/\" (dispatcher.yaml line 3, column 13)");
         assertThat(problems("functions:", "- {name: a, weight: 1}", "- {name: b}"))
                 .hasSize(1);
         assertThat(load("functions:", "- {name: a, weight: 1}", "- {name: b, weight: 100}")
@@ -110,25 +110,25 @@ class RouteTest {
         assertThat(problems("function.mode: direct", "function.max-workers: 3", "function.direct-overflow: true"))
                 .containsExactly(
                         "function.max-workers: expected 0, because a function in mode direct has no workers, got \"3\""
-                                + " (dispatcher.yaml line 2)",
+                                + " (dispatcher.yaml line 2, column 1)",
                         "function.direct-overflow: expected false, because in mode direct all requests are direct, got"
-                                + " \"true\" (dispatcher.yaml line 3)");
+                                + " \"true\" (dispatcher.yaml line 3, column 1)");
         assertThat(problems("function.direct-overflow: true", "function.direct-overflow-after: 10s"))
                 .containsExactly("function.direct-overflow-after: expected at least 10ms, and less than"
-                        + " function.queue-timeout, got \"10s\" (dispatcher.yaml line 2)");
+                        + " function.queue-timeout, got \"10s\" (dispatcher.yaml line 2, column 1)");
     }
 
     @Test
     void should_refuse_what_lambda_cannot_call_directly() {
         String name = "function.name: expected a name that a Lambda function can have, or function.lambda to be set,"
-                + " got \"my api\" (dispatcher.yaml line 1)";
+                + " got \"my api\" (dispatcher.yaml line 1, column 12)";
         String lambda = ": expected the name or ARN of a Lambda function, with or without :alias or :version, got ";
         assertThat(problems("function: {name: my api, mode: direct}")).containsExactly(name);
         assertThat(problems("function: {name: my api, direct-overflow: true}")).containsExactly(name);
         assertThat(problems("function: {mode: direct, lambda: 'arn:aws:s3:::x'}"))
-                .containsExactly("function.lambda" + lambda + "\"arn:aws:s3:::x\" (dispatcher.yaml line 1)");
+                .containsExactly("function.lambda" + lambda + "\"arn:aws:s3:::x\" (dispatcher.yaml line 1, column 26)");
         assertThat(problems("function: {name: my api, mode: direct, direct-lambda: a b, lambda: c}"))
-                .containsExactly("function.direct-lambda" + lambda + "\"a b\" (dispatcher.yaml line 1)");
+                .containsExactly("function.direct-lambda" + lambda + "\"a b\" (dispatcher.yaml line 1, column 40)");
         assertThat(problems("function: {name: my api, launcher: lambda, max-workers: 1, direct-overflow: true}"))
                 .containsExactly(name);
     }
@@ -138,7 +138,7 @@ class RouteTest {
         assertThat(problems("function: {mode: direct, launcher: lambda}"))
                 .containsExactly(
                         "function.launcher: expected self, because a function in mode direct has no workers, got"
-                                + " \"lambda\" (dispatcher.yaml line 1)");
+                                + " \"lambda\" (dispatcher.yaml line 1, column 26)");
     }
 
     @Test
