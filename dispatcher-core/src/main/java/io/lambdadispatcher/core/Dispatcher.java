@@ -119,6 +119,7 @@ public final class Dispatcher implements AutoCloseable {
     private final EventLoop fleetLoop;
     private @Nullable Future<?> fleetTimer;
     private final IngressDrain publicSide = new IngressDrain();
+    private final Descriptors descriptors;
     private final ClientGuard guard;
     private final List<Channel> publicPorts;
     private final List<PublicChannelInitializer> publicHandlers = new ArrayList<>();
@@ -145,11 +146,11 @@ public final class Dispatcher implements AutoCloseable {
                 direct,
                 from.routerOrFirst(),
                 observer);
+        descriptors = Descriptors.ofProcess();
+        int clientConnections = descriptors.forClients(from.limits, from.functions);
+        int acceptsPerTurn = descriptors.acceptsPerTurn(clientConnections);
         guard = new ClientGuard(
-                from.limits,
-                Descriptors.forClients(from.limits, from.functions),
-                engine.loopIndexes().keySet(),
-                observer);
+                from.limits, clientConnections, engine.loopIndexes().keySet(), observer);
         engine.limitWaitingBy(guard::freeBytes);
         fleetLoop = engine.anyLoop();
         fleet = from.ledger == null ? null : memberOf(from.ledger);
@@ -157,11 +158,11 @@ public final class Dispatcher implements AutoCloseable {
         try {
             superviseLaunches(from, direct, workerListener.tls() != null);
             workerHandler = workerPort(from, workerListener);
-            bound.add(engine.listen(workerListener, workerHandler));
+            bound.add(engine.listen(workerListener, workerHandler, acceptsPerTurn, worker -> true));
             for (ListenerOptions listener : from.publicListeners) {
                 PublicChannelInitializer clients = publicPort(listener);
                 publicHandlers.add(clients);
-                bound.add(engine.listen(listener, clients));
+                bound.add(engine.listen(listener, clients, acceptsPerTurn, guard::onAccepted));
             }
             workerPort = bound.get(0);
             publicPorts = bound.subList(1, bound.size());
@@ -297,7 +298,7 @@ public final class Dispatcher implements AutoCloseable {
         if (limits != null) {
             List<FunctionOptions> functions =
                     engine.pools().values().stream().map(FunctionPool::options).toList();
-            guard.setLimits(limits, Descriptors.forClients(limits, functions));
+            guard.setLimits(limits, descriptors.forClients(limits, functions));
         }
         rules = rules(
                 limits == null ? rules.limits() : limits,

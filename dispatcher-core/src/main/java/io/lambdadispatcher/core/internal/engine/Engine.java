@@ -46,6 +46,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -54,15 +55,6 @@ import org.jspecify.annotations.Nullable;
  * thread.
  */
 public final class Engine {
-    /**
-     * Accepts up to 256 connections in one turn of the event loop. Netty's epoll channel accepts
-     * only one, because it takes the new descriptor for a number of bytes, and stops if that is not
-     * the number that it asked for. Without this, a client waited two seconds behind 300 others
-     * that connected and sent bodies at the same time.
-     */
-    private static final RecvByteBufAllocator ACCEPTS =
-            new ServerChannelRecvByteBufAllocator().respectMaybeMoreData(false).maxMessagesPerRead(256);
-
     /**
      * Large enough that one flush writes a burst of large bodies, and small enough to limit the
      * bytes that wait.
@@ -198,21 +190,38 @@ public final class Engine {
     }
 
     /**
+     * Accepts several connections in one turn of the event loop. Netty's epoll channel accepts only
+     * one, because it takes the new descriptor for a number of bytes, and stops if that is not the
+     * number that it asked for. Without this, a client waited two seconds behind 300 others that
+     * connected and sent bodies at the same time.
+     */
+    private static RecvByteBufAllocator accepts(int perTurn) {
+        return new ServerChannelRecvByteBufAllocator()
+                .respectMaybeMoreData(false)
+                .maxMessagesPerRead(perTurn);
+    }
+
+    /**
      * Opens a port.
      *
+     * @param acceptsPerTurn maximum number of connections that are accepted before the first of
+     *     them can be closed
+     * @param admission decides on the event loop of the port whether an accepted connection stays
+     *     open; if not, it is closed immediately
      * @throws UncheckedIOException if that fails
      */
-    public Channel listen(ListenerOptions listener, ChannelHandler child) {
+    public Channel listen(
+            ListenerOptions listener, ChannelHandler child, int acceptsPerTurn, Predicate<Channel> admission) {
         ChannelFuture bound = new ServerBootstrap()
                 .group(group)
                 .channel(transport.serverChannel())
                 .option(ChannelOption.SO_BACKLOG, 4096)
-                .option(ChannelOption.RECVBUF_ALLOCATOR, ACCEPTS)
+                .option(ChannelOption.RECVBUF_ALLOCATOR, accepts(acceptsPerTurn))
                 .option(ChannelOption.SO_REUSEADDR, true)
                 .childOption(ChannelOption.TCP_NODELAY, true)
                 .childOption(ChannelOption.SO_KEEPALIVE, true)
                 .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
-                .handler(new Accepting())
+                .handler(new Accepting(admission))
                 .childHandler(child)
                 .bind(listener.address())
                 .awaitUninterruptibly();
@@ -276,9 +285,21 @@ public final class Engine {
 
     /** Handler of a listening channel: registers the channels that it accepts. */
     private final class Accepting extends ChannelInboundHandlerAdapter {
+        private final Predicate<Channel> admission;
+
+        Accepting(Predicate<Channel> admission) {
+            this.admission = admission;
+        }
+
         @Override
         public void channelRead(ChannelHandlerContext ctx, Object message) {
-            ((Channel) message).pipeline().addLast(accepted);
+            Channel channel = (Channel) message;
+            if (!admission.test(channel)) {
+                // It has no event loop yet.
+                channel.unsafe().closeForcibly();
+                return;
+            }
+            channel.pipeline().addLast(accepted);
             ctx.fireChannelRead(message);
         }
     }

@@ -42,6 +42,10 @@ public final class ClientGuard {
     private final Map<EventLoop, ClientMemory> memories = new IdentityHashMap<>();
     private final Map<EventLoop, FairReads> reads = new IdentityHashMap<>();
     private final AtomicInteger connections = new AtomicInteger();
+
+    /** Connections that the dispatcher's ports have accepted and that are not closed yet. */
+    private final AtomicInteger sockets = new AtomicInteger();
+
     private final ConcurrentHashMap<Long, Integer> perAddress = new ConcurrentHashMap<>();
 
     /**
@@ -79,6 +83,23 @@ public final class ClientGuard {
         long heap = Runtime.getRuntime().maxMemory();
         long direct = PlatformDependent.maxDirectMemory();
         return (direct > 0 ? Math.min(heap, direct) : heap) / 2;
+    }
+
+    /**
+     * Counts a connection that a port has accepted. The port must not wait for {@link #admit} on
+     * the connection's event loop: while that loop is late, the port would accept connections until
+     * there are no file descriptors left. Any thread.
+     *
+     * @return false if there are too many connections; the caller must close it
+     */
+    public boolean onAccepted(Channel channel) {
+        int max = maxConnections;
+        if (sockets.getAndUpdate(count -> count < max ? count + 1 : count) >= max) {
+            observer.onProtection(Protection.CONNECTION_LIMIT);
+            return false;
+        }
+        channel.closeFuture().addListener(closed -> sockets.decrementAndGet());
+        return true;
     }
 
     /**

@@ -72,6 +72,19 @@ class ClientGuardTest {
         assertThat(isAdmitted(guard, clients[3])).isTrue();
     }
 
+    /** They take file descriptors, even if the event loop that would close them is late. */
+    @Test
+    void should_count_connections_that_no_event_loop_has_seen_yet() throws Exception {
+        Client[] clients = {new Client("10.0.0.1"), new Client("10.0.0.2"), new Client("10.0.0.3"), new Client("::1")};
+        ClientGuard guard = guard(HttpLimits.builder().maxConnections(2), clients);
+        assertThat(guard.onAccepted(clients[0])).isTrue();
+        assertThat(guard.onAccepted(clients[1])).isTrue();
+        assertThat(guard.onAccepted(clients[2])).isFalse();
+        assertThat(protections).containsExactly(Protection.CONNECTION_LIMIT);
+        clients[0].close();
+        assertThat(guard.onAccepted(clients[3])).isTrue();
+    }
+
     @Test
     void should_close_connections_beyond_the_maximum_of_their_address() throws Exception {
         Client[] clients = {
