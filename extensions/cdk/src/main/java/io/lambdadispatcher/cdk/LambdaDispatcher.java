@@ -1,0 +1,457 @@
+package io.lambdadispatcher.cdk;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import software.amazon.awscdk.Duration;
+import software.amazon.awscdk.RemovalPolicy;
+import software.amazon.awscdk.Stack;
+import software.amazon.awscdk.services.dynamodb.Attribute;
+import software.amazon.awscdk.services.dynamodb.AttributeType;
+import software.amazon.awscdk.services.dynamodb.BillingMode;
+import software.amazon.awscdk.services.dynamodb.Table;
+import software.amazon.awscdk.services.ec2.IVpc;
+import software.amazon.awscdk.services.ec2.Port;
+import software.amazon.awscdk.services.ecs.AwsLogDriverProps;
+import software.amazon.awscdk.services.ecs.Cluster;
+import software.amazon.awscdk.services.ecs.ContainerDefinitionOptions;
+import software.amazon.awscdk.services.ecs.ContainerImage;
+import software.amazon.awscdk.services.ecs.CpuArchitecture;
+import software.amazon.awscdk.services.ecs.DeploymentCircuitBreaker;
+import software.amazon.awscdk.services.ecs.FargateService;
+import software.amazon.awscdk.services.ecs.FargateTaskDefinition;
+import software.amazon.awscdk.services.ecs.ICluster;
+import software.amazon.awscdk.services.ecs.LogDriver;
+import software.amazon.awscdk.services.ecs.OperatingSystemFamily;
+import software.amazon.awscdk.services.ecs.PortMapping;
+import software.amazon.awscdk.services.ecs.RuntimePlatform;
+import software.amazon.awscdk.services.ecs.Secret;
+import software.amazon.awscdk.services.ecs.Ulimit;
+import software.amazon.awscdk.services.ecs.UlimitName;
+import software.amazon.awscdk.services.elasticloadbalancingv2.AddApplicationTargetsProps;
+import software.amazon.awscdk.services.elasticloadbalancingv2.ApplicationListener;
+import software.amazon.awscdk.services.elasticloadbalancingv2.ApplicationLoadBalancer;
+import software.amazon.awscdk.services.elasticloadbalancingv2.ApplicationProtocol;
+import software.amazon.awscdk.services.elasticloadbalancingv2.BaseApplicationListenerProps;
+import software.amazon.awscdk.services.elasticloadbalancingv2.HealthCheck;
+import software.amazon.awscdk.services.elasticloadbalancingv2.IListenerCertificate;
+import software.amazon.awscdk.services.lambda.Function;
+import software.amazon.awscdk.services.lambda.IFunction;
+import software.amazon.awscdk.services.lambda.QualifiedFunctionBase;
+import software.amazon.awscdk.services.logs.LogGroup;
+import software.amazon.awscdk.services.logs.RetentionDays;
+import software.amazon.awscdk.services.secretsmanager.SecretStringGenerator;
+import software.constructs.Construct;
+
+/**
+ * Dispatchers on ECS Fargate, behind an Application Load Balancer. They launch workers by invoking
+ * a Lambda function.
+ *
+ * <pre>{@code
+ * Function workers = Function.Builder.create(this, "Workers")
+ *         .runtime(Runtime.JAVA_25)
+ *         .code(Code.fromAsset("hello-function.zip"))
+ *         .handler("io.lambdadispatcher.worker.LambdaHandler")
+ *         .environment(Map.of("LAMBDA_DISPATCHER_HANDLER", "com.example.hello.HelloHandler"))
+ *         .memorySize(512)
+ *         .timeout(Duration.minutes(15)) // the life of a worker
+ *         .vpc(vpc)
+ *         .build();
+ * LambdaDispatcher.Builder.create(this, "Dispatcher")
+ *         .vpc(vpc)
+ *         .image(ContainerImage.fromEcrRepository(repository, "0.1.0"))
+ *         .function("api", workers)
+ *         .setting("function.max-workers", "50")
+ *         .build();
+ * }</pre>
+ *
+ * <p><b>Network.</b> Clients reach port 8080 of the dispatchers, through the load balancer. The
+ * security group of the function reaches the worker port, 8444. The load balancer reaches the admin
+ * port, 9901, for its health check. Nothing else may connect. Workers dial the address of the task
+ * that launched them, so the load balancer has no listener for the worker port.
+ *
+ * <p><b>Permissions.</b> The tasks may call {@code lambda:InvokeFunction} on the function, and, in
+ * a fleet, use its table and its secret. They have no other permission.
+ *
+ * <p><b>Errors.</b> Values that cannot be right throw {@link IllegalArgumentException} when they
+ * are given. The dispatcher itself checks all settings when it starts. If it refuses them, ECS
+ * brings back the previous deployment.
+ *
+ * <p><b>Threading.</b> One thread, as for all constructs.
+ */
+public final class LambdaDispatcher extends Construct {
+    private static final int PUBLIC_PORT = 8080;
+    private static final int WORKER_PORT = 8444;
+    private static final int ADMIN_PORT = 9901;
+
+    /** What the image's HEALTHCHECK says. ECS ignores that one. */
+    private static final List<String> HEALTH_CHECK = List.of(
+            "CMD",
+            "/opt/lambda-dispatcher/java/bin/java",
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-Xmx16m",
+            "@/opt/lambda-dispatcher/class.path",
+            "io.lambdadispatcher.server.admin.Probe");
+
+    private final FargateTaskDefinition task;
+    private final FargateService service;
+    private final ApplicationLoadBalancer loadBalancer;
+    private final LogGroup logGroup;
+    private final @Nullable Table fleetTable;
+
+    private LambdaDispatcher(Builder from) {
+        super(from.scope, from.id);
+        IVpc vpc = Objects.requireNonNull(from.vpc);
+        logGroup = LogGroup.Builder.create(this, "Log")
+                .retention(RetentionDays.ONE_MONTH)
+                .build();
+        task = FargateTaskDefinition.Builder.create(this, "Task")
+                .cpu(from.cpu)
+                .memoryLimitMiB(from.memoryMiB)
+                .runtimePlatform(RuntimePlatform.builder()
+                        .cpuArchitecture(from.architecture)
+                        .operatingSystemFamily(OperatingSystemFamily.LINUX)
+                        .build())
+                .build();
+        fleetTable = from.fleet ? fleetTable() : null;
+        task.addContainer("dispatcher", container(from));
+        service = FargateService.Builder.create(this, "Service")
+                .cluster(from.cluster != null ? from.cluster : cluster(vpc))
+                .taskDefinition(task)
+                .desiredCount(from.count)
+                // A new task has its own workers before an old task stops.
+                .minHealthyPercent(100)
+                .maxHealthyPercent(200)
+                .circuitBreaker(
+                        DeploymentCircuitBreaker.builder().rollback(true).build())
+                .healthCheckGracePeriod(Duration.minutes(2))
+                .build();
+        loadBalancer = ApplicationLoadBalancer.Builder.create(this, "LoadBalancer")
+                .vpc(vpc)
+                .internetFacing(from.internetFacing)
+                .build();
+        admitClients(from);
+        admitWorkers(Objects.requireNonNull(from.function));
+    }
+
+    private Cluster cluster(IVpc vpc) {
+        return Cluster.Builder.create(this, "Cluster").vpc(vpc).build();
+    }
+
+    /** The dispatcher's {@code fleet init} creates the same table. */
+    private Table fleetTable() {
+        Table table = Table.Builder.create(this, "Fleet")
+                .partitionKey(key("fleet"))
+                .sortKey(key("entry"))
+                .billingMode(BillingMode.PAY_PER_REQUEST)
+                // It has nothing that outlives the dispatchers.
+                .removalPolicy(RemovalPolicy.DESTROY)
+                .build();
+        table.grant(task.getTaskRole(), "dynamodb:Query", "dynamodb:PutItem", "dynamodb:DeleteItem");
+        return table;
+    }
+
+    private static Attribute key(String name) {
+        return Attribute.builder().name(name).type(AttributeType.STRING).build();
+    }
+
+    private ContainerDefinitionOptions container(Builder from) {
+        IFunction function = Objects.requireNonNull(from.function);
+        function.grantInvoke(task.getTaskRole());
+        Map<String, String> settings = new TreeMap<>(from.settings.all());
+        settings.put("aws.region", Stack.of(this).getRegion());
+        settings.put("function.lambda", function.getFunctionArn());
+        Map<String, Secret> secrets = new TreeMap<>(from.secrets);
+        if (fleetTable != null) {
+            settings.put("fleet.table", fleetTable.getTableName());
+            secrets.put("workers.secret", workersSecret());
+        }
+        return ContainerDefinitionOptions.builder()
+                .image(Objects.requireNonNull(from.image))
+                .environment(TaskSettings.asEnvironment(settings))
+                .secrets(TaskSettings.asEnvironment(secrets))
+                .portMappings(Stream.of(PUBLIC_PORT, WORKER_PORT, ADMIN_PORT)
+                        .map(port -> PortMapping.builder().containerPort(port).build())
+                        .toList())
+                .healthCheck(software.amazon.awscdk.services.ecs.HealthCheck.builder()
+                        .command(HEALTH_CHECK)
+                        .interval(Duration.seconds(10))
+                        .timeout(Duration.seconds(3))
+                        .retries(3)
+                        .startPeriod(Duration.seconds(10))
+                        .build())
+                .stopTimeout(Duration.seconds(from.settings.stopSeconds()))
+                .ulimits(List.of(Ulimit.builder()
+                        .name(UlimitName.NOFILE)
+                        .softLimit(65536)
+                        .hardLimit(65536)
+                        .build()))
+                .logging(LogDriver.awsLogs(AwsLogDriverProps.builder()
+                        .logGroup(logGroup)
+                        .streamPrefix("dispatcher")
+                        .build()))
+                .build();
+    }
+
+    /** Workers of a fleet dial dispatchers that have not launched them. */
+    private Secret workersSecret() {
+        return Secret.fromSecretsManager(
+                software.amazon.awscdk.services.secretsmanager.Secret.Builder.create(this, "WorkersSecret")
+                        .generateSecretString(SecretStringGenerator.builder()
+                                .passwordLength(64)
+                                .excludePunctuation(true)
+                                .build())
+                        .build());
+    }
+
+    private void admitClients(Builder from) {
+        boolean tls = !from.certificates.isEmpty();
+        ApplicationListener listener = loadBalancer.addListener(
+                "Clients",
+                BaseApplicationListenerProps.builder()
+                        .port(tls ? 443 : 80)
+                        .certificates(from.certificates)
+                        // The user opens the security group of an internal load balancer.
+                        .open(from.internetFacing)
+                        .build());
+        listener.addTargets(
+                "Dispatchers",
+                AddApplicationTargetsProps.builder()
+                        .port(PUBLIC_PORT)
+                        .protocol(ApplicationProtocol.HTTP)
+                        .targets(List.of(service))
+                        // A check of port 8080 would reach a worker, and keep it alive.
+                        .healthCheck(HealthCheck.builder()
+                                .path("/ready")
+                                .port(Integer.toString(ADMIN_PORT))
+                                .interval(Duration.seconds(5))
+                                .timeout(Duration.seconds(2))
+                                .healthyThresholdCount(2)
+                                .unhealthyThresholdCount(2)
+                                .build())
+                        // ECS drains a task for this time. Then requests are cut off.
+                        .deregistrationDelay(Duration.seconds(60))
+                        .build());
+        service.getConnections()
+                .allowFrom(loadBalancer, Port.tcp(ADMIN_PORT), "The load balancer checks the health of dispatchers");
+    }
+
+    private void admitWorkers(IFunction function) {
+        // An alias or a version does not know the security groups of its function.
+        IFunction workers = function instanceof QualifiedFunctionBase qualified ? qualified.getLambda() : function;
+        service.getConnections()
+                .allowFrom(workers, Port.tcp(WORKER_PORT), "Workers dial the dispatcher that launched them");
+    }
+
+    /** Returns the service, for example to scale it or to add an alarm. */
+    public FargateService getService() {
+        return service;
+    }
+
+    /** Returns the task definition, for example to give its role more permissions. */
+    public FargateTaskDefinition getTaskDefinition() {
+        return task;
+    }
+
+    /** Returns the load balancer, for example for a DNS record or a security group. */
+    public ApplicationLoadBalancer getLoadBalancer() {
+        return loadBalancer;
+    }
+
+    /** Returns where the dispatchers' log is, which is kept for a month. */
+    public LogGroup getLogGroup() {
+        return logGroup;
+    }
+
+    /** Returns the table of the fleet, or null if the dispatchers are no fleet. */
+    public @Nullable Table getFleetTable() {
+        return fleetTable;
+    }
+
+    /**
+     * Builds a {@link LambdaDispatcher}. {@link #vpc}, {@link #image} and {@link #function} are
+     * required.
+     */
+    public static final class Builder {
+        private final Construct scope;
+        private final String id;
+        private final TaskSettings settings = new TaskSettings();
+        private final Map<String, Secret> secrets = new TreeMap<>();
+        private final List<IListenerCertificate> certificates = new ArrayList<>();
+        private @Nullable IVpc vpc;
+        private @Nullable ICluster cluster;
+        private @Nullable ContainerImage image;
+        private @Nullable IFunction function;
+        private CpuArchitecture architecture = CpuArchitecture.X86_64;
+        private int cpu = 1024;
+        private int memoryMiB = 2048;
+        private int count = 2;
+        private boolean internetFacing;
+        private boolean fleet;
+
+        private Builder(Construct scope, String id) {
+            this.scope = scope;
+            this.id = id;
+        }
+
+        /**
+         * Begins a construct.
+         *
+         * @param scope the stack, or a part of it
+         * @param id unique within the scope
+         */
+        public static Builder create(Construct scope, String id) {
+            return new Builder(scope, id);
+        }
+
+        /**
+         * Sets the network of the load balancer, which uses public subnets if it is {@link
+         * #internetFacing}, and of the tasks, which use private subnets. They must reach Lambda's
+         * API, the image registry and CloudWatch Logs.
+         */
+        public Builder vpc(IVpc vpc) {
+            this.vpc = vpc;
+            return this;
+        }
+
+        /** Sets the cluster of the service. By default, the construct creates one. */
+        public Builder cluster(ICluster cluster) {
+            this.cluster = cluster;
+            return this;
+        }
+
+        /** Sets the image of the dispatcher, which {@code docker/server.Dockerfile} builds. */
+        public Builder image(ContainerImage image) {
+            this.image = image;
+            return this;
+        }
+
+        /**
+         * Sets the function that runs the workers.
+         *
+         * @param name {@code function.name}, which metrics and logs use
+         * @param function in a VPC that routes to the tasks; an alias keeps workers on one version
+         * @throws IllegalArgumentException if the function's own timeout is less than a minute,
+         *     because a worker lives only so long; 15 minutes are best
+         */
+        public Builder function(String name, IFunction function) {
+            if (function instanceof Function own) {
+                Duration timeout = own.getTimeout();
+                long seconds = timeout == null ? 3 : timeout.toSeconds().longValue();
+                if (seconds < 60) {
+                    throw new IllegalArgumentException(
+                            "function " + name + ": expected a timeout of at least 60 s, got " + seconds
+                                    + " s. It is the life of a worker: set Duration.minutes(15)");
+                }
+            }
+            settings.own("function.name", name);
+            this.function = function;
+            return this;
+        }
+
+        /**
+         * Changes a setting of the dispatcher.
+         *
+         * @param name a name of the configuration reference, such as {@code function.max-workers}
+         * @param value as in an environment variable; it may be a token of the CDK
+         * @throws IllegalArgumentException if this is no name of a setting, if the construct itself
+         *     sets it, or if it is a secret, which belongs into {@link #secret}
+         */
+        public Builder setting(String name, String value) {
+            settings.set(name, value);
+            return this;
+        }
+
+        /**
+         * Sets a secret of the dispatcher.
+         *
+         * @param name {@code admin.token}, {@code function.secret} or {@code workers.secret}
+         * @param secret in Secrets Manager or Parameter Store; the tasks may read it
+         * @throws IllegalArgumentException if this setting is no secret
+         */
+        public Builder secret(String name, Secret secret) {
+            TaskSettings.expectSecret(name);
+            secrets.put(name, secret);
+            return this;
+        }
+
+        /** Adds a certificate. With one, the load balancer listens on port 443 instead of 80. */
+        public Builder certificate(IListenerCertificate certificate) {
+            certificates.add(certificate);
+            return this;
+        }
+
+        /**
+         * Opens the load balancer to the internet. By default, it is internal and admits nobody:
+         * open the security group of {@link LambdaDispatcher#getLoadBalancer}.
+         */
+        public Builder internetFacing() {
+            internetFacing = true;
+            return this;
+        }
+
+        /**
+         * Lets the dispatchers share limits and workers: adds a DynamoDB table and a secret.
+         * Without it, each dispatcher has its own workers, and limits hold for each of them.
+         */
+        public Builder fleet() {
+            fleet = true;
+            return this;
+        }
+
+        /** Sets how many dispatchers run. Default: 2. */
+        public Builder count(int count) {
+            if (count < 1) {
+                throw new IllegalArgumentException("count: expected at least 1 dispatcher, got " + count);
+            }
+            this.count = count;
+            return this;
+        }
+
+        /**
+         * Sets the size of a task. Default: 1024 and 2048.
+         *
+         * @param cpu 1024 are one vCPU
+         * @param memoryMiB that Fargate offers for this CPU
+         */
+        public Builder size(int cpu, int memoryMiB) {
+            this.cpu = cpu;
+            this.memoryMiB = memoryMiB;
+            return this;
+        }
+
+        /** Sets the architecture of the image. Default: x86-64. */
+        public Builder architecture(CpuArchitecture architecture) {
+            this.architecture = architecture;
+            return this;
+        }
+
+        /**
+         * Adds the construct to the scope.
+         *
+         * @throws IllegalStateException if a required part is missing
+         * @throws IllegalArgumentException if {@code shutdown.delay} and {@code shutdown.grace} are
+         *     longer than Fargate allows
+         */
+        public LambdaDispatcher build() {
+            expect("vpc", vpc);
+            expect("image", image);
+            expect("function", function);
+            if (fleet && secrets.containsKey("workers.secret")) {
+                throw new IllegalStateException("workers.secret: fleet() generates this secret, so do not set it");
+            }
+            return new LambdaDispatcher(this);
+        }
+
+        private void expect(String part, @Nullable Object value) {
+            if (value == null) {
+                throw new IllegalStateException("LambdaDispatcher " + id + ": expected " + part + ", got nothing");
+            }
+        }
+    }
+}

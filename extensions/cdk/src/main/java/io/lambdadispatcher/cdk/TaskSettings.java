@@ -1,0 +1,129 @@
+package io.lambdadispatcher.cdk;
+
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import software.amazon.awscdk.Token;
+
+/** Settings of a dispatcher, which it gets as environment variables. */
+final class TaskSettings {
+    private static final Pattern NAME = Pattern.compile("[a-z]+([.-][a-z0-9]+)*");
+    private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})(ms|s|m|h|d)");
+    private static final Set<String> SECRETS = Set.of("workers.secret", "function.secret", "admin.token");
+
+    /** The load balancer, the security groups and the health checks rely on them. */
+    private static final Set<String> OWN = Set.of(
+            "admin.host",
+            "admin.port",
+            "aws.region",
+            "fleet.table",
+            "function.lambda",
+            "function.launcher",
+            "function.name",
+            "public.plain.host",
+            "public.plain.port",
+            "workers.host",
+            "workers.port");
+
+    /** Fargate kills a task after this time. */
+    private static final int MAX_STOP_SECONDS = 120;
+
+    /** For the goodbyes of workers, and for the end of the JVM. */
+    private static final int END_SECONDS = 20;
+
+    private final Map<String, String> values = new TreeMap<>(Map.of(
+            "admin.host", "0.0.0.0",
+            "forwarding.trust", "append", // The load balancer sets x-forwarded-for.
+            "function.launcher", "lambda",
+            "function.max-workers", "50",
+            "function.min-workers", "1", // Otherwise a task would be ready before it has a worker.
+            "function.streams", "10",
+            // Longer than the load balancer's health check needs, which is 10 s.
+            "shutdown.delay", "15s",
+            "shutdown.grace", "60s"));
+
+    void set(String name, String value) {
+        if (!NAME.matcher(name).matches()) {
+            throw new IllegalArgumentException(
+                    "expected the name of a setting such as function.max-workers, got '" + name + "'");
+        }
+        if (OWN.contains(name)) {
+            throw new IllegalArgumentException(name + ": the construct sets this setting, because the network and"
+                    + " the permissions depend on it. Remove it");
+        }
+        if (SECRETS.contains(name)) {
+            throw new IllegalArgumentException(name + ": expected a secret, because everyone who may read the stack"
+                    + " would see this value. Use secret(name, Secret.fromSecretsManager(...))");
+        }
+        values.put(name, value);
+    }
+
+    /** Sets what {@link #set} refuses. */
+    void own(String name, String value) {
+        values.put(name, value);
+    }
+
+    static void expectSecret(String name) {
+        if (!SECRETS.contains(name)) {
+            throw new IllegalArgumentException(name + ": expected one of "
+                    + String.join(", ", SECRETS.stream().sorted().toList())
+                    + ". For other settings, use setting(name, value)");
+        }
+    }
+
+    Map<String, String> all() {
+        return values;
+    }
+
+    static <T> Map<String, T> asEnvironment(Map<String, T> settings) {
+        Map<String, T> environment = new TreeMap<>();
+        settings.forEach((name, value) -> environment.put(
+                "LAMBDA_DISPATCHER_" + name.toUpperCase(Locale.ROOT).replaceAll("[.-]", "_"), value));
+        return environment;
+    }
+
+    /**
+     * Returns the time after which ECS kills a task that it stops.
+     *
+     * @throws IllegalArgumentException if the settings need more than Fargate allows
+     */
+    int stopSeconds() {
+        long needed = seconds("shutdown.delay") + seconds("shutdown.grace") + END_SECONDS;
+        if (needed > MAX_STOP_SECONDS) {
+            throw new IllegalArgumentException("shutdown.delay and shutdown.grace: expected at most "
+                    + (MAX_STOP_SECONDS - END_SECONDS) + " s together, because Fargate kills a task after "
+                    + MAX_STOP_SECONDS + " s, got " + values.get("shutdown.delay") + " and "
+                    + values.get("shutdown.grace"));
+        }
+        return (int) needed;
+    }
+
+    private long seconds(String name) {
+        String text = values.get(name);
+        if (text == null || Boolean.TRUE.equals(Token.isUnresolved(text))) {
+            throw new IllegalArgumentException(name + ": expected a duration such as 15s, because the time to stop a"
+                    + " task depends on it, got a token");
+        }
+        if (text.equals("0")) {
+            return 0;
+        }
+        Matcher matcher = DURATION.matcher(text);
+        if (!matcher.matches()) {
+            throw new IllegalArgumentException(
+                    name + ": expected 0, or a duration such as 500ms, 10s, 15m or 1h, got '" + text + "'");
+        }
+        long count = Long.parseLong(matcher.group(1));
+        Duration duration = switch (matcher.group(2)) {
+            case "ms" -> Duration.ofMillis(count + 999);
+            case "s" -> Duration.ofSeconds(count);
+            case "m" -> Duration.ofMinutes(count);
+            case "h" -> Duration.ofHours(count);
+            default -> Duration.ofDays(count);
+        };
+        return duration.toSeconds();
+    }
+}

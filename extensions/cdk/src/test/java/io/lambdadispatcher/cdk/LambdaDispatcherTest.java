@@ -1,0 +1,382 @@
+package io.lambdadispatcher.cdk;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import software.amazon.awscdk.App;
+import software.amazon.awscdk.Duration;
+import software.amazon.awscdk.Stack;
+import software.amazon.awscdk.assertions.Template;
+import software.amazon.awscdk.services.certificatemanager.Certificate;
+import software.amazon.awscdk.services.ec2.Vpc;
+import software.amazon.awscdk.services.ecs.Cluster;
+import software.amazon.awscdk.services.ecs.ContainerImage;
+import software.amazon.awscdk.services.ecs.CpuArchitecture;
+import software.amazon.awscdk.services.ecs.Secret;
+import software.amazon.awscdk.services.elasticloadbalancingv2.ListenerCertificate;
+import software.amazon.awscdk.services.lambda.Alias;
+import software.amazon.awscdk.services.lambda.Code;
+import software.amazon.awscdk.services.lambda.Function;
+import software.amazon.awscdk.services.lambda.LayerVersion;
+import software.amazon.awscdk.services.lambda.Runtime;
+import software.amazon.awscdk.services.s3.Bucket;
+
+class LambdaDispatcherTest {
+    private final Stack stack = new Stack(new App(), "stack");
+    private final Vpc vpc = Vpc.Builder.create(stack, "Vpc").maxAzs(2).build();
+    private final Function workers =
+            function("Workers").timeout(Duration.minutes(15)).build();
+
+    private Function.Builder function(String id) {
+        return Function.Builder.create(stack, id)
+                .runtime(Runtime.JAVA_25)
+                .code(Code.fromBucket(Bucket.fromBucketName(stack, id + "Bucket", "code"), "function.zip"))
+                .handler("io.lambdadispatcher.worker.LambdaHandler")
+                .vpc(vpc);
+    }
+
+    private LambdaDispatcher.Builder builder() {
+        return LambdaDispatcher.Builder.create(stack, "Dispatcher")
+                .vpc(vpc)
+                .image(ContainerImage.fromRegistry("registry.example.org/lambda-dispatcher:1"))
+                .function("api", workers);
+    }
+
+    /** A template of the built construct, as the maps and lists of its JSON. */
+    private record Rendered(Map<String, Object> resources) {
+        @SuppressWarnings("unchecked")
+        static Rendered of(Stack stack) {
+            return new Rendered(
+                    (Map<String, Object>) Template.fromStack(stack).toJSON().get("Resources"));
+        }
+
+        /** Returns the properties of all resources of a type whose logical id has this prefix. */
+        List<Map<String, Object>> all(String type, String prefix) {
+            List<Map<String, Object>> found = new ArrayList<>();
+            new TreeMap<>(resources).forEach((id, resource) -> {
+                Map<String, Object> members = map(resource);
+                if (members.get("Type").equals(type) && id.startsWith(prefix)) {
+                    found.add(map(members.get("Properties")));
+                }
+            });
+            return found;
+        }
+
+        Map<String, Object> one(String type, String prefix) {
+            List<Map<String, Object>> found = all(type, prefix);
+            assertThat(found).as(type).hasSize(1);
+            return found.get(0);
+        }
+
+        Map<String, Object> container() {
+            return map(list(one("AWS::ECS::TaskDefinition", "DispatcherTask").get("ContainerDefinitions"))
+                    .get(0));
+        }
+
+        Map<String, Object> environment() {
+            return list(container().get("Environment")).stream()
+                    .map(Rendered::map)
+                    .collect(Collectors.toMap(each -> (String) each.get("Name"), each -> each.get("Value")));
+        }
+
+        /** Returns the actions that the tasks' own role allows, each with its resources. */
+        Map<String, Object> allowedToTasks() {
+            Map<String, Object> allowed = new TreeMap<>();
+            for (Object each :
+                    list(map(one("AWS::IAM::Policy", "DispatcherTaskTaskRole").get("PolicyDocument"))
+                            .get("Statement"))) {
+                Map<String, Object> statement = map(each);
+                assertThat(statement).containsEntry("Effect", "Allow");
+                List<Object> actions = statement.get("Action") instanceof List<?> several
+                        ? list(several)
+                        : List.of(statement.get("Action"));
+                actions.forEach(action -> allowed.put((String) action, statement.get("Resource")));
+            }
+            return allowed;
+        }
+
+        @SuppressWarnings("unchecked")
+        static Map<String, Object> map(Object value) {
+            return (Map<String, Object>) value;
+        }
+
+        @SuppressWarnings("unchecked")
+        static List<Object> list(Object value) {
+            return (List<Object>) value;
+        }
+    }
+
+    private Rendered render(Consumer<LambdaDispatcher.Builder> with) {
+        LambdaDispatcher.Builder builder = builder();
+        with.accept(builder);
+        builder.build();
+        return Rendered.of(stack);
+    }
+
+    @Test
+    void should_allow_the_tasks_only_to_invoke_the_function() {
+        Rendered rendered = render(builder -> {});
+
+        assertThat(rendered.allowedToTasks()).containsOnlyKeys("lambda:InvokeFunction");
+        assertThat(rendered.allowedToTasks().toString()).contains("Workers").doesNotContain("[*]", "=*");
+    }
+
+    @Test
+    void should_allow_a_fleet_three_actions_on_its_table() {
+        Rendered rendered = render(LambdaDispatcher.Builder::fleet);
+
+        assertThat(rendered.allowedToTasks())
+                .containsOnlyKeys("lambda:InvokeFunction", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:DeleteItem");
+        assertThat(rendered.allowedToTasks().get("dynamodb:Query").toString()).contains("DispatcherFleet");
+    }
+
+    @Test
+    void should_create_the_table_of_fleet_init_and_a_secret() {
+        Rendered rendered = render(LambdaDispatcher.Builder::fleet);
+
+        assertThat(rendered.one("AWS::DynamoDB::Table", "DispatcherFleet").get("KeySchema"))
+                .isEqualTo(List.of(
+                        Map.of("AttributeName", "fleet", "KeyType", "HASH"),
+                        Map.of("AttributeName", "entry", "KeyType", "RANGE")));
+        assertThat(rendered.environment()).containsKey("LAMBDA_DISPATCHER_FLEET_TABLE");
+        assertThat(rendered.container().get("Secrets").toString())
+                .contains("Name=LAMBDA_DISPATCHER_WORKERS_SECRET", "DispatcherWorkersSecret");
+    }
+
+    @Test
+    void should_have_neither_table_nor_secret_without_a_fleet() {
+        Rendered rendered = render(builder -> {});
+
+        assertThat(rendered.all("AWS::DynamoDB::Table", "")).isEmpty();
+        assertThat(rendered.all("AWS::SecretsManager::Secret", "")).isEmpty();
+        assertThat(rendered.container()).doesNotContainKey("Secrets");
+    }
+
+    @Test
+    void should_admit_the_load_balancer_and_the_workers_only() {
+        Rendered rendered = render(builder -> {});
+
+        Map<Integer, String> sources = new TreeMap<>();
+        for (Map<String, Object> rule : rendered.all("AWS::EC2::SecurityGroupIngress", "")) {
+            assertThat(rule.get("GroupId").toString()).contains("DispatcherService");
+            sources.put(
+                    ((Number) rule.get("FromPort")).intValue(),
+                    rule.get("SourceSecurityGroupId").toString());
+        }
+        assertThat(sources).containsOnlyKeys(8080, 8444, 9901);
+        assertThat(sources.get(8080)).contains("DispatcherLoadBalancer");
+        assertThat(sources.get(9901)).contains("DispatcherLoadBalancer");
+        assertThat(sources.get(8444)).contains("Workers");
+        for (Map<String, Object> group : rendered.all("AWS::EC2::SecurityGroup", "")) {
+            assertThat(group).doesNotContainKey("SecurityGroupIngress");
+        }
+    }
+
+    @Test
+    void should_open_the_load_balancer_to_the_internet_only_if_asked() {
+        Rendered rendered = render(LambdaDispatcher.Builder::internetFacing);
+
+        assertThat(rendered.one("AWS::ElasticLoadBalancingV2::LoadBalancer", "Dispatcher"))
+                .containsEntry("Scheme", "internet-facing");
+        assertThat(rendered.one("AWS::EC2::SecurityGroup", "DispatcherLoadBalancer")
+                        .get("SecurityGroupIngress")
+                        .toString())
+                .contains("CidrIp=0.0.0.0/0", "FromPort=80");
+    }
+
+    @Test
+    void should_check_the_health_of_the_admin_port() {
+        Rendered rendered = render(builder -> {});
+
+        assertThat(rendered.one("AWS::ElasticLoadBalancingV2::TargetGroup", "Dispatcher"))
+                .containsEntry("HealthCheckPath", "/ready")
+                .containsEntry("HealthCheckPort", "9901")
+                .containsEntry("Port", 8080)
+                .containsEntry("TargetType", "ip");
+    }
+
+    @Test
+    void should_listen_with_tls_if_there_is_a_certificate() {
+        Rendered rendered = render(builder ->
+                builder.certificate(ListenerCertificate.fromCertificateManager(Certificate.fromCertificateArn(
+                        stack, "Certificate", "arn:aws:acm:eu-west-1:123456789012:certificate/1"))));
+
+        assertThat(rendered.one("AWS::ElasticLoadBalancingV2::Listener", "Dispatcher"))
+                .containsEntry("Port", 443)
+                .containsEntry("Protocol", "HTTPS")
+                .extracting(listener -> listener.get("Certificates").toString())
+                .asString()
+                .contains("certificate/1");
+    }
+
+    @Test
+    void should_pass_settings_as_environment_variables() {
+        Rendered rendered = render(builder ->
+                builder.setting("function.max-workers", "7").setting("http.max-connections-per-address", "100"));
+
+        assertThat(rendered.environment())
+                .containsEntry("LAMBDA_DISPATCHER_FUNCTION_NAME", "api")
+                .containsEntry("LAMBDA_DISPATCHER_FUNCTION_LAUNCHER", "lambda")
+                .containsEntry("LAMBDA_DISPATCHER_FUNCTION_MAX_WORKERS", "7")
+                .containsEntry("LAMBDA_DISPATCHER_HTTP_MAX_CONNECTIONS_PER_ADDRESS", "100")
+                .containsEntry("LAMBDA_DISPATCHER_FORWARDING_TRUST", "append")
+                .containsEntry("LAMBDA_DISPATCHER_ADMIN_HOST", "0.0.0.0");
+        assertThat(rendered.environment()
+                        .get("LAMBDA_DISPATCHER_FUNCTION_LAMBDA")
+                        .toString())
+                .contains("Workers");
+    }
+
+    @Test
+    void should_pass_secrets_without_showing_them() {
+        software.amazon.awscdk.services.secretsmanager.Secret token =
+                software.amazon.awscdk.services.secretsmanager.Secret.Builder.create(stack, "Token")
+                        .build();
+
+        Rendered rendered = render(builder -> builder.secret("admin.token", Secret.fromSecretsManager(token)));
+
+        assertThat(rendered.container().get("Secrets").toString())
+                .contains("Name=LAMBDA_DISPATCHER_ADMIN_TOKEN", "Token");
+        assertThat(rendered.environment()).doesNotContainKey("LAMBDA_DISPATCHER_ADMIN_TOKEN");
+    }
+
+    @Test
+    void should_replace_tasks_without_a_gap_and_bring_back_the_previous_ones() {
+        Rendered rendered = render(builder -> builder.count(3));
+
+        Map<String, Object> service = rendered.one("AWS::ECS::Service", "Dispatcher");
+        assertThat(service).containsEntry("DesiredCount", 3);
+        assertThat(service.get("DeploymentConfiguration").toString())
+                .contains("MinimumHealthyPercent=100", "MaximumPercent=200", "Rollback=true", "Enable=true");
+    }
+
+    @Test
+    void should_give_a_task_the_time_to_stop_that_its_settings_need() {
+        Rendered rendered =
+                render(builder -> builder.setting("shutdown.delay", "1500ms").setting("shutdown.grace", "1m"));
+
+        assertThat(rendered.container()).containsEntry("StopTimeout", 2 + 60 + 20);
+    }
+
+    @Test
+    void should_run_on_the_size_and_architecture_that_were_chosen() {
+        Rendered rendered = render(builder -> builder.size(2048, 4096)
+                .architecture(CpuArchitecture.ARM64)
+                .cluster(Cluster.Builder.create(stack, "Own").vpc(vpc).build()));
+
+        assertThat(rendered.one("AWS::ECS::TaskDefinition", "Dispatcher"))
+                .containsEntry("Cpu", "2048")
+                .containsEntry("Memory", "4096")
+                .containsEntry("RuntimePlatform", Map.of("CpuArchitecture", "ARM64", "OperatingSystemFamily", "LINUX"));
+        assertThat(rendered.one("AWS::ECS::Service", "Dispatcher")
+                        .get("Cluster")
+                        .toString())
+                .contains("Own");
+    }
+
+    /** The layer runs a web application. The alias has no security group of its own. */
+    @Test
+    void should_invoke_an_alias_and_admit_its_function() {
+        Function shop = function("Shop")
+                .timeout(Duration.minutes(15))
+                .layers(List.of(LayerVersion.fromLayerVersionArn(
+                        stack, "Layer", "arn:aws:lambda:eu-west-1:123456789012:layer:lambda-dispatcher:1")))
+                .build();
+        Alias live = Alias.Builder.create(stack, "Live")
+                .aliasName("live")
+                .version(shop.getCurrentVersion())
+                .build();
+
+        Rendered rendered = render(builder -> builder.function("shop", live));
+
+        assertThat(rendered.allowedToTasks()).containsOnly(Map.entry("lambda:InvokeFunction", ref("Live")));
+        Set<String> sources = new TreeSet<>();
+        rendered.all("AWS::EC2::SecurityGroupIngress", "").forEach(rule -> {
+            if (rule.get("FromPort").equals(8444)) {
+                sources.add(rule.get("SourceSecurityGroupId").toString());
+            }
+        });
+        assertThat(sources).singleElement().asString().contains("Shop");
+    }
+
+    private Map<String, Object> ref(String construct) {
+        return Map.of("Ref", stack.getLogicalId((software.amazon.awscdk.CfnElement)
+                stack.getNode().findChild(construct).getNode().getDefaultChild()));
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
+            Function.MaxWorkers | 7       | expected the name of a setting such as function.max-workers, got 'Function.MaxWorkers'
+            workers.port        | 9000    | workers.port: the construct sets this setting
+            workers.secret      | hunter2 | workers.secret: expected a secret
+            """)
+    void should_refuse_settings_that_cannot_be_right(String name, String value, String message) {
+        assertThatThrownBy(() -> builder().setting(name, value))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith(message)
+                .hasMessageNotContaining("hunter2");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
+            2 minutes | shutdown.grace: expected 0, or a duration such as 500ms, 10s, 15m or 1h, got '2 minutes'
+            90s       | shutdown.delay and shutdown.grace: expected at most 100 s together, because Fargate kills a task after 120 s, got 15s and 90s
+            """)
+    void should_refuse_a_grace_that_fargate_cannot_give(String grace, String message) {
+        LambdaDispatcher.Builder builder = builder().setting("shutdown.grace", grace);
+
+        assertThatThrownBy(builder::build)
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage(message);
+    }
+
+    @Test
+    void should_refuse_a_function_that_ends_too_soon() {
+        assertThatThrownBy(() -> builder().function("api", function("Short").build()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("function api: expected a timeout of at least 60 s, got 3 s. It is the life of a worker:"
+                        + " set Duration.minutes(15)");
+    }
+
+    @Test
+    void should_refuse_a_secret_for_a_setting_that_is_none() {
+        assertThatThrownBy(() -> builder().secret("function.name", null))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("function.name: expected one of admin.token, function.secret, workers.secret");
+    }
+
+    @Test
+    void should_refuse_a_second_secret_for_a_fleet() {
+        LambdaDispatcher.Builder builder = builder()
+                .fleet()
+                .secret(
+                        "workers.secret",
+                        Secret.fromSecretsManager(
+                                software.amazon.awscdk.services.secretsmanager.Secret.fromSecretNameV2(
+                                        stack, "Own", "own")));
+
+        assertThatThrownBy(builder::build)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageStartingWith("workers.secret: fleet() generates this secret");
+    }
+
+    @Test
+    void should_name_what_is_missing() {
+        assertThatThrownBy(() -> LambdaDispatcher.Builder.create(stack, "Dispatcher")
+                        .vpc(vpc)
+                        .build())
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessage("LambdaDispatcher Dispatcher: expected image, got nothing");
+    }
+}
