@@ -15,6 +15,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
+import io.lambdadispatcher.core.internal.launch.WorkerCommands;
 import io.lambdadispatcher.core.internal.launch.WorkerInspection;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
@@ -26,6 +27,7 @@ import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
+import io.lambdadispatcher.core.observe.WorkerCommandResult;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
@@ -72,7 +74,9 @@ import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -442,6 +446,44 @@ public final class Dispatcher implements AutoCloseable {
         return CompletableFuture.allOf(parts.toArray(CompletableFuture<?>[]::new))
                 .thenApply(all ->
                         parts.stream().flatMap(part -> part.join().stream()).toList());
+    }
+
+    /**
+     * Drains workers now. They finish their requests, get no new ones, and exit. If the traffic
+     * needs replacements, these are launched afterwards, so requests may be queued meanwhile. Use
+     * {@link #recycle} to replace workers first. A worker that shares several dispatchers leaves
+     * all of them.
+     *
+     * @param which chooses the workers; called on a thread of the dispatcher
+     * @return the chosen workers, each with what happens to it; completes on a thread of the
+     *     dispatcher, and exceptionally if {@code which} throws and after {@link #close}
+     */
+    public CompletionStage<List<WorkerCommandResult>> drain(Predicate<WorkerSnapshot> which) {
+        return command(which, WorkerCommands::drain);
+    }
+
+    /**
+     * Replaces workers that this dispatcher has launched. Each drains when its replacement is
+     * ready. At most a quarter of the workers of a function is replaced at a time, but at least
+     * one. If replacements cannot be launched, or fail to start, the workers keep serving. A worker
+     * that the traffic does not need drains without a replacement.
+     *
+     * @param which chooses the workers; called on a thread of the dispatcher
+     * @return the chosen workers, each with what happens to it; completes on a thread of the
+     *     dispatcher, and exceptionally if {@code which} throws and after {@link #close}
+     */
+    public CompletionStage<List<WorkerCommandResult>> recycle(Predicate<WorkerSnapshot> which) {
+        return command(which, WorkerCommands::recycle);
+    }
+
+    private CompletionStage<List<WorkerCommandResult>> command(
+            Predicate<WorkerSnapshot> which,
+            BiFunction<WorkerCommands, List<WorkerSnapshot>, CompletableFuture<List<WorkerCommandResult>>> command) {
+        Objects.requireNonNull(which, "which");
+        WorkerCommands commands = new WorkerCommands(registry, supervisors);
+        return workers()
+                .thenCompose(all ->
+                        command.apply(commands, all.stream().filter(which).toList()));
     }
 
     /**

@@ -10,7 +10,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
  * The main class, with the commands {@code serve}, {@code demo}, {@code check-config},
- * {@code worker-keys}, {@code fleet init} and {@code top}. See {@link ExitCode} for the exit codes.
+ * {@code worker-keys}, {@code fleet init}, {@code top}, {@code workers drain} and {@code workers
+ * recycle}. See {@link ExitCode} for the exit codes.
  */
 public final class Main {
     private Main() {}
@@ -38,6 +39,7 @@ public final class Main {
         line.addSubcommand(new WorkerKeysCommand(environment).spec());
         line.addSubcommand(FleetInitCommand.fleet(environment));
         line.addSubcommand(new TopCommand(environment).spec());
+        line.addSubcommand(WorkersCommand.workers(environment));
         line.setExecutionStrategy(Main::execute);
         line.setParameterExceptionHandler((failure, given) -> refuse(failure));
         line.setExecutionExceptionHandler((failure, command, parsed) -> {

@@ -10,6 +10,7 @@ import io.lambdadispatcher.server.admin.AdminPages;
 import io.lambdadispatcher.server.admin.AdminServer;
 import io.lambdadispatcher.server.admin.Launching;
 import io.lambdadispatcher.server.admin.Readiness;
+import io.lambdadispatcher.server.admin.WorkerControl;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationException;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
@@ -59,6 +60,7 @@ final class Server {
     private final DispatcherObserver guest;
     private final Readiness readiness = new Readiness();
     private final Launching launching = new Launching();
+    private final WorkerControl workerControl = new WorkerControl();
     private final Metrics metrics = new Metrics();
     private final Live live = new Live();
     private @Nullable DispatcherAssembly assembly;
@@ -136,6 +138,7 @@ final class Server {
         expiry.set(CertificateExpiry.read(configuration));
         metrics.watch(started);
         launching.of(started);
+        workerControl.of(started);
         if (admin != null) {
             live.watch(started, configuration);
         }
@@ -304,7 +307,7 @@ final class Server {
         try {
             admin = new AdminServer(
                     address,
-                    new AdminPages(readiness, launching, metrics::scrape, live::json),
+                    new AdminPages(readiness, launching, workerControl, metrics::scrape, live::json),
                     adminAccess(),
                     metrics.observer()::onProtection);
         } catch (IOException e) {

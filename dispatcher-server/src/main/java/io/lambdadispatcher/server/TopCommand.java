@@ -1,6 +1,5 @@
 package io.lambdadispatcher.server;
 
-import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.top.Top;
 import io.lambdadispatcher.server.top.TopException;
 import io.lambdadispatcher.server.top.UnixTerminal;
@@ -9,7 +8,6 @@ import java.io.PrintWriter;
 import java.net.URI;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.ArgGroupSpec;
 import picocli.CommandLine.Model.CommandSpec;
@@ -17,15 +15,16 @@ import picocli.CommandLine.Model.OptionSpec;
 
 /** Shows in the terminal what a running dispatcher does. Runs on the main thread. */
 final class TopCommand implements Callable<Integer> {
-    private static final String ADMIN_URL = "--admin-url";
     private static final String ONCE = "--once";
     private static final String NO_COLOUR = "NO_COLOR";
 
     private final Map<String, String> environment;
+    private final AdminUrl adminUrl;
     private final CommandSpec spec;
 
     TopCommand(Map<String, String> environment) {
         this.environment = environment;
+        adminUrl = new AdminUrl(environment);
         spec = CommandSpec.wrapWithoutInspection(this).name("top");
         spec.usageMessage()
                 .description(
@@ -39,16 +38,7 @@ final class TopCommand implements Callable<Integer> {
                         "COLUMNS and LINES override the size of the terminal. " + NO_COLOUR + " switches colours off.",
                         "If the output is not a terminal, its size is 120 columns and 40 lines.");
         spec.addOption(Main.help());
-        spec.addArgGroup(group(
-                0,
-                "Dispatcher",
-                OptionSpec.builder(ADMIN_URL)
-                        .paramLabel("URL")
-                        .type(String.class)
-                        .defaultValue(defaultUrl())
-                        .description("The dispatcher's admin port. The default has the port in "
-                                + Settings.ADMIN_PORT.variable() + ", or 9901. (default: ${DEFAULT-VALUE})")
-                        .build()));
+        spec.addArgGroup(group(0, "Dispatcher", adminUrl.option()));
         spec.addArgGroup(group(
                 1,
                 "Output",
@@ -69,11 +59,6 @@ final class TopCommand implements Callable<Integer> {
                 .build();
     }
 
-    private String defaultUrl() {
-        String port = environment.getOrDefault(Settings.ADMIN_PORT.variable(), "");
-        return "http://127.0.0.1:" + (port.matches("[1-9]\\d*") ? port : "9901");
-    }
-
     CommandSpec spec() {
         return spec;
     }
@@ -81,10 +66,8 @@ final class TopCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         CommandLine line = spec.commandLine();
-        String given = line.getParseResult().matchedOptionValue(ADMIN_URL, defaultUrl());
-        URI url = url(given);
+        URI url = adminUrl.given(line);
         if (url == null) {
-            line.getErr().println(ADMIN_URL + ": expected a URL such as http://127.0.0.1:9901, got \"" + given + "\"");
             return ExitCode.USAGE;
         }
         try {
@@ -105,17 +88,6 @@ final class TopCommand implements Callable<Integer> {
         } else {
             Runtime.getRuntime().addShutdownHook(new Thread(top::leave, "top-leave"));
             top.live();
-        }
-    }
-
-    private static @Nullable URI url(String text) {
-        try {
-            URI url = URI.create(text);
-            boolean http = "http".equals(url.getScheme()) || "https".equals(url.getScheme());
-            boolean plain = url.getUserInfo() == null && url.getQuery() == null && url.getFragment() == null;
-            return http && plain && url.getHost() != null && url.getPort() <= 65535 ? url : null;
-        } catch (IllegalArgumentException e) {
-            return null;
         }
     }
 }

@@ -41,8 +41,15 @@ final class AdminApiDescription {
         });
     }
 
-    Set<String> paths() {
-        return new TreeSet<>(description.get("paths").propertyNames());
+    /** Returns the paths that allow a method, which is in lower case. */
+    Set<String> paths(String method) {
+        Set<String> paths = new TreeSet<>();
+        description.get("paths").properties().forEach(path -> {
+            if (path.getValue().has(method)) {
+                paths.add(path.getKey());
+            }
+        });
+        return paths;
     }
 
     /**

@@ -114,7 +114,7 @@ class AdminApiIT {
             held.add(program.get("/delay?delay=60000&order=" + i));
         }
         awaitRequests(6);
-        for (String path : description.paths()) {
+        for (String path : description.paths("get")) {
             check(200, "GET", path);
             check(405, "PUT", path);
         }
@@ -127,7 +127,7 @@ class AdminApiIT {
                 () -> program.document("launches").anyMatch(each -> "failed".equals(each.get("outcome"))));
         check(200, "GET", "/events");
 
-        for (String path : description.paths()) {
+        for (String path : description.paths("get")) {
             boolean anyHost = Set.of("/health", "/ready").contains(path);
             if (!anyHost) {
                 check(403, "GET", path, "Host: other.example.org");
@@ -146,6 +146,13 @@ class AdminApiIT {
         check(200, "GET", "/api/functions");
         check(200, "GET", "/api/workers");
         check(200, "POST", "/launching?to=on", AUTHORIZED);
+        for (String command : List.of("/api/workers/drain", "/api/workers/recycle")) {
+            check(401, "POST", command + "?function=shop");
+            check(403, "POST", command + "?function=shop", AUTHORIZED, "Origin: http://other.example.org");
+            check(400, "POST", command, AUTHORIZED);
+            check(404, "POST", command + "?worker=none", AUTHORIZED);
+            check(200, "POST", command + "?function=shop", AUTHORIZED);
+        }
 
         Map<String, Set<String>> unseen = description.unseen();
         // FleetIT sees those of a fleet.
@@ -154,6 +161,8 @@ class AdminApiIT {
                 .as("members that are described and that no answer has had; these need AWS, a sick worker, or a stuck"
                         + " event loop")
                 .isEqualTo(Map.of(
+                        "CommandedWorker",
+                        Set.of("version"),
                         "State",
                         Set.of("problem"),
                         "Worker",

@@ -9,6 +9,7 @@ import io.lambdadispatcher.server.admin.AdminPages;
 import io.lambdadispatcher.server.admin.AdminServer;
 import io.lambdadispatcher.server.admin.Launching;
 import io.lambdadispatcher.server.admin.Readiness;
+import io.lambdadispatcher.server.admin.WorkerControl;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationException;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
@@ -83,7 +84,7 @@ final class FleetRig implements AutoCloseable {
             live.watch(dispatcher, configuration);
             admin = new AdminServer(
                     new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                    new AdminPages(new Readiness(), launching, () -> "", live::json),
+                    new AdminPages(new Readiness(), launching, new WorkerControl(), () -> "", live::json),
                     new AdminAccess(Set.of(), null),
                     protection -> {});
         }

@@ -1,6 +1,5 @@
 package io.lambdadispatcher.server.admin;
 
-import static io.netty.handler.codec.http.HttpResponseStatus.BAD_REQUEST;
 import static io.netty.handler.codec.http.HttpResponseStatus.INTERNAL_SERVER_ERROR;
 import static io.netty.handler.codec.http.HttpResponseStatus.NOT_FOUND;
 import static io.netty.handler.codec.http.HttpResponseStatus.OK;
@@ -66,7 +65,7 @@ public final class AdminPages implements AutoCloseable {
      *
      * @param executor runs {@code get} and {@code post}
      * @param forAnyHost whether any Host is accepted, because load balancers send various names
-     * @param get answers GET and HEAD
+     * @param get answers GET and HEAD; {@code null} = only POST is allowed
      * @param post answers POST, which changes something; {@code null} = POST is not allowed
      * @param event returns the next event of a response that consists of server-sent events;
      *     {@code null} = {@code get} answers
@@ -74,7 +73,7 @@ public final class AdminPages implements AutoCloseable {
     record Page(
             Executor executor,
             boolean forAnyHost,
-            Supplier<FullHttpResponse> get,
+            @Nullable Supplier<FullHttpResponse> get,
             @Nullable Change post,
             @Nullable Supplier<byte[]> event) {
 
@@ -82,16 +81,22 @@ public final class AdminPages implements AutoCloseable {
             this(executor, forAnyHost, get, post, null);
         }
 
+        /** Creates a page that only changes something. */
+        static Page command(Executor executor, Change post) {
+            return new Page(executor, false, null, post, null);
+        }
+
         boolean allows(HttpMethod method) {
-            return method.equals(HttpMethod.GET)
-                    || event == null && method.equals(HttpMethod.HEAD)
-                    || post != null && method.equals(HttpMethod.POST);
+            return List.of(methods().split(", ")).contains(method.name());
         }
 
         /** Returns the value of the header {@code allow}. */
         String methods() {
             if (event != null) {
                 return "GET";
+            }
+            if (get == null) {
+                return "POST";
             }
             return post == null ? "GET, HEAD" : "GET, HEAD, POST";
         }
@@ -101,7 +106,9 @@ public final class AdminPages implements AutoCloseable {
             try {
                 return post != null && request.method().equals(HttpMethod.POST)
                         ? post.answer(request, remote)
-                        : get.get();
+                        : Objects.requireNonNull(get).get();
+            } catch (RefusedException e) {
+                return e.answer();
             } catch (RuntimeException e) {
                 log.warn("A request to the admin port failed.", e);
                 return AdminAnswers.text(
@@ -120,7 +127,11 @@ public final class AdminPages implements AutoCloseable {
      * @param documents JSON by name; called on two threads at a time
      */
     public AdminPages(
-            Readiness readiness, Launching launching, Supplier<String> metrics, Function<String, byte[]> documents) {
+            Readiness readiness,
+            Launching launching,
+            WorkerControl workers,
+            Supplier<String> metrics,
+            Function<String, byte[]> documents) {
         Map<String, Page> all = new HashMap<>();
         all.put("/", file(Live.class, "live.html", "text/html; charset=utf-8"));
         all.put("/live.css", file(Live.class, "live.css", "text/css; charset=utf-8"));
@@ -147,6 +158,12 @@ public final class AdminPages implements AutoCloseable {
                         false,
                         () -> AdminAnswers.text(OK, launching.show()),
                         (request, remote) -> change(launching, request, remote)));
+        all.put(
+                "/api/workers/drain",
+                Page.command(inspections, (request, remote) -> done(request, remote, workers.drain(request.uri()))));
+        all.put(
+                "/api/workers/recycle",
+                Page.command(inspections, (request, remote) -> done(request, remote, workers.recycle(request.uri()))));
         pages = Map.copyOf(all);
     }
 
@@ -221,7 +238,8 @@ public final class AdminPages implements AutoCloseable {
         return AdminAnswers.text(
                 NOT_FOUND,
                 "Not found. Expected /, /health, /ready, /metrics, /launching, /events, /api/openapi.yaml, or /api/ and"
-                        + " one of " + DOCUMENTS + ".\n");
+                        + " one of " + DOCUMENTS + ". To change something, POST to /launching, /api/workers/drain or"
+                        + " /api/workers/recycle.\n");
     }
 
     private static FullHttpResponse ready(Readiness readiness) {
@@ -232,14 +250,15 @@ public final class AdminPages implements AutoCloseable {
     }
 
     private static FullHttpResponse change(Launching launching, HttpRequest request, SocketAddress remote) {
-        int question = request.uri().indexOf('?');
-        String refusal = launching.toggle(question < 0 ? null : request.uri().substring(question + 1));
-        if (refusal != null) {
-            return AdminAnswers.text(BAD_REQUEST, refusal + "\n");
-        }
+        launching.toggle(request.uri());
         log.warn("Admin request POST {} from {} is done.", request.uri(), remote);
         // The change takes effect at the next check of the workers, so its result is not known yet.
         return AdminAnswers.text(OK, "The change is accepted. GET /launching shows it in a moment.\n");
+    }
+
+    private static FullHttpResponse done(HttpRequest request, SocketAddress remote, byte[] result) {
+        log.warn("Admin request POST {} from {} is done.", request.uri(), remote);
+        return AdminAnswers.of(OK, JSON, result);
     }
 
     /** Stops the threads. Waits up to one second for each. */

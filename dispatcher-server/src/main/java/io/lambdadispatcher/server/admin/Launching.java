@@ -2,10 +2,9 @@ package io.lambdadispatcher.server.admin;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -56,44 +55,25 @@ public final class Launching {
     /**
      * Switches launching on or off.
      *
-     * @param query undecoded: {@code to=on} or {@code to=off}, and {@code function=NAME} unless all
-     *     functions are meant
-     * @return what is wrong with the query, in one line; {@code null} = done
+     * @param uri has the query {@code to=on} or {@code to=off}, and {@code function=NAME} unless
+     *     all functions are meant
+     * @throws RefusedException if the query is wrong
      */
-    @Nullable
-    String toggle(@Nullable String query) {
-        String function = null;
-        String to = null;
-        for (String part : query == null ? new String[0] : query.split("&")) {
-            int equals = part.indexOf('=');
-            String name = equals < 0 ? part : part.substring(0, equals);
-            String value;
-            try {
-                value = URLDecoder.decode(part.substring(equals + 1), StandardCharsets.UTF_8);
-            } catch (IllegalArgumentException e) {
-                return name + ": '" + part.substring(equals + 1) + "', expected percent signs with two digits";
-            }
-            switch (name) {
-                case "function" -> function = value;
-                case "to" -> to = value;
-                default -> {
-                    return "expected the parameters to and function, got '" + name + "'";
-                }
-            }
-        }
+    void toggle(String uri) {
+        Map<String, String> query = ChangeParameters.of(uri, List.of("to", "function"));
+        String to = query.get("to");
         if (to == null || !to.equals("on") && !to.equals("off")) {
-            return "to: " + (to == null ? "missing" : "'" + to + "'") + ", expected on or off";
+            throw ChangeParameters.wrong("to", to, "on or off");
         }
-        return toggle(function, to.equals("on"));
+        toggle(query.get("function"), to.equals("on"));
     }
 
-    private @Nullable String toggle(@Nullable String function, boolean on) {
+    private void toggle(@Nullable String function, boolean on) {
         List<String> known =
                 capacity.get().stream().map(CapacitySnapshot::function).toList();
         if (function != null && !known.contains(function)) {
-            return "function: '" + function + "', expected one of " + known;
+            throw ChangeParameters.wrong("function", function, "one of " + known);
         }
         (function == null ? known : List.of(function)).forEach(name -> toggle.accept(name, on));
-        return null;
     }
 }

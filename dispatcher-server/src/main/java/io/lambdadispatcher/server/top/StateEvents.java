@@ -5,16 +5,11 @@ import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.ConnectException;
 import java.net.URI;
-import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.net.http.HttpTimeoutException;
-import java.nio.channels.UnresolvedAddressException;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
@@ -25,16 +20,10 @@ import tools.jackson.core.JacksonException;
  * <p><b>Threading.</b> One thread, except for {@link #close}.
  */
 final class StateEvents implements AutoCloseable {
-    private static final Duration TIMEOUT = Duration.ofSeconds(5);
     /** Much more than the state of 500 functions. */
     private static final int MAX_EVENT_BYTES = 64 << 20;
 
     private static final int MAX_REASON_BYTES = 200;
-    private static final String ADVICE = "Set --admin-url to the admin port of a running dispatcher.";
-    private static final HttpClient CLIENT = HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(TIMEOUT)
-            .build();
 
     /**
      * What the dispatcher says.
@@ -59,21 +48,8 @@ final class StateEvents implements AutoCloseable {
      *     port
      */
     static StateEvents open(URI uri) throws TopException, InterruptedException {
-        HttpResponse<InputStream> answer;
-        try {
-            answer = CLIENT.send(
-                    HttpRequest.newBuilder(uri)
-                            .timeout(TIMEOUT)
-                            .header("accept", "text/event-stream")
-                            .build(),
-                    BodyHandlers.ofInputStream());
-        } catch (HttpTimeoutException e) {
-            throw new TopException(uri + ": no answer within " + TIMEOUT.toSeconds() + " s. " + ADVICE, e);
-        } catch (ConnectException e) {
-            throw new TopException(uri + ": cannot connect (" + reason(e) + "). " + ADVICE, e);
-        } catch (IOException e) {
-            throw new TopException(uri + ": expected an HTTP answer, got none (" + e.getMessage() + "). " + ADVICE, e);
-        }
+        HttpResponse<InputStream> answer = AdminRequest.send(
+                HttpRequest.newBuilder(uri).header("accept", "text/event-stream"), BodyHandlers.ofInputStream());
         StateEvents events = new StateEvents(uri, answer.body());
         String type = answer.headers().firstValue("content-type").orElse("no content-type");
         if (answer.statusCode() != 200 || !type.startsWith("text/event-stream")) {
@@ -84,17 +60,6 @@ final class StateEvents implements AutoCloseable {
         return events;
     }
 
-    /** The JDK's client has no message if a connection is refused. */
-    private static String reason(ConnectException failure) {
-        if (failure.getMessage() != null) {
-            return failure.getMessage();
-        }
-        return failure.getCause() != null && failure.getCause().getCause() instanceof UnresolvedAddressException
-                        || failure.getCause() instanceof UnresolvedAddressException
-                ? "unknown host"
-                : "connection refused";
-    }
-
     private TopException refused(int status, String type) {
         String text = type.startsWith("text/plain") ? ", \"" + firstLine() + "\"" : " with " + type;
         String advice = switch (status) {
@@ -102,7 +67,7 @@ final class StateEvents implements AutoCloseable {
                 "The admin port needs no token to read, so something in front of it does. Connect to the port itself.";
             case 403 -> "Use an IP address, localhost or one of admin.hosts in --admin-url.";
             case 503 -> "Close another viewer, or try again later.";
-            default -> ADVICE;
+            default -> AdminRequest.ADVICE;
         };
         return new TopException(uri + ": expected 200 with text/event-stream, got " + status + text + ". " + advice);
     }
@@ -171,7 +136,7 @@ final class StateEvents implements AutoCloseable {
 
     private TopException wrongEvent() {
         return new TopException(
-                uri + ": expected events with the state of a dispatcher, got something else. " + ADVICE);
+                uri + ": expected events with the state of a dispatcher, got something else. " + AdminRequest.ADVICE);
     }
 
     /** Makes {@link #next} fail. Any thread. */

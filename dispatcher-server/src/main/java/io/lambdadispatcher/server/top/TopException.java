@@ -2,7 +2,10 @@ package io.lambdadispatcher.server.top;
 
 import org.jspecify.annotations.Nullable;
 
-/** Thrown if there is nothing to show. The message says why, in one line. */
+/**
+ * Thrown if the admin port of a dispatcher does not answer as expected. The message says why, in
+ * one line.
+ */
 public final class TopException extends Exception {
     private static final long serialVersionUID = 1;
 

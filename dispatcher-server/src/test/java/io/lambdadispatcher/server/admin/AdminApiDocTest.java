@@ -34,13 +34,16 @@ class AdminApiDocTest {
     void should_describe_each_path_and_method() {
         Map<String, String> described = new TreeMap<>();
         description().get("paths").properties().forEach(path -> {
+            boolean get = path.getValue().has("get");
             boolean post = path.getValue().has("post");
             // HEAD is allowed where GET is, except for a response without an end.
-            String methods = path.getKey().equals("/events") ? "GET" : post ? "GET, HEAD, POST" : "GET, HEAD";
-            assertThat(path.getValue().has("get")).as(path.getKey()).isTrue();
+            String methods = path.getKey().equals("/events")
+                    ? "GET"
+                    : !get ? "POST" : post ? "GET, HEAD, POST" : "GET, HEAD";
+            assertThat(get || post).as(path.getKey()).isTrue();
             described.put(path.getKey(), methods);
         });
-        try (AdminPages pages = new AdminPages(new Readiness(), new Launching(), () -> "", name -> new byte[0])) {
+        try (AdminPages pages = new AdminPages(new Readiness(), new Launching(), new WorkerControl(), () -> "", name -> new byte[0])) {
             assertThat(described).isEqualTo(pages.methods());
         }
     }
@@ -55,6 +58,7 @@ class AdminApiDocTest {
         "A request, Request",
         "A failure, Failure",
         "A launch, Launch",
+        "A worker that was told to leave, CommandedWorker",
         "The configuration, Configuration",
         "The version, Version"
     })

@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.observe.WorkerCommandResult;
+import io.lambdadispatcher.core.observe.WorkerSnapshot;
+import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -19,15 +22,18 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -35,12 +41,14 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 class AdminServerTest {
     private final HttpClient client = HttpClient.newHttpClient();
     private final Readiness readiness = new Readiness();
     private final Launching launching = new Launching();
+    private final WorkerControl workers = new WorkerControl();
     private final List<String> switched = new ArrayList<>();
     private final Queue<Protection> protections = new ConcurrentLinkedQueue<>();
     private final CountDownLatch rendering = new CountDownLatch(1);
@@ -78,7 +86,7 @@ class AdminServerTest {
     void open() throws IOException {
         server = new AdminServer(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                new AdminPages(readiness, launching, this::metrics, this::document),
+                new AdminPages(readiness, launching, workers, this::metrics, this::document),
                 new AdminAccess(Set.of(), null),
                 protections::add);
         launching.of(
@@ -86,6 +94,106 @@ class AdminServerTest {
                         new CapacitySnapshot("a", 3, 1, 2, 0, 0, 4, 12.3, 45.6, null),
                         new CapacitySnapshot("b", 5, 0, 0, 0, 0, 9, 0, 0, "circuit open, the last failure: x")),
                 (function, on) -> switched.add(function + " " + on));
+        workers.of(new Shop());
+    }
+
+    /** Two functions with four workers, which obey unless they drain. */
+    private static final class Shop implements WorkerControl.Workers {
+        private final List<WorkerSnapshot> all = List.of(
+                worker("shop", "w1", State.READY, "41"),
+                worker("shop", "w2", State.READY, "42"),
+                worker("shop", "w3", State.DRAINING, "42"),
+                worker("images", "i1", State.READY, ""));
+
+        private static WorkerSnapshot worker(String function, String id, State state, String version) {
+            return new WorkerSnapshot(
+                    function, id, state, true, null, Instant.EPOCH, null, 1, 1, 0, 1, 0, 0, null, null, version, "", "");
+        }
+
+        @Override
+        public List<String> functions() {
+            return List.of("shop", "images", "idle");
+        }
+
+        @Override
+        public CompletionStage<List<WorkerSnapshot>> all() {
+            return CompletableFuture.completedStage(all);
+        }
+
+        @Override
+        public CompletionStage<List<WorkerCommandResult>> drain(Predicate<WorkerSnapshot> which) {
+            return CompletableFuture.completedStage(all.stream()
+                    .filter(which)
+                    .map(worker -> new WorkerCommandResult(
+                            worker,
+                            worker.state() == State.DRAINING
+                                    ? WorkerCommandResult.Outcome.DRAINS_ALREADY
+                                    : WorkerCommandResult.Outcome.DONE))
+                    .toList());
+        }
+
+        @Override
+        public CompletionStage<List<WorkerCommandResult>> recycle(Predicate<WorkerSnapshot> which) {
+            return CompletableFuture.completedStage(all.stream()
+                    .filter(which)
+                    .map(worker ->
+                            new WorkerCommandResult(worker, WorkerCommandResult.Outcome.NOT_LAUNCHED_HERE))
+                    .toList());
+        }
+    }
+
+    private static String outcome(String function, String id, String version, String outcome) {
+        return "{\"id\":\"" + id + "\",\"function\":\"" + function + "\","
+                + (version.isEmpty() ? "" : "\"version\":\"" + version + "\",") + "\"outcome\":\"" + outcome + "\"}";
+    }
+
+    private static String outcomes(String... each) {
+        return "{\"workers\":[" + String.join(",", each) + "]}";
+    }
+
+    @Test
+    void should_drain_one_worker_those_of_a_version_or_all_of_a_function() throws Exception {
+        HttpResponse<String> one = call("POST", "/api/workers/drain?worker=i1");
+        assertThat(one.statusCode()).isEqualTo(200);
+        assertThat(one.headers().firstValue("content-type")).hasValue("application/json");
+        assertThat(one.body()).isEqualTo(outcomes(outcome("images", "i1", "", "done")));
+        assertThat(call("POST", "/api/workers/drain?function=shop&version=42").body())
+                .isEqualTo(outcomes(outcome("shop", "w2", "42", "done"), outcome("shop", "w3", "42", "drains_already")));
+        assertThat(call("POST", "/api/workers/drain?function=shop").body())
+                .contains("\"w1\"", "\"w2\"", "\"w3\"")
+                .doesNotContain("\"i1\"");
+        assertThat(call("POST", "/api/workers/drain?function=idle").body()).isEqualTo(outcomes());
+        assertThat(call("POST", "/api/workers/recycle?worker=w1").body())
+                .isEqualTo(outcomes(outcome("shop", "w1", "41", "not_launched_here")));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "400 | ''                        | worker: missing, expected the id of a worker, or the parameter function",
+                "400 | ?version=41               | worker: missing, expected the id of a worker, or the parameter function",
+                "400 | ?worker=w1&function=shop  | worker: 'w1', expected no other parameter beside it",
+                "400 | ?worker=w1&worker=w2      | expected the parameter worker once, got it twice",
+                "400 | ?id=w1                    | expected the parameters worker, function, version, got 'id'",
+                "404 | ?worker=w%209             | worker: 'w 9', expected the id of a worker that GET /api/workers shows",
+                "404 | ?function=shoe            | function: 'shoe', expected one of [shop, images, idle]",
+                "404 | ?function=shop&version=40 | version: '40', expected a version that a worker has: [41, 42]"
+            })
+    void should_say_which_workers_it_does_not_have(int status, String query, String message) throws Exception {
+        for (String command : List.of("drain", "recycle")) {
+            HttpResponse<String> answer = call("POST", "/api/workers/" + command + query);
+            assertThat(answer.body()).isEqualTo(message + "\n");
+            assertThat(answer.statusCode()).isEqualTo(status);
+        }
+    }
+
+    @Test
+    void should_only_change_something_where_nothing_is_shown() throws Exception {
+        HttpResponse<String> get = call("GET", "/api/workers/drain?worker=w1");
+
+        assertThat(get.statusCode()).isEqualTo(405);
+        assertThat(get.headers().firstValue("allow")).hasValue("POST");
     }
 
     @AfterEach

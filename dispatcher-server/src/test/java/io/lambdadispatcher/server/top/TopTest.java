@@ -9,6 +9,7 @@ import io.lambdadispatcher.server.admin.AdminPages;
 import io.lambdadispatcher.server.admin.AdminServer;
 import io.lambdadispatcher.server.admin.Launching;
 import io.lambdadispatcher.server.admin.Readiness;
+import io.lambdadispatcher.server.admin.WorkerControl;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -94,7 +95,7 @@ class TopTest {
         try {
             return new AdminServer(
                     address,
-                    new AdminPages(new Readiness(), new Launching(), () -> "", document -> document()),
+                    new AdminPages(new Readiness(), new Launching(), new WorkerControl(), () -> "", document -> document()),
                     new AdminAccess(Set.of(), null),
                     protection -> {});
         } catch (IOException e) {

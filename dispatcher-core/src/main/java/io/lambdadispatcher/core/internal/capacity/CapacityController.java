@@ -61,6 +61,9 @@ public final class CapacityController {
         void limit(String workerId, int exchanges, String reason);
     }
 
+    /** The longest time that a worker may take to drain. */
+    public static final long MAX_GRACE_NANOS = TimeUnit.MINUTES.toNanos(15);
+
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     /** A little less than a second, because samples can arrive a little early. */
     private static final long NEARLY_A_SECOND = SECOND * 9 / 10;
@@ -85,6 +88,7 @@ public final class CapacityController {
     private final LaunchGuard guard;
     private final WorkerTarget target;
     private final Retirement retirement = new Retirement();
+    private final Recycling recycling = new Recycling();
     private final WorkerLives workers;
 
     private boolean started;
@@ -260,6 +264,32 @@ public final class CapacityController {
         target.spend().addInvocations(nanos);
     }
 
+    // What an operator asks for.
+
+    /**
+     * Drains a worker now. If the traffic needs a replacement, it is launched afterwards.
+     *
+     * @return whether the worker was connected and did not drain before
+     */
+    public boolean drainNow(long nowNanos, String workerId) {
+        WorkerLife worker = workers.get(workerId);
+        if (worker == null || !worker.is(State.DIALLED) && !worker.is(State.READY)) {
+            return false;
+        }
+        drain(nowNanos, worker, DrainCode.REQUESTED);
+        return true;
+    }
+
+    /**
+     * Replaces a worker soon: it drains when its replacement is ready. At most a quarter of the
+     * workers is replaced at a time.
+     *
+     * @return whether this dispatcher owns the worker and it did not drain before
+     */
+    public boolean recycle(String workerId) {
+        return recycling.add(workers.get(workerId));
+    }
+
     // The fleet.
 
     /** Records that another dispatcher's worker is now this one's. */
@@ -350,6 +380,7 @@ public final class CapacityController {
             secondNanos = nowNanos;
             everySecond(nowNanos, seen);
         }
+        recycling.markNext(workers);
         retirement.markExpiring(nowNanos, workers.ready());
         target.onSample(nowNanos, demand, peers, workers.count(worker -> worker.ours), workers.exchangesPerWorker());
         if (closed) {
@@ -358,7 +389,8 @@ public final class CapacityController {
         launchMissing(nowNanos);
         retirement
                 .replaced(nowNanos, workers.ready(), target.wanted())
-                .forEach(worker -> drain(nowNanos, worker, DrainCode.DEADLINE));
+                .forEach(worker ->
+                        drain(nowNanos, worker, recycling.has(worker) ? DrainCode.REQUESTED : DrainCode.DEADLINE));
         if (seen != null && peers.mayScaleIn()) {
             int kept = Math.max(0, target.kept() - peers.workers());
             Retirement.surplus(workers.ready(), kept, workers.count(worker -> worker.is(State.DRAINING)))

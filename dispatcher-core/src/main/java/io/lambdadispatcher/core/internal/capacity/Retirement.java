@@ -12,7 +12,6 @@ import java.util.concurrent.TimeUnit;
 final class Retirement {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     private static final long DEFAULT_START_NANOS = 5 * SECOND;
-    private static final long MAX_GRACE_NANOS = TimeUnit.MINUTES.toNanos(15);
     private static final int SERVICE_TIMES_KEPT = 20_000;
 
     /**
@@ -128,7 +127,7 @@ final class Retirement {
     /** Returns the time that a worker may take to drain. */
     static long graceNanos(long nowNanos, WorkerLife worker) {
         return worker.hasDeadline()
-                ? Math.max(0, Math.min(MAX_GRACE_NANOS, worker.leftNanos(nowNanos) - SECOND / 2))
-                : MAX_GRACE_NANOS;
+                ? Math.max(0, Math.min(CapacityController.MAX_GRACE_NANOS, worker.leftNanos(nowNanos) - SECOND / 2))
+                : CapacityController.MAX_GRACE_NANOS;
     }
 }

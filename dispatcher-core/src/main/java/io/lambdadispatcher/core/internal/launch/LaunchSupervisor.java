@@ -27,16 +27,19 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -140,6 +143,25 @@ public final class LaunchSupervisor {
     /** Sets the kill switch; {@code false} = no launches. */
     public void setLaunching(boolean value) {
         executor.execute(() -> confined.setLaunching(value));
+    }
+
+    /**
+     * Drains workers now.
+     *
+     * @return the ids of those that were connected and did not drain before
+     */
+    CompletableFuture<Set<String>> drain(Collection<String> workerIds) {
+        return CompletableFuture.supplyAsync(() -> confined.drainNow(workerIds), executor);
+    }
+
+    /**
+     * Replaces workers, at most a quarter of all at a time. A worker drains when its replacement is
+     * ready.
+     *
+     * @return the ids of those that this dispatcher owns and that did not drain before
+     */
+    CompletableFuture<Set<String>> recycle(Collection<String> workerIds) {
+        return CompletableFuture.supplyAsync(() -> confined.recycle(workerIds), executor);
     }
 
     /** Replaces the key that signs the launch tokens of workers that are launched from now on. */
@@ -272,6 +294,23 @@ public final class LaunchSupervisor {
 
         Map<String, CapacityController.Life> lives() {
             return controller.lives(now());
+        }
+
+        Set<String> drainNow(Collection<String> workerIds) {
+            long now = now();
+            Set<String> drained = workerIds.stream()
+                    .filter(id -> controller.drainNow(now, id))
+                    .collect(Collectors.toSet());
+            lookSoon();
+            return drained;
+        }
+
+        Set<String> recycle(Collection<String> workerIds) {
+            assert executor.inEventLoop();
+            Set<String> recycled =
+                    workerIds.stream().filter(controller::recycle).collect(Collectors.toSet());
+            lookSoon();
+            return recycled;
         }
 
         void restore(LaunchHistory earlier, long agoMillis) {

@@ -400,11 +400,17 @@ public final class WorkerRegistry implements WorkerEvents {
         return peers;
     }
 
-    /** Tells a worker to exit after it has answered its requests in flight. */
-    public void drain(String workerId, DrainCode reason, Duration grace) {
-        if (startDraining(workerId)) {
-            connections(workerId).forEach(connection -> connection.drain(reason, grace));
+    /**
+     * Tells a worker to exit after it has answered its requests in flight.
+     *
+     * @return whether the worker is connected and did not drain before
+     */
+    public boolean drain(String workerId, DrainCode reason, Duration grace) {
+        if (!startDraining(workerId)) {
+            return false;
         }
+        connections(workerId).forEach(connection -> connection.drain(reason, grace));
+        return true;
     }
 
     /** Rejects new workers and drains all others. Completes when no worker is connected. */

@@ -1089,4 +1089,87 @@ class CapacityControllerTest {
 
         assertThat(told.launched).hasSize(3);
     }
+
+    // What an operator asks for.
+
+    private void end(String... ids) {
+        for (String id : ids) {
+            controller.onDisconnected(now, id, true);
+            controller.onExit(now, id, new WorkerExit(Cause.ENDED, "done"));
+        }
+    }
+
+    @Test
+    void should_drain_a_worker_at_once_and_launch_another_afterwards() {
+        controller = controller(CapacityPolicy.between(2, 4));
+        look();
+        readyAll();
+
+        assertThat(controller.drainNow(now, "w0")).isTrue();
+        assertThat(controller.drainNow(now, "w0")).as("again").isFalse();
+        assertThat(controller.drainNow(now, "unknown")).isFalse();
+        assertThat(told.drained).isEqualTo(Map.of("w0", DrainCode.REQUESTED));
+        assertThat(told.launched).hasSize(2);
+        pass(Duration.ofSeconds(1));
+
+        assertThat(told.launched).hasSize(3);
+        assertThat(told.drained).hasSize(1);
+        assertThat(controller.drainNow(now, "w2")).as("a worker that starts").isFalse();
+    }
+
+    @Test
+    void should_replace_a_quarter_at_a_time_and_drain_only_what_is_replaced() {
+        controller = controller(CapacityPolicy.between(8, 8));
+        look();
+        readyAll();
+        pass(Duration.ofSeconds(1));
+        List<String> old = List.copyOf(told.launched);
+        old.forEach(id -> assertThat(controller.recycle(id)).isTrue());
+        for (int replaced = 0; replaced < 8; replaced += 2) {
+            pass(Duration.ofSeconds(5));
+            assertThat(told.launched).hasSize(8 + replaced + 2);
+            assertThat(told.drained).as("while replacements start").hasSize(replaced);
+
+            ready(told.launched.get(8 + replaced), told.launched.get(9 + replaced));
+            look();
+            assertThat(told.drained).hasSize(replaced + 2);
+            end(old.get(replaced), old.get(replaced + 1));
+        }
+        pass(Duration.ofSeconds(60));
+
+        assertThat(told.drained.keySet()).containsExactlyElementsOf(old);
+        assertThat(told.drained.values()).containsOnly(DrainCode.REQUESTED);
+        assertThat(told.launched).hasSize(16);
+    }
+
+    @Test
+    void should_keep_the_workers_whose_replacements_fail() {
+        controller = controller(CapacityPolicy.between(8, 8));
+        look();
+        readyAll();
+        List.copyOf(told.launched).forEach(controller::recycle);
+        for (int i = 0; i < 60; i++) {
+            pass(Duration.ofSeconds(1));
+            for (int failed = 8; failed < told.launched.size(); failed++) {
+                fail(told.launched.get(failed), Cause.FAILED);
+            }
+        }
+
+        assertThat(told.launched.size()).isGreaterThan(9);
+        assertThat(told.drained).isEmpty();
+    }
+
+    @Test
+    void should_replace_only_its_own_workers_that_stay() {
+        controller = controller(CapacityPolicy.between(1, 2));
+        look();
+        readyAll();
+        controller.onDialled(now, "self-launched");
+        controller.onReady(now, "self-launched", Long.MAX_VALUE);
+        controller.drainNow(now, "w0");
+
+        assertThat(controller.recycle("w0")).as("it drains").isFalse();
+        assertThat(controller.recycle("self-launched")).isFalse();
+        assertThat(controller.recycle("unknown")).isFalse();
+    }
 }
