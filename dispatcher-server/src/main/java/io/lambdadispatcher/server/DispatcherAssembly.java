@@ -153,6 +153,11 @@ final class DispatcherAssembly {
         }
     }
 
+    /** Applies only the routes and their weights to a dispatcher that runs. */
+    void changeRoutes(Dispatcher dispatcher) {
+        dispatcher.change().router(router()).apply();
+    }
+
     private void changeSecrets(DispatcherChange change) {
         List<byte[]> common = configuration.find(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
         if (common != null) {

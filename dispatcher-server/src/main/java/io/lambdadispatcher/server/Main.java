@@ -10,8 +10,9 @@ import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
  * The main class, with the commands {@code serve}, {@code demo}, {@code check-config},
- * {@code worker-keys}, {@code fleet init}, {@code top}, {@code workers drain} and {@code workers
- * recycle}. See {@link ExitCode} for the exit codes.
+ * {@code worker-keys}, {@code fleet init} and {@code top}, and those that change a running
+ * dispatcher: {@code workers drain}, {@code workers recycle}, {@code weights}, {@code launching} and
+ * {@code log-level}. See {@link ExitCode} for the exit codes.
  */
 public final class Main {
     private Main() {}
@@ -40,6 +41,9 @@ public final class Main {
         line.addSubcommand(FleetInitCommand.fleet(environment));
         line.addSubcommand(new TopCommand(environment).spec());
         line.addSubcommand(WorkersCommand.workers(environment));
+        line.addSubcommand(SettingCommand.weights(environment).spec());
+        line.addSubcommand(SettingCommand.launching(environment).spec());
+        line.addSubcommand(SettingCommand.logLevel(environment).spec());
         line.setExecutionStrategy(Main::execute);
         line.setParameterExceptionHandler((failure, given) -> refuse(failure));
         line.setExecutionExceptionHandler((failure, command, parsed) -> {

@@ -9,8 +9,10 @@ import io.lambdadispatcher.server.admin.AdminAccess;
 import io.lambdadispatcher.server.admin.AdminPages;
 import io.lambdadispatcher.server.admin.AdminServer;
 import io.lambdadispatcher.server.admin.Launching;
+import io.lambdadispatcher.server.admin.LiveSettings;
 import io.lambdadispatcher.server.admin.Readiness;
 import io.lambdadispatcher.server.admin.WorkerControl;
+import io.lambdadispatcher.server.config.CommandedValues;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationException;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
@@ -32,7 +34,9 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalInt;
@@ -48,6 +52,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A dispatcher with its admin port, metrics and access log. Started and stopped on the main thread.
+ * Reloads and commands come on other threads, and wait for each other.
  */
 final class Server {
     private static final Logger log = LoggerFactory.getLogger(Server.class);
@@ -56,6 +61,11 @@ final class Server {
 
     private final Configuration start;
     private final CertificateExpiry expiry;
+    /** What the files, flags and environment variables say. */
+    private Configuration configured;
+
+    private CommandedValues commanded = CommandedValues.NONE;
+    /** What is in force: as configured, with the values that commands have set. */
     private volatile Configuration configuration;
     private final DispatcherObserver guest;
     private final Readiness readiness = new Readiness();
@@ -74,6 +84,7 @@ final class Server {
 
     private Server(Configuration configuration, DispatcherObserver guest) {
         this.start = configuration;
+        this.configured = configuration;
         this.configuration = configuration;
         this.guest = guest;
         expiry = new CertificateExpiry(metrics::onCertificate);
@@ -153,19 +164,26 @@ final class Server {
     }
 
     /**
-     * Puts a configuration in force, except for settings that need a restart. Nothing changes if it
-     * throws.
+     * Puts a configuration in force, except for settings that need a restart. What a command has
+     * set is kept, except if the same setting has changed in the configuration. Nothing changes if
+     * it throws.
      *
+     * @return has a line for each setting that changes, and for each that a command has set and
+     *     that is kept
      * @throws ConfigurationException if it contradicts settings that need a restart
      * @throws IllegalArgumentException if something is not valid
      * @throws UncheckedIOException if a file cannot be read any more
      */
-    Configuration.Reload reload(Configuration loaded) throws ConfigurationException {
-        Configuration.Reload reload = loaded.reload(start, configuration);
+    synchronized Configuration.Reload reload(Configuration loaded) throws ConfigurationException {
+        Configuration.Reload reload = loaded.reload(start, configured);
+        CommandedValues kept = commanded.keptBy(configured, reload.next());
+        Configuration next = kept.appliedTo(reload.next());
         Dispatcher serving = Objects.requireNonNull(dispatcher, "not started");
-        Map<String, X509Certificate> certificates = CertificateExpiry.read(reload.next());
-        new DispatcherAssembly(reload.next()).change(serving, Objects.requireNonNull(assembly));
-        configuration = reload.next();
+        Map<String, X509Certificate> certificates = CertificateExpiry.read(next);
+        new DispatcherAssembly(next).change(serving, Objects.requireNonNull(assembly));
+        configured = reload.next();
+        commanded = kept;
+        configuration = next;
         Logging.setLevel(configuration.get(Settings.LOG_LEVEL));
         if (traces != null) {
             traces.setRatio(configuration.get(Settings.TRACING_RATIO));
@@ -177,7 +195,76 @@ final class Server {
         }
         announceReady(serving);
         expiry.set(certificates);
-        return reload;
+        List<String> changes = new ArrayList<>(reload.changes());
+        changes.addAll(kept.lines());
+        return new Configuration.Reload(next, changes, reload.restarts());
+    }
+
+    /** Changes settings by command. Nothing changes if it throws. */
+    private final class Commands implements LiveSettings {
+        @Override
+        public Map<String, Integer> setWeights(Map<String, String> weights) {
+            synchronized (Server.this) {
+                CommandedValues next = commanded;
+                for (Map.Entry<String, String> each : weights.entrySet()) {
+                    requireSharedRoute(each.getKey());
+                    next = next.with(each.getKey(), Settings.FUNCTION_WEIGHT, each.getValue());
+                }
+                command(next);
+                Map<String, Integer> inForce = new LinkedHashMap<>();
+                configuration.functions().stream()
+                        .filter(Server.this::sharesRoute)
+                        .forEach(each -> inForce.put(
+                                each.options().name(), each.route().weight()));
+                return inForce;
+            }
+        }
+
+        @Override
+        public String setLogLevel(String level) {
+            synchronized (Server.this) {
+                command(commanded.with(null, Settings.LOG_LEVEL, level));
+                return configuration.get(Settings.LOG_LEVEL).name().toLowerCase(Locale.ROOT);
+            }
+        }
+    }
+
+    private void requireSharedRoute(String name) {
+        List<String> sharing = configuration.functions().stream()
+                .filter(this::sharesRoute)
+                .map(each -> each.options().name())
+                .toList();
+        if (!sharing.contains(name)) {
+            throw new IllegalArgumentException(
+                    "function: '" + name + "', expected one that shares its route with another: " + sharing);
+        }
+    }
+
+    private boolean sharesRoute(FunctionConfiguration function) {
+        return configuration.functions().stream()
+                        .filter(each -> each.route()
+                                .withoutWeight()
+                                .equals(function.route().withoutWeight()))
+                        .count()
+                > 1;
+    }
+
+    private void command(CommandedValues values) {
+        Dispatcher serving = dispatcher;
+        if (serving == null) {
+            throw new IllegalStateException("the dispatcher is starting or closing");
+        }
+        Configuration next;
+        try {
+            next = values.appliedTo(configured);
+        } catch (ConfigurationException e) {
+            throw new IllegalArgumentException(String.join(", ", e.problems()), e);
+        }
+        new DispatcherAssembly(next).changeRoutes(serving);
+        Logging.setLevel(next.get(Settings.LOG_LEVEL));
+        commanded = values;
+        configuration = next;
+        live.show(serving, next);
     }
 
     /** Logs certificates that expire soon. */
@@ -307,7 +394,7 @@ final class Server {
         try {
             admin = new AdminServer(
                     address,
-                    new AdminPages(readiness, launching, workerControl, metrics::scrape, live::json),
+                    new AdminPages(readiness, launching, workerControl, new Commands(), metrics::scrape, live::json),
                     adminAccess(),
                     metrics.observer()::onProtection);
         } catch (IOException e) {

@@ -76,7 +76,11 @@ class ChangeCommandTest {
         "workers drain w1, /api/workers/drain?worker=w1",
         "workers recycle a&b, /api/workers/recycle?worker=a%26b",
         "workers drain --function shop, /api/workers/drain?function=shop",
-        "workers recycle --function shop --function-version 4&2, /api/workers/recycle?function=shop&version=4%262"
+        "workers recycle --function shop --function-version 4&2, /api/workers/recycle?function=shop&version=4%262",
+        "weights shop=95 a=b=5, /api/weights?shop=95&a%3Db=5",
+        "launching off, /launching?to=off",
+        "launching on --function shop, /launching?to=on&function=shop",
+        "log-level debug, /api/log-level?to=debug"
     })
     void should_ask_for_the_change(String command, String target) {
         run(command.split(" "));
@@ -88,7 +92,9 @@ class ChangeCommandTest {
     @CsvSource({
         "workers drain, expected either the id of a worker or --function",
         "workers drain w1 --function shop, expected either the id of a worker or --function",
-        "workers recycle w1 --function-version 42, --function-version: expected --function as well"
+        "workers recycle w1 --function-version 42, --function-version: expected --function as well",
+        "weights shop, 'expected a function and its weight such as shop=95, got \"shop\"'",
+        "weights a=1 =2, 'expected a function and its weight such as shop=95, got \"=2\"'"
     })
     void should_refuse_arguments_that_contradict_each_other_with_2(String command, String message) {
         assertThat(run(command.split(" "))).isEqualTo(ExitCode.USAGE);
@@ -107,6 +113,23 @@ class ChangeCommandTest {
                 .containsExactly(
                         "worker w1 of function shop: It drains already.",
                         "worker w2 of function shop, version 42: drains");
+    }
+
+    @Test
+    void should_print_what_is_in_force() {
+        answer = "{\"weights\":{\"shop\":95,\"shop-canary\":5}}";
+        assertThat(run("weights", "shop=95")).isEqualTo(ExitCode.OK);
+        answer = "{\"level\":\"debug\"}";
+        assertThat(run("log-level", "debug")).isEqualTo(ExitCode.OK);
+        answer = "The change is accepted.\n";
+        assertThat(run("launching", "off")).isEqualTo(ExitCode.OK);
+
+        assertThat(out.toString().lines())
+                .containsExactly(
+                        "weight of shop: 95",
+                        "weight of shop-canary: 5",
+                        "log level: debug",
+                        "The change is accepted.");
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
@@ -9,6 +10,7 @@ import com.sun.net.httpserver.HttpServer;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationException;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
+import io.lambdadispatcher.server.log.Logging;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -63,6 +65,8 @@ class ReloaderTest {
         reloader.close();
         server.stop();
         LOGGER.detachAppender(appender);
+        LOGGER.setLevel(null);
+        Logging.setLevel(org.slf4j.event.Level.INFO);
     }
 
     private Path file() {
@@ -223,5 +227,47 @@ class ReloaderTest {
         reloader.request("SIGHUP");
 
         assertThat(nextLine()).isEqualTo("SIGHUP: reloaded, and no setting has changed.");
+    }
+
+    private String command(String target) throws Exception {
+        return client.send(
+                        HttpRequest.newBuilder(URI.create(server.adminUrl() + target))
+                                .header("authorization", "Bearer the-first-admin-token")
+                                .POST(BodyPublishers.noBody())
+                                .build(),
+                        BodyHandlers.ofString())
+                .body();
+    }
+
+    @Test
+    void should_keep_what_a_command_has_set_until_the_file_changes_it() throws Exception {
+        assertThat(command("/api/log-level?to=warn")).isEqualTo("{\"level\":\"warn\"}");
+        String warn = "{\"name\":\"log.level\",\"value\":\"warn\",\"source\":\"command\"}";
+        assertThat(config()).contains(warn);
+        LOGGER.setLevel(Level.INFO);
+
+        write("7ms", "the-first-admin-token");
+        reloader.request("SIGHUP");
+        assertThat(nextLine()).isEqualTo("SIGHUP: reloaded. In force now:");
+        assertThat(nextLine()).isEqualTo("  function.queue-timeout: 1ms -> 7ms");
+        assertThat(nextLine()).isEqualTo("  log.level: warn, set by a command");
+        assertThat(config()).contains(warn);
+
+        write("7ms", "the-first-admin-token", "log.level: debug");
+        reloader.request("SIGHUP");
+        assertThat(nextLine()).isEqualTo("SIGHUP: reloaded. In force now:");
+        assertThat(nextLine()).isEqualTo("  log.level: info -> debug");
+        assertThat(config())
+                .contains("{\"name\":\"log.level\",\"value\":\"debug\"")
+                .doesNotContain("\"command\"");
+    }
+
+    @Test
+    void should_refuse_a_command_as_it_refuses_a_setting() throws Exception {
+        assertThat(command("/api/log-level?to=loud"))
+                .isEqualTo("log.level: expected one of error, warn, info, debug, trace, got \"loud\" (command)\n");
+        assertThat(command("/api/weights?default=1"))
+                .isEqualTo("function: 'default', expected one that shares its route with another: []\n");
+        assertThat(config()).doesNotContain("\"command\"");
     }
 }

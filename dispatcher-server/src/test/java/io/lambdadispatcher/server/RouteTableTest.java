@@ -135,6 +135,17 @@ class RouteTableTest {
         assertThat(canaries).isBetween(1700, 2300);
     }
 
+    @Test
+    void should_send_nothing_to_a_function_without_weight() {
+        RouteTable table = new RouteTable(List.of(
+                function("first", new Route(null, null, "", 0)),
+                function("second", new Route(null, null, "", 1)),
+                function("third", new Route(null, null, "", 0))));
+        for (int i = 0; i < 1000; i++) {
+            assertThat(table.route(get(null, "/"))).isEqualTo("second");
+        }
+    }
+
     /**
      * The client's side of "only what is configured is invoked": whatever it sends, the answer is
      * null or one of these.

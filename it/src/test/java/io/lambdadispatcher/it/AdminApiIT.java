@@ -146,6 +146,13 @@ class AdminApiIT {
         check(200, "GET", "/api/functions");
         check(200, "GET", "/api/workers");
         check(200, "POST", "/launching?to=on", AUTHORIZED);
+        for (String command : List.of("/api/weights?shop=1", "/api/log-level?to=warn")) {
+            check(401, "POST", command);
+            check(403, "POST", command, AUTHORIZED, "Origin: http://other.example.org");
+        }
+        check(400, "POST", "/api/weights?shop=1", AUTHORIZED);
+        check(400, "POST", "/api/log-level?to=loud", AUTHORIZED);
+        check(200, "POST", "/api/log-level?to=info", AUTHORIZED);
         for (String command : List.of("/api/workers/drain", "/api/workers/recycle")) {
             check(401, "POST", command + "?function=shop");
             check(403, "POST", command + "?function=shop", AUTHORIZED, "Origin: http://other.example.org");
@@ -166,7 +173,10 @@ class AdminApiIT {
                         "State",
                         Set.of("problem"),
                         "Worker",
-                        Set.of("ejected", "logStream", "secondsToDeadline", "version", "zone")));
+                        Set.of("ejected", "logStream", "secondsToDeadline", "version", "zone"),
+                        // ReloadIT sees them, because they need two functions.
+                        "Weights",
+                        Set.of("weights")));
     }
 
     @Test

@@ -8,6 +8,7 @@ import io.lambdadispatcher.server.admin.AdminAccess;
 import io.lambdadispatcher.server.admin.AdminPages;
 import io.lambdadispatcher.server.admin.AdminServer;
 import io.lambdadispatcher.server.admin.Launching;
+import io.lambdadispatcher.server.admin.LiveSettings;
 import io.lambdadispatcher.server.admin.Readiness;
 import io.lambdadispatcher.server.admin.WorkerControl;
 import io.lambdadispatcher.server.config.Configuration;
@@ -84,7 +85,7 @@ final class FleetRig implements AutoCloseable {
             live.watch(dispatcher, configuration);
             admin = new AdminServer(
                     new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                    new AdminPages(new Readiness(), launching, new WorkerControl(), () -> "", live::json),
+                    new AdminPages(new Readiness(), launching, new WorkerControl(), LiveSettings.NONE, () -> "", live::json),
                     new AdminAccess(Set.of(), null),
                     protection -> {});
         }

@@ -6,6 +6,7 @@ import io.lambdadispatcher.server.admin.AdminAccess;
 import io.lambdadispatcher.server.admin.AdminPages;
 import io.lambdadispatcher.server.admin.AdminServer;
 import io.lambdadispatcher.server.admin.Launching;
+import io.lambdadispatcher.server.admin.LiveSettings;
 import io.lambdadispatcher.server.admin.Readiness;
 import io.lambdadispatcher.server.admin.WorkerControl;
 import java.io.InputStream;
@@ -63,7 +64,7 @@ class LivePageStateIT {
     private AdminServer serve(int port) throws Exception {
         return new AdminServer(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), port),
-                new AdminPages(new Readiness(), new Launching(), new WorkerControl(), () -> "", this::document),
+                new AdminPages(new Readiness(), new Launching(), new WorkerControl(), LiveSettings.NONE, () -> "", this::document),
                 new AdminAccess(Set.of(), null),
                 protection -> {});
     }

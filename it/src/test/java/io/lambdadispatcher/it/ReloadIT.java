@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
@@ -42,6 +43,7 @@ import org.slf4j.LoggerFactory;
  * worker each share the requests. They differ in the process id in the answer to {@code /debug}.
  */
 class ReloadIT {
+    private static final String TOKEN = "0123456789abcdef";
     private static final Pattern PID = Pattern.compile("\"pid\":(\\d+)");
 
     @TempDir
@@ -137,7 +139,7 @@ class ReloadIT {
                         "  certificate: " + directory.resolve("server.pem") + ", key: "
                                 + directory.resolve("server.key") + "}}",
                         "workers: {host: 127.0.0.1, port: 0, ping-timeout: 30s}",
-                        "admin.port: " + ADMIN,
+                        "admin: {port: " + ADMIN + ", token: " + TOKEN + "}",
                         more,
                         "functions:",
                         String.format(function, "blue", blue),
@@ -324,6 +326,40 @@ class ReloadIT {
         }
         HttpResponse<String> config = http.send(get("http", ADMIN, "/api/config"), BodyHandlers.ofString());
         assertThat(config.body()).contains("\"name\":\"function blue, weight\",\"value\":\"10000\"");
+    }
+
+    private static String command(String target) throws Exception {
+        return http.send(
+                        HttpRequest.newBuilder(URI.create("http://localhost:" + ADMIN + target))
+                                .header("authorization", "Bearer " + TOKEN)
+                                .POST(BodyPublishers.noBody())
+                                .build(),
+                        BodyHandlers.ofString())
+                .body();
+    }
+
+    @Test
+    void should_move_all_requests_by_command_and_keep_that_in_a_reload() throws Exception {
+        write(10_000, 1, "");
+        reload();
+        String blue = mostlyServedBy();
+        for (int i = 0; i < 10; i++) {
+            assertThat(command("/api/weights?blue=0&green=1")).isEqualTo("{\"weights\":{\"blue\":0,\"green\":1}}");
+            String green = mostlyServedBy();
+            assertThat(green).isNotEqualTo(blue);
+            certificate = replaceCertificate();
+            reload("function blue, weight: 0, set by a command");
+            assertThat(mostlyServedBy()).isEqualTo(green);
+            assertThat(command("/api/weights?blue=10000")).isEqualTo("{\"weights\":{\"blue\":10000,\"green\":1}}");
+            assertThat(mostlyServedBy()).isEqualTo(blue);
+        }
+        assertThat(command("/api/weights?blue=0&green=0"))
+                .isEqualTo(
+                        "functions[1].weight: expected 1 or more for one of the functions with the same host, header and"
+                                + " path, got \"0\" (command)\n");
+        assertThat(mostlyServedBy()).isEqualTo(blue);
+        write(9_999, 1, "");
+        reload("function blue, weight: 10000 -> 9999");
     }
 
     @Test

@@ -1,11 +1,13 @@
 package io.lambdadispatcher.server.admin;
 
+import static io.netty.handler.codec.http.HttpResponseStatus.BAD_REQUEST;
 import static io.netty.handler.codec.http.HttpResponseStatus.INTERNAL_SERVER_ERROR;
 import static io.netty.handler.codec.http.HttpResponseStatus.NOT_FOUND;
 import static io.netty.handler.codec.http.HttpResponseStatus.OK;
 import static io.netty.handler.codec.http.HttpResponseStatus.SERVICE_UNAVAILABLE;
 
 import io.lambdadispatcher.server.live.Live;
+import io.lambdadispatcher.wire.event.Json;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
@@ -130,6 +132,7 @@ public final class AdminPages implements AutoCloseable {
             Readiness readiness,
             Launching launching,
             WorkerControl workers,
+            LiveSettings settings,
             Supplier<String> metrics,
             Function<String, byte[]> documents) {
         Map<String, Page> all = new HashMap<>();
@@ -164,6 +167,12 @@ public final class AdminPages implements AutoCloseable {
         all.put(
                 "/api/workers/recycle",
                 Page.command(inspections, (request, remote) -> done(request, remote, workers.recycle(request.uri()))));
+        all.put(
+                "/api/weights",
+                Page.command(work, (request, remote) -> done(request, remote, weights(settings, request.uri()))));
+        all.put(
+                "/api/log-level",
+                Page.command(work, (request, remote) -> done(request, remote, logLevel(settings, request.uri()))));
         pages = Map.copyOf(all);
     }
 
@@ -238,8 +247,8 @@ public final class AdminPages implements AutoCloseable {
         return AdminAnswers.text(
                 NOT_FOUND,
                 "Not found. Expected /, /health, /ready, /metrics, /launching, /events, /api/openapi.yaml, or /api/ and"
-                        + " one of " + DOCUMENTS + ". To change something, POST to /launching, /api/workers/drain or"
-                        + " /api/workers/recycle.\n");
+                        + " one of " + DOCUMENTS + ". To change something, POST to /launching, /api/workers/drain,"
+                        + " /api/workers/recycle, /api/weights or /api/log-level.\n");
     }
 
     private static FullHttpResponse ready(Readiness readiness) {
@@ -254,6 +263,33 @@ public final class AdminPages implements AutoCloseable {
         log.warn("Admin request POST {} from {} is done.", request.uri(), remote);
         // The change takes effect at the next check of the workers, so its result is not known yet.
         return AdminAnswers.text(OK, "The change is accepted. GET /launching shows it in a moment.\n");
+    }
+
+    private static byte[] weights(LiveSettings settings, String uri) {
+        Map<String, String> weights = ChangeParameters.of(uri);
+        if (weights.isEmpty()) {
+            throw new RefusedException(
+                    BAD_REQUEST, "expected functions and their weights, such as ?shop=95&shop-canary=5, got none");
+        }
+        return changed(() -> Map.of("weights", settings.setWeights(weights)));
+    }
+
+    private static byte[] logLevel(LiveSettings settings, String uri) {
+        String level = ChangeParameters.of(uri, List.of("to")).get("to");
+        if (level == null) {
+            throw ChangeParameters.wrong("to", null, "a level such as debug");
+        }
+        return changed(() -> Map.of("level", settings.setLogLevel(level)));
+    }
+
+    private static byte[] changed(Supplier<Map<String, ?>> change) {
+        try {
+            return Json.bytes(change.get());
+        } catch (IllegalArgumentException e) {
+            throw new RefusedException(BAD_REQUEST, String.valueOf(e.getMessage()));
+        } catch (IllegalStateException e) {
+            throw new RefusedException(SERVICE_UNAVAILABLE, String.valueOf(e.getMessage()));
+        }
     }
 
     private static FullHttpResponse done(HttpRequest request, SocketAddress remote, byte[] result) {

@@ -42,7 +42,9 @@ final class ChangeParameters {
         for (String name : parameters.keySet()) {
             if (!known.contains(name)) {
                 throw new RefusedException(
-                        BAD_REQUEST, "expected the parameters " + String.join(", ", known) + ", got '" + name + "'");
+                        BAD_REQUEST,
+                        "expected the " + (known.size() == 1 ? "parameter " : "parameters ") + String.join(", ", known)
+                                + ", got '" + name + "'");
             }
         }
         return parameters;

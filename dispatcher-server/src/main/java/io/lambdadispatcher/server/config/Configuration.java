@@ -78,6 +78,53 @@ public final class Configuration {
     }
 
     /**
+     * Returns a copy with values that commands have set.
+     *
+     * @throws ConfigurationException if a value is not valid, or contradicts the others
+     */
+    Configuration withCommanded(Map<CommandedValues.Key, String> texts) throws ConfigurationException {
+        List<String> problems = new ArrayList<>();
+        SettingValues next = values;
+        List<SettingValues> nextFunctions = new ArrayList<>(functions);
+        for (Map.Entry<CommandedValues.Key, String> each : texts.entrySet()) {
+            CommandedValues.Key key = each.getKey();
+            if (key.function() == null) {
+                next = next.withCommanded(key.setting(), each.getValue(), problems::add);
+            } else {
+                nextFunctions.replaceAll(
+                        function -> function.get(Settings.FUNCTION_NAME).equals(key.function())
+                                ? function.withCommanded(key.setting(), each.getValue(), problems::add)
+                                : function);
+            }
+        }
+        if (problems.isEmpty()) {
+            ConfigurationChecks.check(next, nextFunctions, true, problems::add);
+        }
+        if (!problems.isEmpty()) {
+            throw new ConfigurationException(problems);
+        }
+        return new Configuration(next, nextFunctions, file, digests);
+    }
+
+    /**
+     * Returns whether a setting is the same in both configurations.
+     *
+     * @param function name of a function that both have; {@code null} = a setting of the dispatcher
+     */
+    boolean hasSame(@Nullable String function, Setting<?> setting, Configuration other) {
+        return function == null
+                ? values.hasSame(setting, other.values)
+                : function(function).hasSame(setting, other.function(function));
+    }
+
+    private SettingValues function(String name) {
+        return functions.stream()
+                .filter(function -> function.get(Settings.FUNCTION_NAME).equals(name))
+                .findAny()
+                .orElseThrow();
+    }
+
+    /**
      * A configuration that a reload puts in force.
      *
      * @param next the configuration

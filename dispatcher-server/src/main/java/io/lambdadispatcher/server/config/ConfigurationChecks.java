@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -54,8 +55,26 @@ final class ConfigurationChecks {
         Map<Route, SettingValues> routes = new HashMap<>();
         functions.forEach(function ->
                 new ConfigurationChecks(dispatcher, function, complete, problems).checkNameAndRoute(names, routes));
+        checkWeights(functions, problems);
         functions.forEach(
                 function -> new ConfigurationChecks(dispatcher, function, complete, problems).checkFunction());
+    }
+
+    /** Of the functions with one route, one must have a weight above 0, so that it gets requests. */
+    private static void checkWeights(List<SettingValues> functions, Consumer<String> problems) {
+        Map<Route, Integer> sums = new HashMap<>();
+        Map<Route, SettingValues> last = new LinkedHashMap<>();
+        for (SettingValues function : functions) {
+            Route route = FunctionConfiguration.route(function);
+            sums.merge(route.withoutWeight(), route.weight(), Integer::sum);
+            last.put(route.withoutWeight(), function);
+        }
+        last.forEach((route, function) -> {
+            if (sums.getOrDefault(route, 0) == 0) {
+                problems.accept(function.problem(
+                        Settings.FUNCTION_WEIGHT, "1 or more for one of the functions with the same host, header and path"));
+            }
+        });
     }
 
     /** @param read settings whose values the rule depends on */

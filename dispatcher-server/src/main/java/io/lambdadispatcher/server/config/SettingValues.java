@@ -78,6 +78,17 @@ final class SettingValues {
         return changed;
     }
 
+    /** Returns a copy in which a command has set a value. Reports a problem if it is not valid. */
+    SettingValues withCommanded(Setting<?> setting, String text, Consumer<String> problems) {
+        SettingValues changed = new SettingValues(this);
+        changed.set(setting, RawValue.of(text, CommandedValues.SOURCE), problems);
+        return changed;
+    }
+
+    boolean hasSame(Setting<?> setting, SettingValues other) {
+        return value(setting).isSameAs(other.value(setting));
+    }
+
     private void setDefault(Setting<?> setting, String text) {
         set(setting, RawValue.of(text, DEFAULT), problem -> {
             throw new IllegalArgumentException(problem);

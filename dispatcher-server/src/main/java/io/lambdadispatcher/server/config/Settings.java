@@ -119,8 +119,8 @@ public final class Settings {
     public static final Setting<Route.Header> FUNCTION_HEADER = FUNCTION.setting("function.header", ValueType.header())
             .doc("Routes only requests with this header to the function. With a value, the header must have that value."
                     + " A function with a matching header wins over functions of the same host without one.");
-    public static final Setting<Integer> FUNCTION_WEIGHT = FUNCTION.setting("function.weight", number(1, 10_000), "100")
-            .doc("Share of the requests among functions with the same host, header and path."
+    public static final Setting<Integer> FUNCTION_WEIGHT = FUNCTION.setting("function.weight", number(0, 10_000), "100")
+            .doc("Share of the requests among functions with the same host, header and path. 0 means none."
                     + " Set it for all of them or for none.");
     public static final Setting<Integer> FUNCTION_QUEUE_LIMIT = FUNCTION.setting(
                     "function.queue-limit", number(0, 10_000_000), "10000")

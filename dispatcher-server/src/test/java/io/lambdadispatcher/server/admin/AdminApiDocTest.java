@@ -37,13 +37,18 @@ class AdminApiDocTest {
             boolean get = path.getValue().has("get");
             boolean post = path.getValue().has("post");
             // HEAD is allowed where GET is, except for a response without an end.
-            String methods = path.getKey().equals("/events")
-                    ? "GET"
-                    : !get ? "POST" : post ? "GET, HEAD, POST" : "GET, HEAD";
+            String methods =
+                    path.getKey().equals("/events") ? "GET" : !get ? "POST" : post ? "GET, HEAD, POST" : "GET, HEAD";
             assertThat(get || post).as(path.getKey()).isTrue();
             described.put(path.getKey(), methods);
         });
-        try (AdminPages pages = new AdminPages(new Readiness(), new Launching(), new WorkerControl(), () -> "", name -> new byte[0])) {
+        try (AdminPages pages = new AdminPages(
+                new Readiness(),
+                new Launching(),
+                new WorkerControl(),
+                LiveSettings.NONE,
+                () -> "",
+                name -> new byte[0])) {
             assertThat(described).isEqualTo(pages.methods());
         }
     }

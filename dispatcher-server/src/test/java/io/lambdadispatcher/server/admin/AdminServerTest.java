@@ -86,7 +86,7 @@ class AdminServerTest {
     void open() throws IOException {
         server = new AdminServer(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                new AdminPages(readiness, launching, workers, this::metrics, this::document),
+                new AdminPages(readiness, launching, workers, new Settings(), this::metrics, this::document),
                 new AdminAccess(Set.of(), null),
                 protections::add);
         launching.of(
@@ -95,6 +95,56 @@ class AdminServerTest {
                         new CapacitySnapshot("b", 5, 0, 0, 0, 0, 9, 0, 0, "circuit open, the last failure: x")),
                 (function, on) -> switched.add(function + " " + on));
         workers.of(new Shop());
+    }
+
+    /** Takes weights from 0 to 9, and the levels info and debug. */
+    private static final class Settings implements LiveSettings {
+        @Override
+        public Map<String, Integer> setWeights(Map<String, String> weights) {
+            if (weights.containsKey("closing")) {
+                throw new IllegalStateException("the dispatcher is closing");
+            }
+            if (!weights.values().stream().allMatch(weight -> weight.matches("\\d"))) {
+                throw new IllegalArgumentException("expected a weight");
+            }
+            return weights.entrySet().stream()
+                    .collect(Collectors.toMap(Map.Entry::getKey, each -> Integer.valueOf(each.getValue())));
+        }
+
+        @Override
+        public String setLogLevel(String level) {
+            if (!List.of("info", "debug").contains(level)) {
+                throw new IllegalArgumentException("expected a level");
+            }
+            return level;
+        }
+    }
+
+    @Test
+    void should_set_weights_and_the_log_level() throws Exception {
+        HttpResponse<String> weights = call("POST", "/api/weights?a%26b=7");
+        assertThat(weights.statusCode()).isEqualTo(200);
+        assertThat(weights.body()).isEqualTo("{\"weights\":{\"a&b\":7}}");
+        assertThat(call("POST", "/api/log-level?to=debug").body()).isEqualTo("{\"level\":\"debug\"}");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "400 | /api/weights             | expected functions and their weights, such as ?shop=95&shop-canary=5, got none",
+                "400 | /api/weights?a=x         | expected a weight",
+                "400 | /api/weights?a=1&a=2     | expected the parameter a once, got it twice",
+                "503 | /api/weights?closing=1   | the dispatcher is closing",
+                "400 | /api/log-level           | to: missing, expected a level such as debug",
+                "400 | /api/log-level?to=x      | expected a level",
+                "400 | /api/log-level?level=info | expected the parameter to, got 'level'"
+            })
+    void should_say_why_a_setting_is_not_changed(int status, String target, String message) throws Exception {
+        HttpResponse<String> answer = call("POST", target);
+
+        assertThat(answer.body()).isEqualTo(message + "\n");
+        assertThat(answer.statusCode()).isEqualTo(status);
     }
 
     /** Two functions with four workers, which obey unless they drain. */

@@ -8,6 +8,7 @@ import io.lambdadispatcher.server.admin.AdminAccess;
 import io.lambdadispatcher.server.admin.AdminPages;
 import io.lambdadispatcher.server.admin.AdminServer;
 import io.lambdadispatcher.server.admin.Launching;
+import io.lambdadispatcher.server.admin.LiveSettings;
 import io.lambdadispatcher.server.admin.Readiness;
 import io.lambdadispatcher.server.admin.WorkerControl;
 import java.io.IOException;
@@ -95,7 +96,7 @@ class TopTest {
         try {
             return new AdminServer(
                     address,
-                    new AdminPages(new Readiness(), new Launching(), new WorkerControl(), () -> "", document -> document()),
+                    new AdminPages(new Readiness(), new Launching(), new WorkerControl(), LiveSettings.NONE, () -> "", document -> document()),
                     new AdminAccess(Set.of(), null),
                     protection -> {});
         } catch (IOException e) {

@@ -1,0 +1,135 @@
+package io.lambdadispatcher.server;
+
+import io.lambdadispatcher.wire.event.Json;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Model.PositionalParamSpec;
+import picocli.CommandLine.ParseResult;
+
+/** Changes weights, the launch switch or the log level of a running dispatcher. */
+final class SettingCommand extends ChangeCommand {
+    private static final String FUNCTION = "--function";
+
+    /** Returns the path and the query of the request. */
+    private interface Target {
+        String of(ParseResult arguments) throws WrongUseException;
+    }
+
+    /** Prints an answer. */
+    private interface Report {
+        void print(byte[] answer, PrintWriter out);
+    }
+
+    private final Target target;
+    private final Report report;
+
+    private SettingCommand(
+            String name, Map<String, String> environment, Target target, Report report, String... description) {
+        super(name, environment, description);
+        this.target = target;
+        this.report = report;
+    }
+
+    static SettingCommand weights(Map<String, String> environment) {
+        SettingCommand command = new SettingCommand(
+                "weights",
+                environment,
+                SettingCommand::weightsTarget,
+                SettingCommand::printWeights,
+                "Changes how functions with the same route share the requests: dispatcher weights shop=95 shop-canary=5",
+                "The weights hold until a restart, or until the weight in the settings file changes.");
+        command.spec()
+                .addPositional(PositionalParamSpec.builder()
+                        .paramLabel("FUNCTION=WEIGHT")
+                        .type(List.class)
+                        .auxiliaryTypes(String.class)
+                        .arity("1..*")
+                        .index("0..*")
+                        .description("A function and its weight, 0 to 10000. Other functions keep their weights.")
+                        .build());
+        return command;
+    }
+
+    static SettingCommand launching(Map<String, String> environment) {
+        SettingCommand command = new SettingCommand(
+                "launching",
+                environment,
+                SettingCommand::launchingTarget,
+                (answer, out) -> out.print(new String(answer, StandardCharsets.UTF_8)),
+                "Pauses or resumes launching of workers. Workers that run keep serving.",
+                "In a fleet, one command is for all dispatchers.");
+        command.spec().addPositional(one("on|off", "on resumes launching, off pauses it."));
+        command.spec()
+                .addOption(OptionSpec.builder(FUNCTION)
+                        .paramLabel("NAME")
+                        .type(String.class)
+                        .description("Only workers of this function.")
+                        .build());
+        return command;
+    }
+
+    static SettingCommand logLevel(Map<String, String> environment) {
+        SettingCommand command = new SettingCommand(
+                "log-level",
+                environment,
+                arguments -> "/api/log-level?to=" + encoded(arguments.matchedPositionalValue(0, "")),
+                (answer, out) ->
+                        out.println("log level: " + Json.readObject(answer).get("level")),
+                "Changes the level of the dispatcher's own log.",
+                "The level holds until a restart, or until log.level in the settings file changes.");
+        command.spec().addPositional(one("LEVEL", "error, warn, info, debug or trace."));
+        return command;
+    }
+
+    private static PositionalParamSpec one(String label, String description) {
+        return PositionalParamSpec.builder()
+                .paramLabel(label)
+                .type(String.class)
+                .arity("1")
+                .index("0")
+                .description(description)
+                .build();
+    }
+
+    private static String weightsTarget(ParseResult arguments) throws WrongUseException {
+        List<String> pairs = arguments.matchedPositionalValue(0, List.of());
+        for (String pair : pairs) {
+            if (pair.lastIndexOf('=') < 1) {
+                throw new WrongUseException("expected a function and its weight such as shop=95, got \"" + pair + "\"");
+            }
+        }
+        return "/api/weights?" + pairs.stream().map(SettingCommand::parameter).collect(Collectors.joining("&"));
+    }
+
+    private static String parameter(String pair) {
+        int equals = pair.lastIndexOf('=');
+        return encoded(pair.substring(0, equals)) + "=" + encoded(pair.substring(equals + 1));
+    }
+
+    private static void printWeights(byte[] answer, PrintWriter out) {
+        if (Json.readObject(answer).get("weights") instanceof Map<?, ?> weights) {
+            weights.forEach((function, weight) -> out.println("weight of " + function + ": " + weight));
+        }
+    }
+
+    private static String launchingTarget(ParseResult arguments) {
+        String function = arguments.matchedOptionValue(FUNCTION, null);
+        return "/launching?to=" + encoded(arguments.matchedPositionalValue(0, ""))
+                + (function == null ? "" : "&function=" + encoded(function));
+    }
+
+    @Override
+    String target(ParseResult arguments) throws WrongUseException {
+        return target.of(arguments);
+    }
+
+    @Override
+    int report(byte[] answer, PrintWriter out) {
+        report.print(answer, out);
+        return ExitCode.OK;
+    }
+}

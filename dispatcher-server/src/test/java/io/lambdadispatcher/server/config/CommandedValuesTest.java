@@ -1,0 +1,90 @@
+package io.lambdadispatcher.server.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class CommandedValuesTest {
+    @TempDir
+    Path directory;
+
+    private Configuration shops(int shop, int canary, String... more) throws Exception {
+        Path file = directory.resolve("dispatcher.yaml");
+        Files.writeString(
+                file,
+                String.join("\n", more) + "\nworkers.secret: 0123456789abcdef\nfunctions:\n"
+                        + "- {name: shop, path: /shop, weight: " + shop + "}\n"
+                        + "- {name: canary, path: /shop, weight: " + canary + "}\n");
+        return ConfigurationLoader.load(Map.of(), file, Map.of(), Map.of(), List.of());
+    }
+
+    private static CommandedValues weight(String function, String weight) {
+        return CommandedValues.NONE.with(function, Settings.FUNCTION_WEIGHT, weight);
+    }
+
+    private static List<Integer> weights(Configuration configuration) {
+        return configuration.functions().stream()
+                .map(function -> function.route().weight())
+                .toList();
+    }
+
+    @Test
+    void should_hold_instead_of_the_configuration() throws Exception {
+        Configuration configured = shops(90, 10);
+        CommandedValues commanded =
+                weight("canary", "50").with("canary", Settings.FUNCTION_WEIGHT, "0").with(null, Settings.LOG_LEVEL, "debug");
+        Configuration inForce = commanded.appliedTo(configured);
+
+        assertThat(weights(inForce)).containsExactly(90, 0);
+        assertThat(inForce.get(Settings.LOG_LEVEL)).hasToString("DEBUG");
+        assertThat(inForce.rows())
+                .contains(
+                        new Configuration.Row("functions[1].weight", "0", "command"),
+                        new Configuration.Row("log.level", "debug", "command"));
+        assertThat(weights(configured)).containsExactly(90, 10);
+        assertThat(CommandedValues.NONE.appliedTo(configured)).isSameAs(configured);
+        assertThat(commanded.lines())
+                .containsExactly("function canary, weight: 0, set by a command", "log.level: debug, set by a command");
+    }
+
+    @Test
+    void should_end_when_the_configuration_of_the_same_setting_changes() throws Exception {
+        CommandedValues commanded = weight("canary", "0").with("shop", Settings.FUNCTION_WEIGHT, "1");
+
+        CommandedValues kept = commanded.keptBy(shops(90, 10), shops(90, 20, "log.level: debug"));
+
+        assertThat(kept.lines()).containsExactly("function shop, weight: 1, set by a command");
+    }
+
+    @Test
+    void should_be_checked_like_the_configuration() throws Exception {
+        Configuration configured = shops(90, 10);
+
+        assertThat(catchThrowableOfType(
+                                ConfigurationException.class,
+                                () -> weight("canary", "-1").appliedTo(configured))
+                        .problems())
+                .containsExactly(
+                        "functions[1].weight: expected a whole number from 0 to 10000, got \"-1\" (command)");
+        assertThat(catchThrowableOfType(ConfigurationException.class, () -> weight("shop", "0")
+                                .with("canary", Settings.FUNCTION_WEIGHT, "0")
+                                .appliedTo(configured))
+                        .problems())
+                .containsExactly("functions[1].weight: expected 1 or more for one of the functions with the same host,"
+                        + " header and path, got \"0\" (command)");
+    }
+
+    @Test
+    void should_refuse_a_file_in_which_no_function_of_a_route_has_a_weight() {
+        assertThat(catchThrowableOfType(ConfigurationException.class, () -> shops(0, 0))
+                        .problems())
+                .containsExactly("functions[1].weight: expected 1 or more for one of the functions with the same host,"
+                        + " header and path, got \"0\" (dispatcher.yaml line 5)");
+    }
+}
