@@ -11,8 +11,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
 /**
  * The main class, with the commands {@code serve}, {@code demo}, {@code check-config},
  * {@code worker-keys}, {@code fleet init} and {@code top}, and those that change a running
- * dispatcher: {@code workers drain}, {@code workers recycle}, {@code weights}, {@code launching} and
- * {@code log-level}. See {@link ExitCode} for the exit codes.
+ * dispatcher: {@code workers drain}, {@code workers recycle}, {@code weights}, {@code launching}
+ * and {@code log-level}. See {@link ExitCode} for the exit codes.
  */
 public final class Main {
     private Main() {}

@@ -67,6 +67,7 @@ final class Server {
     private CommandedValues commanded = CommandedValues.NONE;
     /** What is in force: as configured, with the values that commands have set. */
     private volatile Configuration configuration;
+
     private final DispatcherObserver guest;
     private final Readiness readiness = new Readiness();
     private final Launching launching = new Launching();
@@ -214,8 +215,8 @@ final class Server {
                 Map<String, Integer> inForce = new LinkedHashMap<>();
                 configuration.functions().stream()
                         .filter(Server.this::sharesRoute)
-                        .forEach(each -> inForce.put(
-                                each.options().name(), each.route().weight()));
+                        .forEach(each ->
+                                inForce.put(each.options().name(), each.route().weight()));
                 return inForce;
             }
         }
@@ -273,9 +274,8 @@ final class Server {
     }
 
     private AdminAccess adminAccess() {
-        return new AdminAccess(
-                configuration.get(Settings.ADMIN_HOSTS),
-                configuration.find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE));
+        List<byte[]> tokens = configuration.find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE);
+        return new AdminAccess(configuration.get(Settings.ADMIN_HOSTS), tokens == null ? List.of() : tokens);
     }
 
     /** Self-launched workers cannot be launched on demand, so readiness requires at least one. */

@@ -37,6 +37,8 @@ import org.junit.jupiter.api.io.TempDir;
  * pending queue.
  */
 class ServerTest {
+    private static final String TOKEN = "0123456789abcdef";
+
     private final HttpClient client = HttpClient.newHttpClient();
     private Server server;
 
@@ -133,7 +135,7 @@ class ServerTest {
 
     @Test
     void should_answer_on_the_admin_port_while_all_event_loops_hang() throws Exception {
-        CountDownLatch mayGoOn = startHanging(Map.of(Settings.ADMIN_TOKEN, "0123456789abcdef"));
+        CountDownLatch mayGoOn = startHanging(Map.of(Settings.ADMIN_TOKEN, TOKEN));
         try {
             for (String path : List.of("/health", "/ready", "/metrics", "/launching")) {
                 assertThat(get(server.adminUrl() + path).statusCode())
@@ -245,7 +247,9 @@ class ServerTest {
                 Settings.LOCAL_COMMAND,
                 "sleep 60",
                 Settings.FUNCTION_MAX_WORKERS,
-                "1");
+                "1",
+                Settings.ADMIN_TOKEN,
+                TOKEN);
         start(settings);
         assertThat(post(server.adminUrl() + "/launching?to=off").statusCode()).isEqualTo(200);
         // Shown as soon as the supervisor has done it.
@@ -259,6 +263,7 @@ class ServerTest {
     private HttpResponse<String> post(String url) throws Exception {
         return client.send(
                 HttpRequest.newBuilder(URI.create(url))
+                        .header("authorization", "Bearer " + TOKEN)
                         .POST(HttpRequest.BodyPublishers.noBody())
                         .build(),
                 BodyHandlers.ofString());

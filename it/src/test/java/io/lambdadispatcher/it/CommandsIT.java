@@ -2,6 +2,9 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
+import io.netty.pkitesting.CertificateBuilder;
+import io.netty.pkitesting.X509Bundle;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpClient.Version;
@@ -10,6 +13,9 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -21,6 +27,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
+import javax.net.ssl.SSLContext;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -28,15 +35,22 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.slf4j.LoggerFactory;
 
 /**
- * The commands that change a running dispatcher, under load over HTTP/1.1 and h2c. No request is
- * lost.
+ * The commands that change a running dispatcher, under load over HTTP/1.1 and over h2 with TLS. No
+ * request is lost.
  */
 @Timeout(300)
 class CommandsIT {
     private static final int CLIENTS = 3;
+    private static final String TOKEN = "0123456789abcdef";
+    private static final int SECURE = Rig.freePort();
+
+    @TempDir
+    static Path directory;
+
     private static ServedProgram program;
 
     private final AtomicBoolean stopped = new AtomicBoolean();
@@ -46,7 +60,20 @@ class CommandsIT {
 
     @BeforeAll
     static void open() throws Exception {
-        program = ServedProgram.start(Map.of("FUNCTION_STREAMS", "20"));
+        X509Bundle certificate = new CertificateBuilder()
+                .subject("CN=localhost")
+                .ecp256()
+                .addSanDnsName("localhost")
+                .setIsCertificateAuthority(true)
+                .buildSelfSigned();
+        Path chain = Files.writeString(directory.resolve("server.pem"), certificate.getCertificatePathPEM());
+        Path key = Files.writeString(directory.resolve("server.key"), certificate.getPrivateKeyPEM());
+        program = ServedProgram.start(Map.of(
+                "FUNCTION_STREAMS", "20",
+                "ADMIN_TOKEN", TOKEN,
+                "PUBLIC_TLS_PORT", Integer.toString(SECURE),
+                "PUBLIC_TLS_CERTIFICATE", chain.toString(),
+                "PUBLIC_TLS_KEY", key.toString()));
     }
 
     @AfterAll
@@ -66,9 +93,21 @@ class CommandsIT {
         }
     }
 
+    private static SSLContext trustAll() {
+        try {
+            SSLContext context = SSLContext.getInstance("TLS");
+            context.init(null, InsecureTrustManagerFactory.INSTANCE.getTrustManagers(), null);
+            return context;
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     private void send(Version version) {
-        HttpClient client = HttpClient.newBuilder().version(version).build();
-        URI url = URI.create("http://127.0.0.1:" + program.publicPort);
+        HttpClient client =
+                HttpClient.newBuilder().version(version).sslContext(trustAll()).build();
+        URI url = URI.create(
+                version == Version.HTTP_2 ? "https://localhost:" + SECURE : "http://localhost:" + program.publicPort);
         byte[] body = new byte[100_000];
         for (int i = 0; !stopped.get(); i++) {
             HttpRequest.Builder request = i % 2 == 0
@@ -78,7 +117,7 @@ class CommandsIT {
                 HttpResponse<byte[]> response =
                         client.send(request.timeout(Duration.ofSeconds(60)).build(), BodyHandlers.ofByteArray());
                 boolean complete = i % 2 == 0 || response.body().length == body.length;
-                if (response.statusCode() == 200 && complete) {
+                if (response.statusCode() == 200 && complete && response.version() == version) {
                     served.incrementAndGet();
                 } else {
                     lost.add(version + ": " + response.statusCode() + " with " + response.body().length + " bytes");
@@ -103,9 +142,9 @@ class CommandsIT {
     private static List<String> run(String... arguments) throws Exception {
         List<String> all = new ArrayList<>(List.of(arguments));
         all.addAll(List.of("--admin-url", program.adminUrl()));
-        Process process = ServedProgram.command(all.toArray(String[]::new))
-                .redirectErrorStream(true)
-                .start();
+        ProcessBuilder builder = ServedProgram.command(all.toArray(String[]::new));
+        builder.environment().put("LAMBDA_DISPATCHER_ADMIN_TOKEN", TOKEN);
+        Process process = builder.redirectErrorStream(true).start();
         String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertThat(process.waitFor()).as(text).isZero();
         return text.lines().toList();

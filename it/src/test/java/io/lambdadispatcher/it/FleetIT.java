@@ -68,6 +68,7 @@ class FleetIT {
         HttpResponse<String> answer = HttpClient.newHttpClient()
                 .send(
                         HttpRequest.newBuilder(URI.create(of.adminUrl() + "/launching?to=" + to))
+                                .header("authorization", "Bearer " + Rig.SECRET)
                                 .POST(HttpRequest.BodyPublishers.noBody())
                                 .build(),
                         BodyHandlers.ofString());

@@ -21,6 +21,7 @@ import io.lambdadispatcher.server.live.Live;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -85,8 +86,9 @@ final class FleetRig implements AutoCloseable {
             live.watch(dispatcher, configuration);
             admin = new AdminServer(
                     new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                    new AdminPages(new Readiness(), launching, new WorkerControl(), LiveSettings.NONE, () -> "", live::json),
-                    new AdminAccess(Set.of(), null),
+                    new AdminPages(
+                            new Readiness(), launching, new WorkerControl(), LiveSettings.NONE, () -> "", live::json),
+                    new AdminAccess(Set.of(), List.of(Rig.SECRET.getBytes(StandardCharsets.US_ASCII))),
                     protection -> {});
         }
 

@@ -64,8 +64,14 @@ class LivePageStateIT {
     private AdminServer serve(int port) throws Exception {
         return new AdminServer(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), port),
-                new AdminPages(new Readiness(), new Launching(), new WorkerControl(), LiveSettings.NONE, () -> "", this::document),
-                new AdminAccess(Set.of(), null),
+                new AdminPages(
+                        new Readiness(),
+                        new Launching(),
+                        new WorkerControl(),
+                        LiveSettings.NONE,
+                        () -> "",
+                        this::document),
+                new AdminAccess(Set.of(), List.of()),
                 protection -> {});
     }
 

@@ -8,8 +8,6 @@ import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.util.NetUtil;
-import java.net.InetSocketAddress;
-import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.List;
@@ -31,17 +29,16 @@ public final class AdminAccess {
     private static final String BEARER = "Bearer ";
 
     private final Set<String> hosts;
-    private final byte @Nullable [] token;
+    private final List<byte[]> tokens;
 
     /**
      * @param hosts accepted Host names in lower case, in addition to {@code localhost} and IP
      *     addresses
-     * @param token required for changes; {@code null} = changes are allowed only from loopback
-     *     addresses
+     * @param tokens one of them is required for changes; empty = nothing can be changed
      */
-    public AdminAccess(Set<String> hosts, byte @Nullable [] token) {
+    public AdminAccess(Set<String> hosts, List<byte[]> tokens) {
         this.hosts = Set.copyOf(hosts);
-        this.token = token == null ? null : token.clone();
+        this.tokens = tokens.stream().map(byte[]::clone).toList();
     }
 
     /**
@@ -77,40 +74,43 @@ public final class AdminAccess {
      * after {@link #refuseHost} has accepted the Host.
      */
     @Nullable
-    FullHttpResponse refuseChange(HttpRequest request, SocketAddress remote) {
+    FullHttpResponse refuseChange(HttpRequest request) {
         String host = request.headers().get(HttpHeaderNames.HOST);
         for (String origin : request.headers().getAll(HttpHeaderNames.ORIGIN)) {
             if (!origin.equalsIgnoreCase("http://" + host) && !origin.equalsIgnoreCase("https://" + host)) {
                 return AdminAnswers.text(FORBIDDEN, "origin: expected none, or that of this host\n");
             }
         }
-        if (token == null) {
-            return isLoopback(remote)
-                    ? null
-                    : AdminAnswers.text(
-                            FORBIDDEN, "Changes are allowed only from this machine, because admin.token is not set.\n");
+        if (tokens.isEmpty()) {
+            return AdminAnswers.text(
+                    FORBIDDEN,
+                    "Nothing can be changed, because no token is configured. Set admin.token-file, which a reload puts"
+                            + " in force.\n");
         }
-        return hasToken(request, token)
+        return token(request) > 0
                 ? null
                 : AdminAnswers.text(
                         UNAUTHORIZED,
-                        "authorization: expected Bearer and the token in admin.token\n",
+                        "authorization: expected Bearer and a token of admin.token-file or admin.token\n",
                         HttpHeaderNames.WWW_AUTHENTICATE,
                         "Bearer");
     }
 
-    private static boolean isLoopback(SocketAddress remote) {
-        return remote instanceof InetSocketAddress address
-                && !address.isUnresolved()
-                && address.getAddress().isLoopbackAddress();
-    }
-
-    /** Compares in constant time. */
-    private static boolean hasToken(HttpRequest request, byte[] token) {
+    /**
+     * Returns the number of the token that a request has, from 1 on, or 0 if it has none. Takes the
+     * same time whichever token it is, and however much of it is right.
+     */
+    int token(HttpRequest request) {
         List<String> values = request.headers().getAll(HttpHeaderNames.AUTHORIZATION);
-        return values.size() == 1
-                && values.get(0).regionMatches(true, 0, BEARER, 0, BEARER.length())
-                && MessageDigest.isEqual(
-                        values.get(0).substring(BEARER.length()).trim().getBytes(StandardCharsets.ISO_8859_1), token);
+        if (values.size() != 1 || !values.get(0).regionMatches(true, 0, BEARER, 0, BEARER.length())) {
+            return 0;
+        }
+        byte[] given = values.get(0).substring(BEARER.length()).trim().getBytes(StandardCharsets.ISO_8859_1);
+        int found = 0;
+        for (int i = 0; i < tokens.size(); i++) {
+            // The first argument decides how long the comparison takes.
+            found |= MessageDigest.isEqual(given, tokens.get(i)) ? i + 1 : 0;
+        }
+        return found;
     }
 }

@@ -15,7 +15,6 @@ import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpObject;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpUtil;
@@ -204,8 +203,13 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
         boolean keepAlive = request.protocolVersion().isKeepAliveDefault() && HttpUtil.isKeepAlive(request);
         SocketAddress remote = context().channel().remoteAddress();
         AdminPages.Page page = pages.find(request.uri());
-        FullHttpResponse refusal = refusal(request, page, remote);
+        boolean change = page.changes(request);
+        int token = change ? all.access().token(request) : 0;
+        FullHttpResponse refusal = refusal(request, page);
         if (refusal != null) {
+            if (change) {
+                Audit.attempted(request, remote, token, refusal);
+            }
             write(refusal, keepAlive);
             return;
         }
@@ -215,7 +219,10 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
             return;
         }
         page.executor().execute(() -> {
-            FullHttpResponse made = page.answer(request, remote);
+            FullHttpResponse made = page.answer(request);
+            if (change) {
+                Audit.attempted(request, remote, token, made);
+            }
             write(made, keepAlive);
         });
     }
@@ -262,14 +269,14 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
                 });
     }
 
-    private @Nullable FullHttpResponse refusal(HttpRequest request, AdminPages.Page page, SocketAddress remote) {
+    private @Nullable FullHttpResponse refusal(HttpRequest request, AdminPages.Page page) {
         FullHttpResponse refusal = page.forAnyHost() ? null : all.access().refuseHost(request);
         if (refusal == null && !page.allows(request.method())) {
             return AdminAnswers.text(
                     METHOD_NOT_ALLOWED, "expected " + page.methods() + "\n", HttpHeaderNames.ALLOW, page.methods());
         }
-        if (refusal == null && request.method().equals(HttpMethod.POST)) {
-            refusal = all.access().refuseChange(request, remote);
+        if (refusal == null && page.changes(request)) {
+            refusal = all.access().refuseChange(request);
         }
         if (refusal != null) {
             protections.accept(Protection.ADMIN_REFUSED);

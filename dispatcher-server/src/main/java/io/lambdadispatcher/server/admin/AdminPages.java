@@ -17,7 +17,6 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.List;
@@ -54,8 +53,7 @@ public final class AdminPages implements AutoCloseable {
     private static final Set<String> WAIT_FOR_EVENT_LOOPS = Set.of("workers", "requests");
     private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 
-    private static final Page NONE =
-            new Page(Runnable::run, false, AdminPages::notFound, (request, remote) -> notFound());
+    private static final Page NONE = new Page(Runnable::run, false, AdminPages::notFound, request -> notFound());
 
     private final ExecutorService work = thread("admin-work");
     private final ExecutorService scrapes = thread("admin-metrics");
@@ -103,11 +101,16 @@ public final class AdminPages implements AutoCloseable {
             return post == null ? "GET, HEAD" : "GET, HEAD, POST";
         }
 
+        /** Returns whether a request is meant to change something. */
+        boolean changes(HttpRequest request) {
+            return post != null && request.method().equals(HttpMethod.POST);
+        }
+
         /** @param request must have an allowed method */
-        FullHttpResponse answer(HttpRequest request, SocketAddress remote) {
+        FullHttpResponse answer(HttpRequest request) {
             try {
-                return post != null && request.method().equals(HttpMethod.POST)
-                        ? post.answer(request, remote)
+                return post != null && changes(request)
+                        ? post.answer(request)
                         : Objects.requireNonNull(get).get();
             } catch (RefusedException e) {
                 return e.answer();
@@ -121,7 +124,7 @@ public final class AdminPages implements AutoCloseable {
 
     /** Answers a request that changes something. */
     interface Change {
-        FullHttpResponse answer(HttpRequest request, SocketAddress remote);
+        FullHttpResponse answer(HttpRequest request);
     }
 
     /**
@@ -160,19 +163,11 @@ public final class AdminPages implements AutoCloseable {
                         work,
                         false,
                         () -> AdminAnswers.text(OK, launching.show()),
-                        (request, remote) -> change(launching, request, remote)));
-        all.put(
-                "/api/workers/drain",
-                Page.command(inspections, (request, remote) -> done(request, remote, workers.drain(request.uri()))));
-        all.put(
-                "/api/workers/recycle",
-                Page.command(inspections, (request, remote) -> done(request, remote, workers.recycle(request.uri()))));
-        all.put(
-                "/api/weights",
-                Page.command(work, (request, remote) -> done(request, remote, weights(settings, request.uri()))));
-        all.put(
-                "/api/log-level",
-                Page.command(work, (request, remote) -> done(request, remote, logLevel(settings, request.uri()))));
+                        request -> change(launching, request)));
+        all.put("/api/workers/drain", Page.command(inspections, request -> done(workers.drain(request.uri()))));
+        all.put("/api/workers/recycle", Page.command(inspections, request -> done(workers.recycle(request.uri()))));
+        all.put("/api/weights", Page.command(work, request -> done(weights(settings, request.uri()))));
+        all.put("/api/log-level", Page.command(work, request -> done(logLevel(settings, request.uri()))));
         pages = Map.copyOf(all);
     }
 
@@ -258,9 +253,8 @@ public final class AdminPages implements AutoCloseable {
                 : AdminAnswers.text(SERVICE_UNAVAILABLE, obstacle + "\n");
     }
 
-    private static FullHttpResponse change(Launching launching, HttpRequest request, SocketAddress remote) {
+    private static FullHttpResponse change(Launching launching, HttpRequest request) {
         launching.toggle(request.uri());
-        log.warn("Admin request POST {} from {} is done.", request.uri(), remote);
         // The change takes effect at the next check of the workers, so its result is not known yet.
         return AdminAnswers.text(OK, "The change is accepted. GET /launching shows it in a moment.\n");
     }
@@ -292,8 +286,7 @@ public final class AdminPages implements AutoCloseable {
         }
     }
 
-    private static FullHttpResponse done(HttpRequest request, SocketAddress remote, byte[] result) {
-        log.warn("Admin request POST {} from {} is done.", request.uri(), remote);
+    private static FullHttpResponse done(byte[] result) {
         return AdminAnswers.of(OK, JSON, result);
     }
 

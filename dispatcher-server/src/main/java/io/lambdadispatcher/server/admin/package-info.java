@@ -1,6 +1,6 @@
 /**
- * The admin port: the live page, {@code /api}, {@code /health}, {@code /ready}, {@code /metrics}
- * and {@code /launching}, on an event loop and threads of its own.
+ * The admin port: the live page, {@code /api} with its commands, {@code /health}, {@code /ready},
+ * {@code /metrics} and {@code /launching}, on an event loop and threads of its own.
  */
 @NullMarked
 package io.lambdadispatcher.server.admin;

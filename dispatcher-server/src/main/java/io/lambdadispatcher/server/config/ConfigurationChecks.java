@@ -60,7 +60,10 @@ final class ConfigurationChecks {
                 function -> new ConfigurationChecks(dispatcher, function, complete, problems).checkFunction());
     }
 
-    /** Of the functions with one route, one must have a weight above 0, so that it gets requests. */
+    /**
+     * Of the functions with one route, one must have a weight above 0. Otherwise, none could get
+     * the requests.
+     */
     private static void checkWeights(List<SettingValues> functions, Consumer<String> problems) {
         Map<Route, Integer> sums = new HashMap<>();
         Map<Route, SettingValues> last = new LinkedHashMap<>();
@@ -72,7 +75,8 @@ final class ConfigurationChecks {
         last.forEach((route, function) -> {
             if (sums.getOrDefault(route, 0) == 0) {
                 problems.accept(function.problem(
-                        Settings.FUNCTION_WEIGHT, "1 or more for one of the functions with the same host, header and path"));
+                        Settings.FUNCTION_WEIGHT,
+                        "1 or more for one of the functions with the same host, header and path"));
             }
         });
     }
@@ -154,9 +158,10 @@ final class ConfigurationChecks {
     }
 
     /** The token must be a valid header value, because clients send it in a header. */
-    private void checkToken(Setting<byte[]> setting) {
-        byte[] token = checked.find(setting);
-        boolean sendable = token == null || new String(token, StandardCharsets.ISO_8859_1).matches("[!-~]*");
+    private void checkToken(Setting<List<byte[]>> setting) {
+        List<byte[]> tokens = checked.find(setting);
+        boolean sendable = tokens == null
+                || tokens.stream().allMatch(token -> new String(token, StandardCharsets.ISO_8859_1).matches("[!-~]*"));
         require(sendable, setting, "visible ASCII characters without spaces");
     }
 

@@ -367,13 +367,14 @@ public final class Settings {
             .doc(
                     "Host names that requests to the admin port may use. IP addresses and localhost are always allowed. /health and"
                             + " /ready allow every name.");
-    public static final Setting<byte[]> ADMIN_TOKEN = OBSERVING
-            .setting("admin.token", ValueType.secret())
-            .doc("Token that a request must carry to change something: Authorization: Bearer TOKEN. If it is not set,"
-                    + " changes are allowed only from the same machine.");
-    public static final Setting<byte[]> ADMIN_TOKEN_FILE = OBSERVING
-            .setting("admin.token-file", ValueType.secretFile())
-            .doc("File that holds the token, instead of admin.token. A line break at its end is ignored.");
+    public static final Setting<List<byte[]>> ADMIN_TOKEN = OBSERVING
+            .setting("admin.token", ValueType.secrets())
+            .doc("Token that a request must carry to change something: Authorization: Bearer TOKEN. If neither this nor"
+                    + " admin.token-file is set, nothing can be changed through the admin port.");
+    public static final Setting<List<byte[]>> ADMIN_TOKEN_FILE = OBSERVING
+            .setting("admin.token-file", ValueType.secretsFile())
+            .doc("File that holds one token in each line, instead of admin.token. All are accepted, so that each person"
+                    + " or program can have its own, and a token can be replaced.");
     public static final Setting<Level> LOG_LEVEL = OBSERVING
             .setting("log.level", choice(Level.class), "info")
             .doc("Level of the dispatcher's own log, which goes to standard error.");

@@ -40,6 +40,8 @@ public final class LogConfigurator extends ContextAwareBase implements Configura
         Logger root = context.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
         root.setLevel(Level.INFO);
         root.addAppender(console);
+        // Whatever log.level is, each attempted change is logged.
+        context.getLogger("audit").setLevel(Level.INFO);
         // On INFO, Netty logs each frame that it ignores, so a peer could flood the log.
         context.getLogger("io.netty.handler.codec.http2").setLevel(Level.WARN);
         return ExecutionStatus.DO_NOT_INVOKE_NEXT_IF_ANY;

@@ -23,9 +23,10 @@ class AdminConnectionTest {
     private static final String HEALTH = "GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
     private final List<Protection> protections = new ArrayList<>();
-    private final AdminPages pages = new AdminPages(new Readiness(), new Launching(), new WorkerControl(), LiveSettings.NONE, () -> "", name -> new byte[0]);
+    private final AdminPages pages = new AdminPages(
+            new Readiness(), new Launching(), new WorkerControl(), LiveSettings.NONE, () -> "", name -> new byte[0]);
     private final AdminConnections connections =
-            new AdminConnections(pages, new AdminAccess(Set.of(), null), protections::add);
+            new AdminConnections(pages, new AdminAccess(Set.of(), List.of()), protections::add);
     private final List<EmbeddedChannel> channels = new ArrayList<>();
     private final EmbeddedChannel channel = connect();
 

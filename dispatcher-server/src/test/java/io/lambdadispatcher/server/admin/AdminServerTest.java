@@ -2,12 +2,20 @@ package io.lambdadispatcher.server.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.AppenderBase;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.WorkerCommandResult;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
+import io.netty.handler.codec.http.DefaultHttpRequest;
+import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpVersion;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -43,8 +51,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.slf4j.LoggerFactory;
 
 class AdminServerTest {
+    private static final String TOKEN = "the-second-admin-token";
+
     private final HttpClient client = HttpClient.newHttpClient();
     private final Readiness readiness = new Readiness();
     private final Launching launching = new Launching();
@@ -87,7 +98,11 @@ class AdminServerTest {
         server = new AdminServer(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                 new AdminPages(readiness, launching, workers, new Settings(), this::metrics, this::document),
-                new AdminAccess(Set.of(), null),
+                new AdminAccess(
+                        Set.of(),
+                        List.of(
+                                "the-first-admin-token".getBytes(StandardCharsets.US_ASCII),
+                                TOKEN.getBytes(StandardCharsets.US_ASCII))),
                 protections::add);
         launching.of(
                 () -> List.of(
@@ -157,7 +172,24 @@ class AdminServerTest {
 
         private static WorkerSnapshot worker(String function, String id, State state, String version) {
             return new WorkerSnapshot(
-                    function, id, state, true, null, Instant.EPOCH, null, 1, 1, 0, 1, 0, 0, null, null, version, "", "");
+                    function,
+                    id,
+                    state,
+                    true,
+                    null,
+                    Instant.EPOCH,
+                    null,
+                    1,
+                    1,
+                    0,
+                    1,
+                    0,
+                    0,
+                    null,
+                    null,
+                    version,
+                    "",
+                    "");
         }
 
         @Override
@@ -186,8 +218,7 @@ class AdminServerTest {
         public CompletionStage<List<WorkerCommandResult>> recycle(Predicate<WorkerSnapshot> which) {
             return CompletableFuture.completedStage(all.stream()
                     .filter(which)
-                    .map(worker ->
-                            new WorkerCommandResult(worker, WorkerCommandResult.Outcome.NOT_LAUNCHED_HERE))
+                    .map(worker -> new WorkerCommandResult(worker, WorkerCommandResult.Outcome.NOT_LAUNCHED_HERE))
                     .toList());
         }
     }
@@ -208,7 +239,8 @@ class AdminServerTest {
         assertThat(one.headers().firstValue("content-type")).hasValue("application/json");
         assertThat(one.body()).isEqualTo(outcomes(outcome("images", "i1", "", "done")));
         assertThat(call("POST", "/api/workers/drain?function=shop&version=42").body())
-                .isEqualTo(outcomes(outcome("shop", "w2", "42", "done"), outcome("shop", "w3", "42", "drains_already")));
+                .isEqualTo(
+                        outcomes(outcome("shop", "w2", "42", "done"), outcome("shop", "w3", "42", "drains_already")));
         assertThat(call("POST", "/api/workers/drain?function=shop").body())
                 .contains("\"w1\"", "\"w2\"", "\"w3\"")
                 .doesNotContain("\"i1\"");
@@ -259,6 +291,7 @@ class AdminServerTest {
     private HttpResponse<String> call(String method, String path) throws Exception {
         return client.send(
                 HttpRequest.newBuilder(uri(path))
+                        .header("authorization", "Bearer " + TOKEN)
                         .method(method, BodyPublishers.noBody())
                         .build(),
                 BodyHandlers.ofString());
@@ -541,5 +574,80 @@ class AdminServerTest {
                     .containsSubsequence("200 OK", "a_metric 1\n", "200 OK", "live\n", "200 OK", "content-length: 5")
                     .containsSubsequence("live\n", "404", "200 OK", "a: 3 desired", "503", "starting\n");
         }
+    }
+
+    private HttpResponse<String> changeWith(String header, String value, String path) throws Exception {
+        return client.send(
+                HttpRequest.newBuilder(uri(path))
+                        .header(header, value)
+                        .POST(BodyPublishers.noBody())
+                        .build(),
+                BodyHandlers.ofString());
+    }
+
+    @Test
+    void should_log_each_attempt_to_change_something_in_one_line() throws Exception {
+        Queue<String> lines = new ConcurrentLinkedQueue<>();
+        AppenderBase<ILoggingEvent> appender = new AppenderBase<>() {
+            @Override
+            protected void append(ILoggingEvent event) {
+                lines.add(event.getLevel() + " "
+                        + event.getFormattedMessage().replaceFirst("from 127.0.0.1 port \\d+", "from here"));
+            }
+        };
+        appender.start();
+        Logger audit = (Logger) LoggerFactory.getLogger(Audit.LOGGER);
+        audit.addAppender(appender);
+        try {
+            call("GET", "/launching");
+            call("PUT", "/launching");
+            call("POST", "/api/log-level?to=debug");
+            call("POST", "/api/log-level?to=%0Aloud");
+            changeWith("authorization", "Bearer the-first-admin-token", "/launching?to=on");
+            changeWith("authorization", "Bearer the-third-admin-token", "/launching?to=on");
+            changeWith("origin", "http://evil.example", "/launching?to=on");
+        } finally {
+            audit.detachAppender(appender);
+        }
+
+        assertThat(lines)
+                .containsExactly(
+                        "INFO POST /api/log-level?to=debug from here with token 2: 200 {\"level\":\"debug\"}",
+                        "WARN POST /api/log-level?to=%0Aloud from here with token 2: 400 expected a level",
+                        "INFO POST /launching?to=on from here with token 1: 200 The change is accepted. GET /launching"
+                                + " shows it in a moment.",
+                        "WARN POST /launching?to=on from here without a valid token: 401 authorization: expected Bearer"
+                                + " and a token of admin.token-file or admin.token",
+                        "WARN POST /launching?to=on from here without a valid token: 403 origin: expected none, or that"
+                                + " of this host");
+    }
+
+    @Test
+    void should_not_let_a_request_add_lines_to_the_audit_log() {
+        List<String> lines = new ArrayList<>();
+        AppenderBase<ILoggingEvent> appender = new AppenderBase<>() {
+            @Override
+            protected void append(ILoggingEvent event) {
+                lines.add(event.getFormattedMessage());
+            }
+        };
+        appender.start();
+        Logger audit = (Logger) LoggerFactory.getLogger(Audit.LOGGER);
+        audit.addAppender(appender);
+        FullHttpResponse answer = AdminAnswers.text(HttpResponseStatus.BAD_REQUEST, "a\nb" + "c".repeat(600));
+        try {
+            Audit.attempted(
+                    new DefaultHttpRequest(HttpVersion.HTTP_1_1, HttpMethod.POST, "/\u0085\u00e9a"),
+                    new InetSocketAddress("127.0.0.1", 7),
+                    0,
+                    answer);
+        } finally {
+            audit.detachAppender(appender);
+            answer.release();
+        }
+
+        assertThat(lines)
+                .containsExactly(
+                        "POST /??a from 127.0.0.1 port 7 without a valid token: 400 a?b" + "c".repeat(497) + " ...");
     }
 }

@@ -37,8 +37,9 @@ class CommandedValuesTest {
     @Test
     void should_hold_instead_of_the_configuration() throws Exception {
         Configuration configured = shops(90, 10);
-        CommandedValues commanded =
-                weight("canary", "50").with("canary", Settings.FUNCTION_WEIGHT, "0").with(null, Settings.LOG_LEVEL, "debug");
+        CommandedValues commanded = weight("canary", "50")
+                .with("canary", Settings.FUNCTION_WEIGHT, "0")
+                .with(null, Settings.LOG_LEVEL, "debug");
         Configuration inForce = commanded.appliedTo(configured);
 
         assertThat(weights(inForce)).containsExactly(90, 0);
@@ -70,11 +71,12 @@ class CommandedValuesTest {
                                 ConfigurationException.class,
                                 () -> weight("canary", "-1").appliedTo(configured))
                         .problems())
-                .containsExactly(
-                        "functions[1].weight: expected a whole number from 0 to 10000, got \"-1\" (command)");
-        assertThat(catchThrowableOfType(ConfigurationException.class, () -> weight("shop", "0")
-                                .with("canary", Settings.FUNCTION_WEIGHT, "0")
-                                .appliedTo(configured))
+                .containsExactly("functions[1].weight: expected a whole number from 0 to 10000, got \"-1\" (command)");
+        assertThat(catchThrowableOfType(
+                                ConfigurationException.class,
+                                () -> weight("shop", "0")
+                                        .with("canary", Settings.FUNCTION_WEIGHT, "0")
+                                        .appliedTo(configured))
                         .problems())
                 .containsExactly("functions[1].weight: expected 1 or more for one of the functions with the same host,"
                         + " header and path, got \"0\" (command)");
@@ -85,6 +87,6 @@ class CommandedValuesTest {
         assertThat(catchThrowableOfType(ConfigurationException.class, () -> shops(0, 0))
                         .problems())
                 .containsExactly("functions[1].weight: expected 1 or more for one of the functions with the same host,"
-                        + " header and path, got \"0\" (dispatcher.yaml line 5)");
+                        + " header and path, got \"0\" (" + directory.resolve("dispatcher.yaml") + " line 5)");
     }
 }

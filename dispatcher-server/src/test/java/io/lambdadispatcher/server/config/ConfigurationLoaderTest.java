@@ -710,10 +710,12 @@ class ConfigurationLoaderTest {
         assertThat(loadWithSecret().find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE))
                 .isNull();
 
-        Path token = Files.writeString(directory.resolve("token"), SECRET + "\n");
+        Path token = Files.writeString(directory.resolve("token"), SECRET + "\nanother-" + SECRET + "\n");
         flags.put("--admin-token-file", token.toString());
         assertThat(loadWithSecret().find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE))
-                .isEqualTo(SECRET.getBytes(StandardCharsets.US_ASCII));
+                .containsExactly(
+                        SECRET.getBytes(StandardCharsets.US_ASCII),
+                        ("another-" + SECRET).getBytes(StandardCharsets.US_ASCII));
 
         flags.put("--admin-token", SECRET);
         assertThat(problems())
@@ -722,8 +724,19 @@ class ConfigurationLoaderTest {
 
         flags.remove("--admin-token-file");
         assertThat(load().find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE))
-                .isEqualTo(SECRET.getBytes(StandardCharsets.US_ASCII));
+                .containsExactly(SECRET.getBytes(StandardCharsets.US_ASCII));
         assertThat(load().report()).containsPattern("admin\\.token +\\(secret\\)");
+    }
+
+    @Test
+    void should_refuse_a_file_with_one_token_that_no_header_can_hold() throws IOException {
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+        Path token = Files.writeString(directory.resolve("token"), SECRET + "\nwith a space " + SECRET + "\n");
+        flags.put("--admin-token-file", token.toString());
+
+        assertThat(problems())
+                .containsExactly("admin.token-file: expected visible ASCII characters without spaces, got \"" + token
+                        + "\" (flag --admin-token-file)");
     }
 
     @Test

@@ -25,14 +25,27 @@ class LogConfiguratorTest {
         }
     }
 
+    static final class Quiet {
+        public static void main(String[] args) {
+            Logging.setFormat(LogFormat.valueOf(args[0]));
+            Logging.setLevel(org.slf4j.event.Level.ERROR);
+            LoggerFactory.getLogger(Quiet.class).warn("something");
+            LoggerFactory.getLogger("audit").info("a change");
+        }
+    }
+
     private static List<String> run(LogFormat format) throws Exception {
+        return run(Program.class, format);
+    }
+
+    private static List<String> run(Class<?> program, LogFormat format) throws Exception {
         String java = System.getProperty("java.home") + File.separator + "bin" + File.separator + "java";
         Process process = new ProcessBuilder(
                         java,
                         "-XX:TieredStopAtLevel=1",
                         "-cp",
                         System.getProperty("java.class.path"),
-                        Program.class.getName(),
+                        program.getName(),
                         format.name())
                 .start();
         try (var lines = process.errorReader()) {
@@ -59,5 +72,17 @@ class LogConfiguratorTest {
         assertThat(event.get("formattedMessage").stringValue()).isEqualTo("two\nlines \"x\"");
         assertThat(event.get("throwable").get("message").stringValue()).isEqualTo("broken");
         assertThat(event.get("timestamp").longValue()).isPositive();
+    }
+
+    @Test
+    void should_log_attempted_changes_at_any_level() throws Exception {
+        assertThat(run(Quiet.class, LogFormat.TEXT))
+                .singleElement()
+                .asString()
+                .endsWith(" INFO  audit: a change");
+        assertThat(run(Quiet.class, LogFormat.JSON))
+                .singleElement()
+                .asString()
+                .contains("\"loggerName\":\"audit\"", "\"formattedMessage\":\"a change\"");
     }
 }

@@ -96,8 +96,14 @@ class TopTest {
         try {
             return new AdminServer(
                     address,
-                    new AdminPages(new Readiness(), new Launching(), new WorkerControl(), LiveSettings.NONE, () -> "", document -> document()),
-                    new AdminAccess(Set.of(), null),
+                    new AdminPages(
+                            new Readiness(),
+                            new Launching(),
+                            new WorkerControl(),
+                            LiveSettings.NONE,
+                            () -> "",
+                            document -> document()),
+                    new AdminAccess(Set.of(), List.of()),
                     protection -> {});
         } catch (IOException e) {
             throw new UncheckedIOException(e);

@@ -21,9 +21,9 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Drains and replaces workers because an operator asks for it. The supervisor of a function decides,
- * so that it knows of each worker that leaves. Workers of a function without a supervisor are told
- * by the registry. Any thread.
+ * Drains and replaces workers because an operator asks for it. The supervisor of a function
+ * decides, so that it knows of each worker that leaves. Workers of a function without a supervisor
+ * are told by the registry. Any thread.
  */
 public final class WorkerCommands {
     /** A worker with a deadline drains so long before it that it can say goodbye. */
@@ -72,8 +72,8 @@ public final class WorkerCommands {
             BiFunction<LaunchSupervisor, Collection<String>, CompletableFuture<Set<String>>> supervised,
             SelfLaunched selfLaunched,
             Outcome refused) {
-        Map<String, List<WorkerSnapshot>> byFunction =
-                workers.stream().collect(Collectors.groupingBy(WorkerSnapshot::function, LinkedHashMap::new, Collectors.toList()));
+        Map<String, List<WorkerSnapshot>> byFunction = workers.stream()
+                .collect(Collectors.groupingBy(WorkerSnapshot::function, LinkedHashMap::new, Collectors.toList()));
         List<CompletableFuture<Set<String>>> parts = new ArrayList<>();
         byFunction.forEach((function, some) -> {
             LaunchSupervisor supervisor = supervisors.get(function);
@@ -93,8 +93,7 @@ public final class WorkerCommands {
                     parts.forEach(part -> done.addAll(part.join()));
                     return workers.stream()
                             .map(worker -> new WorkerCommandResult(
-                                    worker,
-                                    done.contains(worker.workerId()) ? Outcome.DONE : refusal(worker, refused)))
+                                    worker, done.contains(worker.workerId()) ? Outcome.DONE : refusal(worker, refused)))
                             .toList();
                 });
     }
