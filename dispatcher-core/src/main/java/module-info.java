@@ -5,6 +5,7 @@ module io.lambdadispatcher.core {
     requires transitive io.netty.transport;
     requires static com.google.errorprone.annotations;
     requires static transitive org.jspecify;
+    requires io.netty.codec.haproxy;
     requires java.management;
     requires jdk.management;
     requires org.slf4j;

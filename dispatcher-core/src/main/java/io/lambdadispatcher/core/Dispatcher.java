@@ -255,11 +255,15 @@ public final class Dispatcher implements AutoCloseable {
 
     private PublicChannelInitializer publicPort(ListenerOptions listener) {
         TlsOptions tls = listener.tls();
-        return clients(tls == null ? null : TlsContexts.forClients(tls), tls == null ? "http" : "https");
+        return clients(
+                tls == null ? null : TlsContexts.forClients(tls),
+                tls == null ? "http" : "https",
+                listener.isProxyProtocol());
     }
 
-    private PublicChannelInitializer clients(@Nullable SslContext tls, String scheme) {
-        return new PublicChannelInitializer(() -> rules, tls, scheme, engine::opener, observer, publicSide, guard);
+    private PublicChannelInitializer clients(@Nullable SslContext tls, String scheme, boolean proxied) {
+        return new PublicChannelInitializer(
+                () -> rules, tls, scheme, proxied, engine::opener, observer, publicSide, guard);
     }
 
     private PublicChannelInitializer.Rules rules(HttpLimits limits, ForwardingPolicy forwarding) {
@@ -380,7 +384,7 @@ public final class Dispatcher implements AutoCloseable {
      * @param secure whether the client uses TLS
      */
     public ChannelHandler clientHandler(boolean secure) {
-        return clients(null, secure ? "https" : "http");
+        return clients(null, secure ? "https" : "http", false);
     }
 
     /** @throws IllegalStateException without Netty 4.2.16 or a newer 4.2 */
@@ -1020,6 +1024,10 @@ public final class Dispatcher implements AutoCloseable {
             ListenerOptions workers = workerListener;
             if (workers == null) {
                 throw new IllegalArgumentException("workerListener: not set, expected the address that workers dial");
+            }
+            if (workers.isProxyProtocol()) {
+                throw new IllegalArgumentException(
+                        "workerListener: withProxyProtocol() is set, expected it only for public listeners");
             }
             if (functions.isEmpty()) {
                 throw new IllegalArgumentException("function: not set, expected at least one function");

@@ -337,15 +337,25 @@ final class DispatcherAssembly {
         OptionalInt plain = configuration.get(Settings.PUBLIC_PLAIN_PORT);
         if (plain.isPresent()) {
             listeners.add(new PublicListener(
-                    "http", ListenerOptions.plain(configuration.get(Settings.PUBLIC_PLAIN_HOST), plain.getAsInt())));
+                    "http",
+                    proxied(
+                            ListenerOptions.plain(configuration.get(Settings.PUBLIC_PLAIN_HOST), plain.getAsInt()),
+                            Settings.PUBLIC_PLAIN_PROXY_PROTOCOL)));
         }
         OptionalInt secure = configuration.get(Settings.PUBLIC_TLS_PORT);
         TlsOptions tls = configuration.publicTls();
         if (secure.isPresent() && tls != null) {
             listeners.add(new PublicListener(
-                    "https", ListenerOptions.tls(configuration.get(Settings.PUBLIC_TLS_HOST), secure.getAsInt(), tls)));
+                    "https",
+                    proxied(
+                            ListenerOptions.tls(configuration.get(Settings.PUBLIC_TLS_HOST), secure.getAsInt(), tls),
+                            Settings.PUBLIC_TLS_PROXY_PROTOCOL)));
         }
         return listeners;
+    }
+
+    private ListenerOptions proxied(ListenerOptions options, Setting<Boolean> setting) {
+        return configuration.get(setting) ? options.withProxyProtocol() : options;
     }
 
     private ListenerOptions workerListener() {

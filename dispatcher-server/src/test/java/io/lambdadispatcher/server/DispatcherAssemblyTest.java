@@ -1,10 +1,12 @@
 package io.lambdadispatcher.server;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
+import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import java.util.List;
 import java.util.Map;
@@ -30,5 +32,20 @@ class DispatcherAssemblyTest {
         assertThatThrownBy(() -> assembly.builder(Transport.nio()))
                 .isInstanceOf(StartException.class)
                 .hasMessage("no address that workers could dial");
+    }
+
+    @Test
+    void should_expect_a_proxy_header_on_the_port_that_is_set_so() throws Exception {
+        Map<Setting<?>, String> settings = Map.of(Settings.WORKERS_SECRET, "0123456789abcdef");
+        Configuration off = ConfigurationLoader.load(settings, null, Map.of(), Map.of(), List.of());
+        Configuration on = ConfigurationLoader.load(
+                settings, null, Map.of(), Map.of("--public-plain-proxy-protocol", "true"), List.of());
+
+        assertThat(new DispatcherAssembly(off).publicListeners())
+                .singleElement()
+                .matches(port -> !port.options().isProxyProtocol());
+        assertThat(new DispatcherAssembly(on).publicListeners())
+                .singleElement()
+                .matches(port -> port.options().isProxyProtocol());
     }
 }

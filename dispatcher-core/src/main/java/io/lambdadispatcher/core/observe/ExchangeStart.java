@@ -25,8 +25,9 @@ public interface ExchangeStart {
     Http2Headers headers();
 
     /**
-     * Returns the remote address of the client's connection. Returns {@code null} for requests of
-     * {@code Dispatcher.dispatch}.
+     * Returns the remote address of the client's connection, or the address that the load
+     * balancer's PROXY header names. Returns {@code null} for requests of {@code
+     * Dispatcher.dispatch}.
      */
     @Nullable
     SocketAddress remoteAddress();

@@ -30,6 +30,11 @@ public enum Protection {
     /** A new client connection was closed because there are too many from its address. */
     ADDRESS_LIMIT,
     /**
+     * A connection was closed because it did not begin with a valid PROXY header in time. See
+     * {@code ListenerOptions.withProxyProtocol}.
+     */
+    PROXY_HEADER,
+    /**
      * A request was refused because the memory for clients or for queued requests is almost used
      * up.
      */

@@ -20,10 +20,12 @@ import org.jspecify.annotations.Nullable;
 public final class ListenerOptions {
     private final InetSocketAddress address;
     private final @Nullable TlsOptions tls;
+    private final boolean proxyProtocol;
 
-    private ListenerOptions(InetSocketAddress address, @Nullable TlsOptions tls) {
+    private ListenerOptions(InetSocketAddress address, @Nullable TlsOptions tls, boolean proxyProtocol) {
         this.address = Objects.requireNonNull(address, "address");
         this.tls = tls;
+        this.proxyProtocol = proxyProtocol;
     }
 
     /**
@@ -43,7 +45,7 @@ public final class ListenerOptions {
      * @param address the local address; its port is 0 for any free port
      */
     public static ListenerOptions plain(InetSocketAddress address) {
-        return new ListenerOptions(address, null);
+        return new ListenerOptions(address, null, false);
     }
 
     /**
@@ -63,7 +65,23 @@ public final class ListenerOptions {
      * @param address the local address; its port is 0 for any free port
      */
     public static ListenerOptions tls(InetSocketAddress address, TlsOptions tls) {
-        return new ListenerOptions(address, Objects.requireNonNull(tls, "tls"));
+        return new ListenerOptions(address, Objects.requireNonNull(tls, "tls"), false);
+    }
+
+    /**
+     * Returns a copy of these options for a port behind a load balancer that names the client in a
+     * PROXY header, such as an AWS Network Load Balancer. For ports for clients only.
+     *
+     * <p>Each connection must begin with a header of version 1 or 2 of the PROXY protocol, before
+     * TLS if there is any. The client's address is then that of the header: for limits, forwarding
+     * headers and observers. Connections that the load balancer opens by itself (LOCAL) have its
+     * own address. A connection without a valid header within {@link HttpLimits#headerTimeout} is
+     * closed, and reported as {@code Protection.PROXY_HEADER}.
+     *
+     * <p>Let only the load balancer reach the port. Anybody else could pretend to be any client.
+     */
+    public ListenerOptions withProxyProtocol() {
+        return new ListenerOptions(address, tls, true);
     }
 
     /** Returns the address that was given. It still has port 0 if any free port was requested. */
@@ -74,5 +92,10 @@ public final class ListenerOptions {
     /** Returns the TLS options, or {@code null} if the port has no TLS. */
     public @Nullable TlsOptions tls() {
         return tls;
+    }
+
+    /** Returns whether each connection begins with a PROXY header. */
+    public boolean isProxyProtocol() {
+        return proxyProtocol;
     }
 }

@@ -227,6 +227,14 @@ final class ConfigurationChecks {
                 "a port, because there is no TLS port with a certificate",
                 Settings.PUBLIC_PLAIN_PORT,
                 Settings.PUBLIC_TLS_PORT);
+        require(
+                plain.isPresent() || !checked.get(Settings.PUBLIC_PLAIN_PROXY_PROTOCOL),
+                Settings.PUBLIC_PLAIN_PROXY_PROTOCOL,
+                "false, or public.plain.port to be a port");
+        require(
+                tls.isPresent() || !checked.get(Settings.PUBLIC_TLS_PROXY_PROTOCOL),
+                Settings.PUBLIC_TLS_PROXY_PROTOCOL,
+                "false, or public.tls.port to be a port and public.tls.certificate to be set");
         Map<String, Setting<?>> taken = new HashMap<>();
         checkPort(Settings.PUBLIC_PLAIN_HOST, Settings.PUBLIC_PLAIN_PORT, plain, taken);
         checkPort(Settings.PUBLIC_TLS_HOST, Settings.PUBLIC_TLS_PORT, tls, taken);

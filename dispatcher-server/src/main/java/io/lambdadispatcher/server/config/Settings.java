@@ -63,10 +63,18 @@ public final class Settings {
     public static final Setting<OptionalInt> PUBLIC_PLAIN_PORT = PUBLIC.setting(
                     "public.plain.port", portOrOff(), "8080")
             .doc("Port for clients without TLS: HTTP/1.1 and h2c.");
+    public static final Setting<Boolean> PUBLIC_PLAIN_PROXY_PROTOCOL = PUBLIC.setting(
+                    "public.plain.proxy-protocol", bool(), "false")
+            .doc("Requires a PROXY header, version 1 or 2, at the beginning of each connection to the plain-text port. It"
+                    + " names the client's address. Only the load balancer that sends it may reach the port.");
     public static final Setting<String> PUBLIC_TLS_HOST =
             PUBLIC.setting("public.tls.host", HOST, "0.0.0.0").doc("Address that the TLS port listens on.");
     public static final Setting<OptionalInt> PUBLIC_TLS_PORT = PUBLIC.setting("public.tls.port", portOrOff(), "8443")
             .doc("Port for clients with TLS: HTTP/1.1 and h2. It opens if public.tls.certificate is set.");
+    public static final Setting<Boolean> PUBLIC_TLS_PROXY_PROTOCOL = PUBLIC.setting(
+                    "public.tls.proxy-protocol", bool(), "false")
+            .doc("Requires a PROXY header, version 1 or 2, before TLS on each connection to the TLS port. It names the"
+                    + " client's address. Only the load balancer that sends it may reach the port.");
     public static final Setting<Path> PUBLIC_TLS_CERTIFICATE = PUBLIC.setting("public.tls.certificate", file())
             .doc("PEM file with the certificate chain of the TLS port. The port's own certificate comes first.");
     public static final Setting<Path> PUBLIC_TLS_KEY = PUBLIC.setting("public.tls.key", file())

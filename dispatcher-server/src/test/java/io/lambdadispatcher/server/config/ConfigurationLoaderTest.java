@@ -699,6 +699,15 @@ class ConfigurationLoaderTest {
     }
 
     @Test
+    void should_refuse_the_proxy_protocol_of_a_port_that_is_not_open() {
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+        flags.put("--public-tls-proxy-protocol", "true");
+        assertThat(problems())
+                .containsExactly("public.tls.proxy-protocol: expected false, or public.tls.port to be a port and"
+                        + " public.tls.certificate to be set, got \"true\" (flag --public-tls-proxy-protocol)");
+    }
+
+    @Test
     void should_turn_a_port_off_by_what_yaml_makes_of_off() throws Exception {
         write("admin.port: off");
 

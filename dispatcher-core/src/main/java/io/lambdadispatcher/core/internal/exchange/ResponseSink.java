@@ -27,8 +27,8 @@ public interface ResponseSink {
     }
 
     /**
-     * Returns the remote address of the client's connection; {@code null} for the embedding
-     * program.
+     * Returns the client's address, which a load balancer may have named; {@code null} for the
+     * embedding program.
      */
     default @Nullable SocketAddress remoteAddress() {
         return null;

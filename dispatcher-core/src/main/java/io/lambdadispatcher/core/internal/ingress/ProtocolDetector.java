@@ -21,16 +21,18 @@ final class ProtocolDetector extends ByteToMessageDecoder {
     private static final ByteBuf PREFACE = Http2CodecUtil.connectionPrefaceBuf();
 
     private final IngressContext context;
+    private final long timeoutNanos;
     private @Nullable Future<?> timer;
 
-    ProtocolDetector(IngressContext context) {
+    /** @param timeoutNanos maximum time until the first bytes of a protocol */
+    ProtocolDetector(IngressContext context, long timeoutNanos) {
         this.context = context;
+        this.timeoutNanos = timeoutNanos;
     }
 
     @Override
     public void handlerAdded(ChannelHandlerContext ctx) {
-        timer = ctx.executor()
-                .schedule(() -> ctx.close(), context.limits().headerTimeout().toNanos(), TimeUnit.NANOSECONDS);
+        timer = ctx.executor().schedule(() -> ctx.close(), timeoutNanos, TimeUnit.NANOSECONDS);
     }
 
     @Override

@@ -20,6 +20,8 @@ import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.ApplicationProtocolNegotiationHandler;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslHandler;
+import java.net.SocketAddress;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -27,8 +29,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sets up each client connection. With TLS, ALPN selects the protocol. Without TLS, the first bytes
- * do. An embedding program can also use it as a handler in its own pipeline, on one of the
+ * Sets up each client connection. If a load balancer is in front that sends a PROXY header, the
+ * header comes first. With TLS, ALPN selects the protocol. Without TLS, the first bytes do. An
+ * embedding program can also use it as a handler in its own pipeline, on one of the
  * dispatcher's event loops. All event loops use it.
  */
 public final class PublicChannelInitializer extends ChannelInitializer<Channel> {
@@ -40,6 +43,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
     private final Supplier<Rules> rules;
     private volatile @Nullable SslContext tls;
     private final String scheme;
+    private final boolean proxied;
     private final Function<EventLoop, ExchangeOpener> openers;
     private final DispatcherObserver observer;
     private final IngressDrain drain;
@@ -49,11 +53,13 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
      * @param rules returns the rules of a new connection
      * @param tls {@code null} for plain text, or if the pipeline does TLS
      * @param scheme {@code http} or {@code https}, as the client sees it
+     * @param proxied whether each connection begins with a PROXY header
      */
     public PublicChannelInitializer(
             Supplier<Rules> rules,
             @Nullable SslContext tls,
             String scheme,
+            boolean proxied,
             Function<EventLoop, ExchangeOpener> openers,
             DispatcherObserver observer,
             IngressDrain drain,
@@ -61,6 +67,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
         this.rules = rules;
         this.tls = tls;
         this.scheme = scheme;
+        this.proxied = proxied;
         this.openers = openers;
         this.observer = observer;
         this.drain = drain;
@@ -78,24 +85,45 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
 
     @Override
     protected void initChannel(Channel channel) {
-        SslContext secured = tls;
-        ClientAccount account = guard.admit(channel, secured != null, openers.apply(channel.eventLoop()));
+        ClientAccount account = guard.admit(channel, hasTls(), openers.apply(channel.eventLoop()));
         if (account == null) {
+            return;
+        }
+        channel.pipeline().addLast(account);
+        long timeoutNanos = rules.get().limits().headerTimeout().toNanos();
+        if (proxied) {
+            ProxyHeaderHandler.install(
+                    channel.pipeline(),
+                    timeoutNanos,
+                    observer,
+                    (client, leftNanos) -> serve(channel, account, client, leftNanos));
+        } else {
+            serve(channel, account, channel.remoteAddress(), timeoutNanos);
+        }
+    }
+
+    /**
+     * @param client the client's address, which a load balancer may have named
+     * @param leftNanos what is left of the time for the connection's start
+     */
+    private void serve(Channel channel, ClientAccount account, @Nullable SocketAddress client, long leftNanos) {
+        if (!guard.admitAddress(channel, client)) {
             return;
         }
         observer.onClientConnected();
         channel.closeFuture().addListener(closed -> observer.onClientDisconnected());
+        UnsentLimit.set(channel);
         Rules current = rules.get();
         IngressContext context = new IngressContext(
-                current.limits(), current.forwarding(), account, drain, current.errors(), scheme, observer);
-        channel.pipeline().addLast(account);
-        UnsentLimit.set(channel);
+                current.limits(), current.forwarding(), account, drain, current.errors(), scheme, client, observer);
+        SslContext secured = tls;
         if (secured == null) {
-            channel.pipeline().addLast(new ProtocolDetector(context));
+            channel.pipeline().addLast(new ProtocolDetector(context, leftNanos));
             return;
         }
         SslHandler handler = secured.newHandler(channel.alloc());
-        handler.setHandshakeTimeoutMillis(current.limits().headerTimeout().toMillis());
+        // 0 would mean no timeout.
+        handler.setHandshakeTimeoutMillis(Math.max(1, TimeUnit.NANOSECONDS.toMillis(leftNanos)));
         channel.pipeline().addLast(handler, new AlpnHandler(context));
     }
 
@@ -119,13 +147,13 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
 
         @Override
         protected void handshakeFailure(ChannelHandlerContext ctx, Throwable cause) {
-            log.debug("client {}: TLS handshake failed: {}", ctx.channel().remoteAddress(), cause.toString());
+            log.debug("client {}: TLS handshake failed: {}", context.client(), cause.toString());
             ctx.close();
         }
 
         @Override
         public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-            log.debug("client {}: {}", ctx.channel().remoteAddress(), cause.toString());
+            log.debug("client {}: {}", context.client(), cause.toString());
             ctx.close();
         }
     }

@@ -113,6 +113,7 @@ class ClientFuzzTest {
                 new IngressDrain(),
                 new ErrorAnswers(null, ForwardingPolicy.defaults(), null),
                 "http",
+                channel.remoteAddress(),
                 DispatcherObserver.NONE);
         if (http2) {
             Http2ClientConnection.install(channel.pipeline(), context);

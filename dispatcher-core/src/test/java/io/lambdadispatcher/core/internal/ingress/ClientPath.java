@@ -84,6 +84,7 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
                 new IngressDrain(),
                 new ErrorAnswers(null, forwarding, null),
                 "http",
+                channel.remoteAddress(),
                 DispatcherObserver.NONE);
     }
 

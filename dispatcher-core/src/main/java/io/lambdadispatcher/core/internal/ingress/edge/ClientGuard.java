@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides which client connections are served, so that clients cannot take memory or file
- * descriptors from workers. Any thread, except for {@link #admit}.
+ * descriptors from workers. Any thread, except for {@link #admit} and {@link
+ * #admitAddress}.
  */
 public final class ClientGuard {
     /** Handlers, codecs and HPACK tables of an idle connection. */
@@ -103,29 +104,48 @@ public final class ClientGuard {
     }
 
     /**
-     * Admits a connection, or closes it. Event loop of {@code channel} only.
+     * Admits a connection if there are not too many, or closes it. Event loop of {@code channel}
+     * only.
      *
      * @param secure whether the dispatcher holds the TLS state
      * @param opener opener of the event loop
      * @return {@code null} if the connection is closed
      */
     public @Nullable ClientAccount admit(Channel channel, boolean secure, ExchangeOpener opener) {
-        Long address = addressKey(channel.remoteAddress());
-        Protection exceeded = count(address);
-        if (exceeded == null) {
+        if (count()) {
             ClientMemory memory = Objects.requireNonNull(memories.get(channel.eventLoop()), "another's event loop");
             ClientAccount account = memory.open(channel, opener, secure ? TLS_BYTES : PLAIN_BYTES);
             if (account != null) {
-                channel.closeFuture().addListener(closed -> countOff(address));
+                channel.closeFuture().addListener(closed -> connections.decrementAndGet());
                 channel.config().setRecvByteBufAllocator(reads.get(channel.eventLoop()));
                 return account;
             }
-            countOff(address);
-            exceeded = Protection.CONNECTION_LIMIT;
+            connections.decrementAndGet();
         }
-        observer.onProtection(exceeded);
+        observer.onProtection(Protection.CONNECTION_LIMIT);
         AbruptClose.of(channel);
         return null;
+    }
+
+    /**
+     * Admits a connection that {@link #admit} has admitted if its address has not too many, or
+     * closes it. Event loop of {@code channel} only.
+     *
+     * @param client the client's address, which a load balancer may have named
+     */
+    public boolean admitAddress(Channel channel, @Nullable SocketAddress client) {
+        Long address = addressKey(client);
+        if (address == null) {
+            return true;
+        }
+        if (perAddress.merge(address, 1, Integer::sum) <= maxPerAddress) {
+            channel.closeFuture().addListener(closed -> countOff(address));
+            return true;
+        }
+        countOff(address);
+        observer.onProtection(Protection.ADDRESS_LIMIT);
+        AbruptClose.of(channel);
+        return false;
     }
 
     /** Returns how many bytes the clients of {@code loop} can still use. Any thread. */
@@ -135,27 +155,17 @@ public final class ClientGuard {
     }
 
     /**
-     * Counts a connection, unless it exceeds a limit. A snapshot never has more connections than
+     * Counts a connection, unless it exceeds the limit. A snapshot never has more connections than
      * the maximum.
      */
-    private @Nullable Protection count(@Nullable Long address) {
+    private boolean count() {
         int max = maxConnections;
         // A change of the limits can leave more connections than the maximum.
-        if (connections.getAndUpdate(count -> count < max ? count + 1 : count) >= max) {
-            return Protection.CONNECTION_LIMIT;
-        }
-        if (address != null && perAddress.merge(address, 1, Integer::sum) > maxPerAddress) {
-            countOff(address);
-            return Protection.ADDRESS_LIMIT;
-        }
-        return null;
+        return connections.getAndUpdate(count -> count < max ? count + 1 : count) < max;
     }
 
-    private void countOff(@Nullable Long address) {
-        connections.decrementAndGet();
-        if (address != null) {
-            perAddress.computeIfPresent(address, (same, count) -> count == 1 ? null : count - 1);
-        }
+    private void countOff(Long address) {
+        perAddress.computeIfPresent(address, (same, count) -> count == 1 ? null : count - 1);
     }
 
     /**

@@ -3,6 +3,8 @@ package io.lambdadispatcher.core.internal.ingress.edge;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
+import java.net.SocketAddress;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a client connection needs, whatever version of HTTP it uses.
@@ -10,6 +12,8 @@ import io.lambdadispatcher.core.options.HttpLimits;
  * @param account opens the connection's requests, and limits the memory that it uses
  * @param errors makes the dispatcher's own error responses
  * @param scheme {@code http} or {@code https}
+ * @param client the client's address, which is not the peer's if a load balancer has named it;
+ *     {@code null} if the connection was closed before
  */
 public record IngressContext(
         HttpLimits limits,
@@ -18,4 +22,5 @@ public record IngressContext(
         IngressDrain drain,
         ErrorAnswers errors,
         String scheme,
+        @Nullable SocketAddress client,
         DispatcherObserver observer) {}

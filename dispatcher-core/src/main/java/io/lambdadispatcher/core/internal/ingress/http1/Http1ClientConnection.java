@@ -123,8 +123,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     public void handlerAdded(ChannelHandlerContext added) {
         ctx = added;
         flush = new CoalescedFlush(this, added);
-        rules = new HeadRules(
-                context.forwarding(), context.scheme(), added.channel().remoteAddress());
+        rules = new HeadRules(context.forwarding(), context.scheme(), context.client());
         idleSinceNanos = now();
         writes = new WriteWatch(added.channel());
         watch = LoopWatch.of(added.executor());
@@ -283,7 +282,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
                 ? cause.getCause()
                 : cause;
         if (state == State.CLOSED || root instanceof IOException) {
-            log.debug("client {}: {}", on.channel().remoteAddress(), root.toString());
+            log.debug("client {}: {}", context.client(), root.toString());
             on.close();
         } else if (state == State.LINGERING) {
             on.close();
@@ -291,7 +290,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
                 || root instanceof IllegalArgumentException) {
             onMalformed(root);
         } else {
-            log.error("client {}: unexpected", on.channel().remoteAddress(), cause);
+            log.error("client {}: unexpected", context.client(), cause);
             cut();
         }
     }

@@ -366,8 +366,8 @@ final class Http1ClientExchange implements ResponseSink {
     }
 
     @Override
-    public SocketAddress remoteAddress() {
-        return connection.ctx().channel().remoteAddress();
+    public @Nullable SocketAddress remoteAddress() {
+        return connection.context().client();
     }
 
     @Override

@@ -97,7 +97,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
     }
 
     @Override
-    public SocketAddress remoteAddress() {
+    public @Nullable SocketAddress remoteAddress() {
         return exchange.remoteAddress();
     }
 
@@ -209,7 +209,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
 
     @Override
     public void exceptionCaught(ChannelHandlerContext on, Throwable cause) {
-        log.debug("client {}: tunnel: {}", on.channel().remoteAddress(), cause.toString());
+        log.debug("client {}: tunnel: {}", context.client(), cause.toString());
         on.close();
     }
 

@@ -164,8 +164,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (rules != null) {
             return;
         }
-        rules = new HeadRules(
-                context.forwarding(), context.scheme(), ctx.channel().remoteAddress());
+        rules = new HeadRules(context.forwarding(), context.scheme(), context.client());
         growConnectionWindow(moreThanAllStreams(context.limits()));
         // Netty would set the limit only when the client acknowledges the SETTINGS, which a client
         // can delay.
@@ -202,7 +201,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         // TLS wraps its errors.
         Throwable root = cause instanceof DecoderException && cause.getCause() != null ? cause.getCause() : cause;
         if (root instanceof IOException) {
-            log.debug("client {}: {}", ctx.channel().remoteAddress(), root.toString());
+            log.debug("client {}: {}", context.client(), root.toString());
             ctx.close();
         } else {
             super.exceptionCaught(ctx, cause);
@@ -215,10 +214,10 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (error == null && !(cause instanceof IOException)) {
             log.error(
                     "client {}: unexpected, the connection is closed",
-                    ctx.channel().remoteAddress(),
+                    context.client(),
                     cause);
         } else {
-            log.debug("client {}: connection error: {}", ctx.channel().remoteAddress(), cause.toString());
+            log.debug("client {}: connection error: {}", context.client(), cause.toString());
         }
         super.onConnectionError(ctx, outbound, cause, error);
     }
@@ -364,13 +363,13 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (Objects.requireNonNull(writes).isTooSlow(now, limits.writeTimeout().toNanos(), limits.minRate())) {
             // A reset of the stream would wait behind everything that the client does not read, and
             // the stream would stay open.
-            log.debug("client {}: reads its responses too slowly", ctx.channel().remoteAddress());
+            log.debug("client {}: reads its responses too slowly", context.client());
             context.observer().onProtection(Protection.RESPONSE_TOO_SLOW);
             AbruptClose.of(ctx.channel());
         } else if (!active && now - idleSinceNanos > idleNanos()) {
             log.debug(
                     "client {}: no {} within {} ms",
-                    ctx.channel().remoteAddress(),
+                    context.client(),
                     decoder().prefaceReceived() ? "request" : "HTTP/2 preface",
                     TimeUnit.NANOSECONDS.toMillis(idleNanos()));
             ctx.channel().close();

@@ -350,8 +350,8 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     @Override
-    public SocketAddress remoteAddress() {
-        return ctx.channel().remoteAddress();
+    public @Nullable SocketAddress remoteAddress() {
+        return connection.context().client();
     }
 
     @Override

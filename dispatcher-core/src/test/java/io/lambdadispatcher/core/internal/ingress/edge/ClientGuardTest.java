@@ -52,7 +52,8 @@ class ClientGuardTest {
     }
 
     private static boolean isAdmitted(ClientGuard guard, EmbeddedChannel channel) {
-        boolean admitted = guard.admit(channel, false, (head, end, response) -> new DiscardingSink()) != null;
+        boolean admitted = guard.admit(channel, false, (head, end, response) -> new DiscardingSink()) != null
+                && guard.admitAddress(channel, channel.remoteAddress());
         channel.runPendingTasks();
         assertThat(channel.isOpen()).isEqualTo(admitted);
         return admitted;

@@ -95,6 +95,7 @@ class Http1ClientConnectionTest {
                         drain,
                         new ErrorAnswers(null, ForwardingPolicy.defaults(), null),
                         "http",
+                        channel.remoteAddress(),
                         new DispatcherObserver() {
                             @Override
                             public void onProtection(Protection protection) {

@@ -123,6 +123,7 @@ class Http2ClientConnectionTest {
                         drain,
                         new ErrorAnswers(null, ForwardingPolicy.defaults(), null),
                         "http",
+                        channel.remoteAddress(),
                         new DispatcherObserver() {
                             @Override
                             public void onProtection(Protection protection) {
