@@ -404,6 +404,7 @@ final class DispatcherAssembly {
                 .streamWindowBytes(configuration.get(Settings.HTTP_STREAM_WINDOW))
                 .headerTimeout(configuration.get(Settings.HTTP_HEADER_TIMEOUT))
                 .idleTimeout(configuration.get(Settings.HTTP_IDLE_TIMEOUT))
+                .maxConnectionAge(configuration.get(Settings.HTTP_MAX_CONNECTION_AGE))
                 .bodyTimeout(configuration.get(Settings.HTTP_BODY_TIMEOUT))
                 .writeTimeout(configuration.get(Settings.HTTP_WRITE_TIMEOUT))
                 .minRate(configuration.get(Settings.HTTP_MIN_RATE))

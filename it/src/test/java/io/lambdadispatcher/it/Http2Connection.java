@@ -19,6 +19,7 @@ import io.netty.handler.codec.http2.DefaultHttp2DataFrame;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersFrame;
 import io.netty.handler.codec.http2.Http2DataFrame;
 import io.netty.handler.codec.http2.Http2FrameCodecBuilder;
+import io.netty.handler.codec.http2.Http2GoAwayFrame;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2HeadersFrame;
 import io.netty.handler.codec.http2.Http2MultiplexHandler;
@@ -27,6 +28,7 @@ import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2SettingsFrame;
 import io.netty.handler.codec.http2.Http2StreamChannel;
 import io.netty.handler.codec.http2.Http2StreamChannelBootstrap;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -43,6 +45,7 @@ final class Http2Connection implements AutoCloseable {
 
     final CompletableFuture<Http2Settings> settings = new CompletableFuture<>();
     private final Channel channel;
+    private volatile boolean goingAway;
 
     private Http2Connection(int port) throws InterruptedException {
         channel = new Bootstrap()
@@ -76,9 +79,16 @@ final class Http2Connection implements AutoCloseable {
         public void channelRead(ChannelHandlerContext ctx, Object message) {
             if (message instanceof Http2SettingsFrame frame) {
                 settings.complete(frame.settings());
+            } else if (message instanceof Http2GoAwayFrame) {
+                goingAway = true;
             }
             ctx.fireChannelRead(message);
         }
+    }
+
+    /** Returns whether the dispatcher has asked for a new connection. */
+    boolean isGoingAway() {
+        return goingAway;
     }
 
     Stream open(Http2Headers head, boolean end) throws Exception {
@@ -129,6 +139,11 @@ final class Http2Connection implements AutoCloseable {
             if (event instanceof Http2ResetFrame frame) {
                 reset.complete(frame.errorCode());
             }
+        }
+
+        @Override
+        public void channelInactive(ChannelHandlerContext ctx) {
+            ended.completeExceptionally(new IOException("the stream has closed before its end"));
         }
 
         private void endIf(boolean end) {

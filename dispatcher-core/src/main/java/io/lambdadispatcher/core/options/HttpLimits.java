@@ -24,6 +24,8 @@ public final class HttpLimits {
      */
     private static final int MIN_WINDOW_BYTES = 65_535;
 
+    private static final Duration LONGEST_AGE = Duration.ofDays(366);
+
     /** Twice this is the largest window of a connection (RFC 9113 section 6.9.1). */
     private static final long MAX_WINDOWS_BYTES = 1L << 30;
 
@@ -34,6 +36,7 @@ public final class HttpLimits {
     private final int streamWindowBytes;
     private final Duration headerTimeout;
     private final Duration idleTimeout;
+    private final Duration maxConnectionAge;
     private final Duration bodyTimeout;
     private final Duration writeTimeout;
     private final int minRate;
@@ -50,6 +53,7 @@ public final class HttpLimits {
         streamWindowBytes = from.streamWindowBytes;
         headerTimeout = from.headerTimeout;
         idleTimeout = from.idleTimeout;
+        maxConnectionAge = from.maxConnectionAge;
         bodyTimeout = from.bodyTimeout;
         writeTimeout = from.writeTimeout;
         minRate = from.minRate;
@@ -69,6 +73,12 @@ public final class HttpLimits {
                 Check.number(MAX_WINDOWS_BYTES) + " or less, the largest connection window that HTTP/2 allows");
         Check.positive("headerTimeout", headerTimeout);
         Check.positive("idleTimeout", idleTimeout);
+        Check.notNegative("maxConnectionAge", maxConnectionAge);
+        Check.that(
+                maxConnectionAge.compareTo(LONGEST_AGE) <= 0,
+                "maxConnectionAge",
+                maxConnectionAge.toString(),
+                "at most 366 days");
         Check.positive("bodyTimeout", bodyTimeout);
         Check.positive("writeTimeout", writeTimeout);
         Check.range("minRate", minRate, 0, MIB);
@@ -143,6 +153,14 @@ public final class HttpLimits {
     }
 
     /**
+     * Returns the age at which a connection is replaced, or 0 if there is no limit. See {@link
+     * Builder#maxConnectionAge}.
+     */
+    public Duration maxConnectionAge() {
+        return maxConnectionAge;
+    }
+
+    /**
      * Returns the maximum time without a byte of a request's body. See {@link Builder#bodyTimeout}.
      */
     public Duration bodyTimeout() {
@@ -206,6 +224,7 @@ public final class HttpLimits {
         private int streamWindowBytes = 256 * KIB;
         private Duration headerTimeout = Duration.ofSeconds(10);
         private Duration idleTimeout = Duration.ofMinutes(5);
+        private Duration maxConnectionAge = Duration.ZERO;
         private Duration bodyTimeout = Duration.ofSeconds(20);
         private Duration writeTimeout = Duration.ofSeconds(30);
         private int minRate = 240;
@@ -298,6 +317,26 @@ public final class HttpLimits {
          */
         public Builder idleTimeout(Duration timeout) {
             idleTimeout = timeout;
+            return this;
+        }
+
+        /**
+         * Sets the age at which a client must open a new connection, so that clients find new
+         * dispatchers. Up to a tenth of it is added at random. Requests in flight are completed.
+         * Default: 0, because each new connection costs the client a handshake.
+         *
+         * <ul>
+         *   <li>HTTP/2: the client is told with GOAWAY (RFC 9113 section 6.8). The connection is
+         *       closed when its streams have ended.
+         *   <li>HTTP/1.1: the next response has {@code connection: close}. A connection without
+         *       requests is closed by {@link #idleTimeout}.
+         *   <li>A WebSocket stays open.
+         * </ul>
+         *
+         * @param age 0 to 366 days; 0 for no limit
+         */
+        public Builder maxConnectionAge(Duration age) {
+            maxConnectionAge = age;
             return this;
         }
 

@@ -49,6 +49,7 @@ final class Reloadable {
             Settings.HTTP_STREAM_WINDOW,
             Settings.HTTP_HEADER_TIMEOUT,
             Settings.HTTP_IDLE_TIMEOUT,
+            Settings.HTTP_MAX_CONNECTION_AGE,
             Settings.HTTP_BODY_TIMEOUT,
             Settings.HTTP_WRITE_TIMEOUT,
             Settings.HTTP_MIN_RATE,

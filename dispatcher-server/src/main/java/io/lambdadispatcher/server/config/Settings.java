@@ -304,6 +304,10 @@ public final class Settings {
                     "http.idle-timeout", positiveDuration(), "5m")
             .doc("Closes a client connection after this time without a request. Also ends a request whose body is "
                     + "unfinished after the headers of the response, if no byte moves for this time.");
+    public static final Setting<Duration> HTTP_MAX_CONNECTION_AGE = HTTP.setting(
+                    "http.max-connection-age", duration(), "0")
+            .doc("Age at which a client must open a new connection, so that clients find new dispatchers. Up to a tenth is"
+                    + " added at random. Requests in flight are completed. 0 means no limit.");
     public static final Setting<Duration> HTTP_BODY_TIMEOUT = HTTP.setting(
                     "http.body-timeout", positiveDuration(), "20s")
             .doc("Maximum time without a byte of a request's body, until the headers of the response have been sent. A"

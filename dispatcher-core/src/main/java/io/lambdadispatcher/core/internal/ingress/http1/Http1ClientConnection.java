@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.ingress.http1;
 
 import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
+import io.lambdadispatcher.core.internal.ingress.edge.ConnectionAge;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
@@ -44,7 +45,7 @@ import org.slf4j.LoggerFactory;
 /**
  * A client's HTTP/1.1 connection (RFC 9112). It has one exchange at a time. Pipelined requests wait
  * undecoded, and reading stops until their turn. It closes the connection if it is idle, stuck,
- * malicious or drained. Event loop only.
+ * malicious, old or drained. Event loop only.
  */
 public final class Http1ClientConnection extends ChannelDuplexHandler
         implements IngressDrain.Drainable, LoopWatch.Watched, ClientAccount.Holder {
@@ -82,6 +83,13 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     private @Nullable Http1ClientExchange exchange;
     private boolean requestEnded;
     private boolean draining;
+
+    /**
+     * Whether the connection has reached its maximum age. It is closed after a response that says
+     * so, and not before: a request of the client may be in transit.
+     */
+    private boolean old;
+
     private boolean heardLingering;
     private long idleSinceNanos;
 
@@ -95,6 +103,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     private @Nullable HeadRules rules;
     private @Nullable WriteWatch writes;
     private @Nullable LoopWatch watch;
+    private @Nullable ConnectionAge age;
 
     private Http1ClientConnection(IngressContext context, StrictRequestDecoder decoder, Encoder encoder) {
         this.context = context;
@@ -125,6 +134,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         flush = new CoalescedFlush(this, added);
         rules = new HeadRules(context.forwarding(), context.scheme(), context.client());
         idleSinceNanos = now();
+        age = new ConnectionAge(context.limits().maxConnectionAge(), idleSinceNanos);
         writes = new WriteWatch(added.channel());
         watch = LoopWatch.of(added.executor());
         watch.add(this);
@@ -439,13 +449,15 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         }
     }
 
-    boolean isDraining() {
-        return draining;
+    /** Returns whether the response whose headers are sent now is the last. */
+    boolean isAtLastResponse() {
+        return draining || old;
     }
 
     @Override
     public void look(long now) {
         HttpLimits limits = context.limits();
+        old = Objects.requireNonNull(age, "handler is in no pipeline").isReached(now);
         if (writes != null && writes.isTooSlow(now, limits.writeTimeout().toNanos(), limits.minRate())) {
             context.observer().onProtection(Protection.RESPONSE_TOO_SLOW);
             cut();

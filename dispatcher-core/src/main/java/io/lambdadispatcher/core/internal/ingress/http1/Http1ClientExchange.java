@@ -458,7 +458,7 @@ final class Http1ClientExchange implements ResponseSink {
                 fields.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
             }
         }
-        keepAlive &= !connection.isDraining();
+        keepAlive &= !connection.isAtLastResponse();
         if (!keepAlive) {
             fields.set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
         } else if (http10) {

@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.ingress.http2;
 
 import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
+import io.lambdadispatcher.core.internal.ingress.edge.ConnectionAge;
 import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
@@ -39,7 +40,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A client's HTTP/2 connection (RFC 9113). It passes frames to their {@link Http2ClientStream}, and
- * closes the connection if it is idle, stuck, malicious or drained. Event loop only.
+ * closes the connection if it is idle, stuck, malicious, old or drained. Event loop only.
  */
 public final class Http2ClientConnection extends CoalescingHttp2Handler
         implements IngressDrain.Drainable, LoopWatch.Watched, ClientAccount.Holder {
@@ -76,6 +77,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     private @Nullable HeadRules rules;
     private @Nullable WriteWatch writes;
     private @Nullable LoopWatch watch;
+    private @Nullable ConnectionAge age;
     private @Nullable CharSequence lastAuthority;
     private long idleSinceNanos;
 
@@ -170,6 +172,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         // can delay.
         connection().remote().maxActiveStreams(context.limits().maxConcurrentStreams());
         idleSinceNanos = now(ctx);
+        age = new ConnectionAge(context.limits().maxConnectionAge(), idleSinceNanos);
         resetsSinceNanos = idleSinceNanos;
         writes = new WriteWatch(ctx.channel());
         watch = LoopWatch.of(ctx.executor());
@@ -316,21 +319,26 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         onError(ctx(), false, Http2Exception.connectionError(error, reason));
     }
 
-    /**
-     * Drains the connection (RFC 9113 section 6.8). The first GOAWAY announces the end. When
-     * requests in transit have arrived, the second one names the last stream.
-     */
     @Override
     public void drain() {
         ChannelHandlerContext ctx = this.ctx;
         if (draining || ctx == null) {
             return;
         }
-        draining = true;
         if (connection().numActiveStreams() == 0 && now(ctx) - idleSinceNanos > TimeUnit.SECONDS.toNanos(1)) {
+            draining = true;
             ctx.channel().close();
-            return;
+        } else {
+            beginDrain(ctx);
         }
+    }
+
+    /**
+     * Drains the connection (RFC 9113 section 6.8). The first GOAWAY announces the end. When
+     * requests in transit have arrived, the second one names the last stream.
+     */
+    private void beginDrain(ChannelHandlerContext ctx) {
+        draining = true;
         goAway(ctx, Integer.MAX_VALUE, Http2Error.NO_ERROR.code(), Unpooled.EMPTY_BUFFER, ctx.newPromise());
         ctx.flush();
         ctx.executor().schedule(() -> endDrain(ctx), GOAWAY_PAUSE_MILLIS, TimeUnit.MILLISECONDS);
@@ -378,8 +386,13 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
                     Http2Error.ENHANCE_YOUR_CALM,
                     "the request headers took longer than "
                             + limits.headerTimeout().toMillis() + " ms");
-        } else if (active) {
-            lookAtStreams(now);
+        } else {
+            if (!draining && Objects.requireNonNull(age).isReached(now)) {
+                beginDrain(ctx);
+            }
+            if (active) {
+                lookAtStreams(now);
+            }
         }
     }
 

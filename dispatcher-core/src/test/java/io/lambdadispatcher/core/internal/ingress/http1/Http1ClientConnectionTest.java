@@ -37,6 +37,7 @@ class Http1ClientConnectionTest {
     private static final Duration LOOK = Duration.ofSeconds(1);
     private static final Duration HEADER_TIMEOUT = HttpLimits.defaults().headerTimeout();
     private static final Duration BODY_TIMEOUT = HttpLimits.defaults().bodyTimeout();
+    private static final Duration MAX_AGE = Duration.ofMinutes(30);
     private static final Duration IDLE_TIMEOUT = HttpLimits.defaults().idleTimeout();
     private static final int MIN_RATE = HttpLimits.defaults().minRate();
 
@@ -88,7 +89,7 @@ class Http1ClientConnectionTest {
         Http1ClientConnection.install(
                 channel.pipeline(),
                 new IngressContext(
-                        HttpLimits.defaults(),
+                        HttpLimits.builder().maxConnectionAge(MAX_AGE).build(),
                         ForwardingPolicy.defaults(),
                         new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                                 .admit(channel, false, this::open),
@@ -298,6 +299,37 @@ class Http1ClientConnectionTest {
         assertThat(channel.isOpen()).isTrue();
         takeAll();
         assertThat(sent()).contains("body");
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    /** An old connection that is idle stays open, because a request may be in transit. */
+    @Test
+    void should_end_an_old_connection_with_a_response_that_says_so() {
+        Duration age = Duration.ZERO;
+        String response = "";
+        while (!response.contains("connection: close") && age.compareTo(MAX_AGE.multipliedBy(2)) < 0) {
+            pass(Duration.ofMinutes(1));
+            age = age.plusMinutes(1);
+            assertThat(channel.isOpen()).isTrue();
+            read("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+            response = sent();
+            assertThat(response).startsWith("HTTP/1.1 204 ");
+        }
+        assertThat(age).isBetween(MAX_AGE, MAX_AGE.plusMinutes(4));
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void should_serve_a_request_that_makes_a_connection_old() {
+        read("GET /wait HTTP/1.1\r\nhost: a\r\n\r\n");
+        waiting.onHead(new DefaultHttp2Headers().status("200"), false);
+        pass(MAX_AGE.multipliedBy(2));
+        waiting.onData(Unpooled.copiedBuffer("body", CharsetUtil.US_ASCII), true);
+        channel.runPendingTasks();
+        assertThat(sent()).contains("body").doesNotContain("connection: close");
+        assertThat(channel.isOpen()).isTrue();
+        read("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+        assertThat(sent()).startsWith("HTTP/1.1 204 ").contains("connection: close");
         assertThat(channel.isOpen()).isFalse();
     }
 

@@ -57,6 +57,7 @@ class Http2ClientConnectionTest {
     private static final String PING = "000008 06 00 00000000 0000000000000000";
     private static final String SOME_WINDOW = "000006 04 00 00000000 0004 00001000";
     private static final String SETTINGS_ACK = "000000 04 01 00000000";
+    private static final Duration MAX_AGE = Duration.ofMinutes(30);
     private static final String POST = "000006 01 04 00000001 838684 010161";
     private static final String GRPC_CALL = "00002b 01 04 00000001 838684 010161"
             + "00 0c 636f6e74656e742d74797065"
@@ -116,7 +117,10 @@ class Http2ClientConnectionTest {
         Http2ClientConnection.install(
                 channel.pipeline(),
                 new IngressContext(
-                        HttpLimits.builder().maxResetsPerWindow(MAX_RESETS).build(),
+                        HttpLimits.builder()
+                                .maxResetsPerWindow(MAX_RESETS)
+                                .maxConnectionAge(MAX_AGE)
+                                .build(),
                         ForwardingPolicy.defaults(),
                         new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                                 .admit(channel, false, this::open),
@@ -299,6 +303,49 @@ class Http2ClientConnectionTest {
         read(GET_BEGUN + GET_REST);
         drain.begin();
         assertThat(lastStreamOfGoAway()).isEqualTo(Integer.MAX_VALUE);
+        expectServedToTheEnd();
+    }
+
+    @Test
+    void should_serve_an_old_connection_to_its_end() {
+        read(GET_BEGUN + GET_REST);
+        pass(MAX_AGE.minusSeconds(1));
+        assertThat(lastStreamOfGoAway()).isEqualTo(-1);
+        Duration more = Duration.ZERO;
+        int last = -1;
+        while (last < 0 && more.compareTo(MAX_AGE) < 0) {
+            pass(LOOK);
+            more = more.plus(LOOK);
+            last = lastStreamOfGoAway();
+        }
+        assertThat(more).isLessThan(Duration.ofMinutes(4));
+        assertThat(last).isEqualTo(Integer.MAX_VALUE);
+        expectServedToTheEnd();
+    }
+
+    /** A request may be in transit to a connection that was idle for long. */
+    @Test
+    void should_announce_the_end_of_an_old_connection_that_is_idle() {
+        int id = -1;
+        int last = -1;
+        for (int second = 0; last < 0 && second < 2 * MAX_AGE.toSeconds(); second++) {
+            if (second % 60 == 0) {
+                id += 2;
+                read("000006 01 05 %08x 828684 010161".formatted(id));
+                responses.get(responses.size() - 1).onHead(new DefaultHttp2Headers().status("200"), true);
+            }
+            pass(LOOK);
+            last = lastStreamOfGoAway();
+        }
+        assertThat(last).isEqualTo(Integer.MAX_VALUE);
+        assertThat(channel.isOpen()).isTrue();
+        pass(LOOK);
+        assertThat(lastStreamOfGoAway()).isEqualTo(id);
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    /** One request is in flight, and one comes later. */
+    private void expectServedToTheEnd() {
         read(GET_LATER);
         assertThat(responses).hasSize(2);
 
