@@ -10,6 +10,9 @@ import io.lambdadispatcher.wire.testkit.HttpRules.Trailer;
 import io.lambdadispatcher.wire.testkit.HttpRules.Verdict;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.format.DateTimeFormatter;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -132,6 +135,45 @@ class ClientHttpRulesTest {
                         new DefaultHttp2Headers(false).status(status).add("content-length", "4"), null);
                 assertThat(seen == null || !seen.contains("content-length")).isTrue();
             }
+        }
+    }
+
+    /** RFC 9110 section 6.6.1. An embedding program sets the date of its own responses. */
+    @ParameterizedTest
+    @CsvSource({"HTTP1, 200", "HTTP1, 404", "HTTP1, 503", "HTTP2, 200", "HTTP2, 404", "HTTP2, 503"})
+    void should_date_a_response_that_has_no_date(ClientPath.Kind kind, String status) {
+        try (ClientPath path = ClientPath.of(kind)) {
+            path.request(new DefaultHttp2Headers(false), "", null);
+            Http2Headers seen = path.respond(new DefaultHttp2Headers(false).status(status), null);
+            Instant date = Instant.from(
+                    DateTimeFormatter.RFC_1123_DATE_TIME.parse(seen.get("date").toString()));
+            assertThat(Duration.between(date, Instant.now())).isBetween(Duration.ZERO, Duration.ofSeconds(30));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void should_keep_the_date_of_a_handler(ClientPath.Kind kind) {
+        String date = "Sun, 06 Nov 1994 08:49:37 GMT";
+        try (ClientPath path = ClientPath.of(kind)) {
+            path.request(new DefaultHttp2Headers(false), "", null);
+            Http2Headers seen =
+                    path.respond(new DefaultHttp2Headers(false).status("200").add("date", date), null);
+            assertThat(seen.getAll("date"))
+                    .hasSize(1)
+                    .allSatisfy(each -> assertThat(each).hasToString(date));
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"HTTP1", "HTTP2"})
+    void should_not_date_an_interim_response(ClientPath.Kind kind) {
+        try (ClientPath path = ClientPath.of(kind)) {
+            path.request(new DefaultHttp2Headers(false), "", null);
+            Http2Headers seen =
+                    path.respond(new DefaultHttp2Headers(false).status("103").add("link", "</a>"), null);
+            assertThat(seen.contains("link")).isTrue();
+            assertThat(seen.contains("date")).isFalse();
         }
     }
 

@@ -44,8 +44,8 @@ class ProxyHeaderTest {
             + "20010db8000000000000000000000001" + "1f40" + "01bb");
 
     /** With the id of a VPC endpoint, as AWS sends it (type 0xea), and a checksum (type 0x03). */
-    private static final byte[] IPV4_WITH_ADDITIONS = hex(SIGNATURE + "21110019" + "c6336407" + "0a010101" + "1f40"
-            + "01bb" + "ea0003017670" + "03000401020304");
+    private static final byte[] IPV4_WITH_ADDITIONS =
+            hex(SIGNATURE + "21110019" + "c6336407" + "0a010101" + "1f40" + "01bb" + "ea0003017670" + "03000401020304");
 
     private static final byte[] LOCAL = hex(SIGNATURE + "20000000");
     private static final byte[] UNSPECIFIED = hex(SIGNATURE + "21000000");
@@ -79,7 +79,9 @@ class ProxyHeaderTest {
 
         void receive(byte[]... parts) {
             for (byte[] part : parts) {
-                writeInbound(Unpooled.copiedBuffer(part));
+                if (isOpen()) {
+                    writeInbound(Unpooled.copiedBuffer(part));
+                }
             }
             runPendingTasks();
         }
@@ -113,10 +115,8 @@ class ProxyHeaderTest {
 
     /** Connects clients behind the same load balancer. */
     private List<Connection> connect(HttpLimits limits, int count) {
-        List<Connection> made =
-                Stream.generate(Connection::new).limit(count).toList();
-        List<EventLoop> loops =
-                made.stream().map(EmbeddedChannel::eventLoop).toList();
+        List<Connection> made = Stream.generate(Connection::new).limit(count).toList();
+        List<EventLoop> loops = made.stream().map(EmbeddedChannel::eventLoop).toList();
         PublicChannelInitializer initializer = new PublicChannelInitializer(
                 () -> new PublicChannelInitializer.Rules(
                         limits, ForwardingPolicy.defaults(), new ErrorAnswers(null, ForwardingPolicy.defaults(), null)),
@@ -206,7 +206,9 @@ class ProxyHeaderTest {
                                 .authority("a")
                                 .path("/"),
                         block);
-        bytes.writeMedium(block.readableBytes()).writeBytes(hex("0105" + "00000001")).writeBytes(block);
+        bytes.writeMedium(block.readableBytes())
+                .writeBytes(hex("0105" + "00000001"))
+                .writeBytes(block);
         connect().receive(ByteBufUtil.getBytes(bytes));
         assertThat(clients).containsExactly(new InetSocketAddress("198.51.100.7", 8000));
     }

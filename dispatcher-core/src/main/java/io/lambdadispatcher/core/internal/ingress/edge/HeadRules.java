@@ -52,13 +52,15 @@ public final class HeadRules {
     private final AsciiString client;
     private final String forwardedPrefix;
     private final ClientKeys clients;
+    private final ResponseDate date;
 
     // The value of "forwarded" for the previous authority, because most clients use only one.
     private @Nullable CharSequence lastAuthority;
     private AsciiString lastForwarded = AsciiString.EMPTY_STRING;
 
-    public HeadRules(ForwardingPolicy policy, String scheme, @Nullable SocketAddress remote) {
+    public HeadRules(ForwardingPolicy policy, String scheme, @Nullable SocketAddress remote, ResponseDate date) {
         this.policy = policy;
+        this.date = date;
         this.requestId = policy.requestIdHeader().isEmpty() ? null : AsciiString.of(policy.requestIdHeader());
         this.scheme = AsciiString.cached(scheme);
         InetAddress address = remote instanceof InetSocketAddress inet ? inet.getAddress() : null;
@@ -190,12 +192,28 @@ public final class HeadRules {
         return lastForwarded;
     }
 
-    /** Applies the rules to the headers of a response, including interim responses. */
-    public void response(Http2Headers head) {
+    /** Applies the rules to the headers of a response with a status of 1xx. */
+    public void informational(Http2Headers head) {
         HopByHop.removeFromResponse(head);
         if (policy.via()) {
             add(head, HttpHeaderNames.VIA, VIA);
         }
+    }
+
+    /** Applies the rules to the headers of a final response. */
+    public void response(Http2Headers head) {
+        informational(head);
+        if (!head.contains(HttpHeaderNames.DATE)) {
+            ownResponse(head);
+        }
+    }
+
+    /**
+     * Applies the rules to the headers of a response that the dispatcher itself makes. It gets a
+     * date (RFC 9110 section 6.6.1).
+     */
+    public void ownResponse(Http2Headers head) {
+        add(head, HttpHeaderNames.DATE, date.value());
     }
 
     /** Applies the rules to the trailers of a request or a response. */

@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.edge.LoopWatch;
+import io.lambdadispatcher.core.internal.ingress.edge.ResponseDate;
 import io.lambdadispatcher.core.internal.ingress.edge.WriteWatch;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -132,7 +133,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     public void handlerAdded(ChannelHandlerContext added) {
         ctx = added;
         flush = new CoalescedFlush(this, added);
-        rules = new HeadRules(context.forwarding(), context.scheme(), context.client());
+        rules = new HeadRules(
+                context.forwarding(), context.scheme(), context.client(), ResponseDate.of(added.executor()));
         idleSinceNanos = now();
         age = new ConnectionAge(context.limits().maxConnectionAge(), idleSinceNanos);
         writes = new WriteWatch(added.channel());
@@ -275,6 +277,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
             }
         }
         TextAnswer answer = context.errors().answer(ctx().alloc(), status, ErrorAnswers.BAD_REQUEST, detail, null);
+        rules().ownResponse(answer.head());
         FullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, answer.body());
         Http1ClientExchange.copy(answer.head(), response.headers());
         response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);

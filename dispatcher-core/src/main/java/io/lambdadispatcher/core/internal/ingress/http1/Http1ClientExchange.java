@@ -384,7 +384,7 @@ final class Http1ClientExchange implements ResponseSink {
             // Dropped, because flow control does not limit interim responses.
             connection.context().observer().onProtection(Protection.INTERIM_DROPPED);
         } else {
-            connection.rules().response(head);
+            connection.rules().informational(head);
             DefaultFullHttpResponse interim =
                     new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status(head), Unpooled.EMPTY_BUFFER);
             copy(head, interim.headers());
@@ -427,7 +427,7 @@ final class Http1ClientExchange implements ResponseSink {
 
     /** Returns the response that opens a WebSocket (RFC 6455 section 4.2.2). */
     HttpResponse switching(Http2Headers head, WebSocketKey key) {
-        connection.rules().response(head);
+        connection.rules().informational(head);
         head.remove(HttpHeaderNames.CONTENT_LENGTH);
         HttpResponse response = new DefaultFullHttpResponse(
                 HttpVersion.HTTP_1_1,
@@ -544,6 +544,7 @@ final class Http1ClientExchange implements ResponseSink {
     private void answer(HttpResponseStatus status, String failure, String detail, int retryAfterSeconds) {
         TextAnswer answer =
                 connection.context().errors().answer(connection.ctx().alloc(), status, failure, detail, requestHead);
+        connection.rules().ownResponse(answer.head());
         HttpResponse response = new DefaultHttpResponse(HttpVersion.HTTP_1_1, status);
         copy(answer.head(), response.headers());
         if (retryAfterSeconds > 0) {

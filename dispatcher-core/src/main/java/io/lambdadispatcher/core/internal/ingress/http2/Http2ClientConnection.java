@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.edge.LoopWatch;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
+import io.lambdadispatcher.core.internal.ingress.edge.ResponseDate;
 import io.lambdadispatcher.core.internal.ingress.edge.WriteWatch;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -166,7 +167,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (rules != null) {
             return;
         }
-        rules = new HeadRules(context.forwarding(), context.scheme(), context.client());
+        rules = new HeadRules(
+                context.forwarding(), context.scheme(), context.client(), ResponseDate.of(ctx.executor()));
         growConnectionWindow(moreThanAllStreams(context.limits()));
         // Netty would set the limit only when the client acknowledges the SETTINGS, which a client
         // can delay.
@@ -215,10 +217,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     protected void onConnectionError(
             ChannelHandlerContext ctx, boolean outbound, Throwable cause, @Nullable Http2Exception error) {
         if (error == null && !(cause instanceof IOException)) {
-            log.error(
-                    "client {}: unexpected, the connection is closed",
-                    context.client(),
-                    cause);
+            log.error("client {}: unexpected, the connection is closed", context.client(), cause);
         } else {
             log.debug("client {}: connection error: {}", context.client(), cause.toString());
         }

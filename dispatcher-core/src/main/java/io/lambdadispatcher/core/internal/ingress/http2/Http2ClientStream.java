@@ -368,7 +368,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             // Dropped, because flow control does not limit interim responses.
             connection.context().observer().onProtection(Protection.INTERIM_DROPPED);
         } else {
-            connection.rules().response(head);
+            connection.rules().informational(head);
             writeHead(head, false);
         }
     }
@@ -490,6 +490,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         state = State.RESPONDED;
         tunnel = false;
         TextAnswer answer = connection.context().errors().answer(ctx.alloc(), status, failure, detail, head);
+        connection.rules().ownResponse(answer.head());
         if (retryAfterSeconds > 0) {
             answer.head().add(HttpHeaderNames.RETRY_AFTER, Integer.toString(retryAfterSeconds));
         }

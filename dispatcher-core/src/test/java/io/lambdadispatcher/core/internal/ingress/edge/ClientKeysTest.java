@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.options.ForwardingPolicy.Headers;
 import io.lambdadispatcher.core.options.ForwardingPolicy.Trust;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.concurrent.ImmediateEventExecutor;
 import java.net.InetSocketAddress;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,7 +20,8 @@ class ClientKeysTest {
     private static final String PROXY = "10.0.0.1";
 
     private static Object client(ForwardingPolicy policy, String remote, String... headers) {
-        HeadRules rules = new HeadRules(policy, "http", new InetSocketAddress(remote, 4711));
+        HeadRules rules = new HeadRules(
+                policy, "http", new InetSocketAddress(remote, 4711), ResponseDate.of(ImmediateEventExecutor.INSTANCE));
         Http2Headers head = new DefaultHttp2Headers()
                 .method("GET")
                 .scheme("http")

@@ -302,6 +302,14 @@ class Http1ClientConnectionTest {
         assertThat(channel.isOpen()).isFalse();
     }
 
+    /** The first is rejected by the decoder, the second by the exchange. */
+    @ParameterizedTest
+    @ValueSource(strings = {"GET / HTTP/1.1\r\nhost : a\r\n\r\n", "CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n"})
+    void should_date_an_error_response(String request) {
+        read(request);
+        assertThat(sent()).containsPattern("^HTTP/1.1 [45]\\d\\d [^\\r]*\r\n(.*\r\n)*date: .* GMT\r\n");
+    }
+
     /** An old connection that is idle stays open, because a request may be in transit. */
     @Test
     void should_end_an_old_connection_with_a_response_that_says_so() {

@@ -230,6 +230,24 @@ class Http2ClientConnectionTest {
         return types;
     }
 
+    /** A HEAD without {@code :authority} and host. */
+    @Test
+    void should_date_an_error_response() throws Exception {
+        read("000008 01 05 00000001 02 04 48454144 86 84");
+        channel.runPendingTasks();
+        ByteBuf all = Unpooled.buffer();
+        for (ByteBuf some = channel.readOutbound(); some != null; some = channel.readOutbound()) {
+            all.writeBytes(some);
+            some.release();
+        }
+        int bytes = all.readMedium();
+        assertThat(all.readByte()).isEqualTo(Http2FrameTypes.HEADERS);
+        Http2Headers head = new DefaultHttp2HeadersDecoder()
+                .decodeHeaders(1, all.skipBytes(5).readSlice(bytes));
+        assertThat(head.status()).hasToString("400");
+        assertThat(head.get("date")).asString().endsWith(" GMT");
+    }
+
     private void respond() {
         responses.get(0).onHead(new DefaultHttp2Headers().status("200"), false);
         responses.get(0).onData(ByteBufUtil.writeAscii(channel.alloc(), "ab"), true);
