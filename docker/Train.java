@@ -50,7 +50,10 @@ public final class Train {
     private static void serve() throws Exception {
         Process server = start(
                 List.of(JAVA, "@" + HOME + "/server.flags", cacheOutput(), classPath(), "io.lambdadispatcher.server.Main", "serve"),
-                Map.of("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET, "LAMBDA_DISPATCHER_FUNCTION_QUEUE_TIMEOUT", "1ms"));
+                Map.of(
+                        "LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET,
+                        "LAMBDA_DISPATCHER_FUNCTION_QUEUE_TIMEOUT", "1ms",
+                        "LAMBDA_DISPATCHER_SHUTDOWN_DELAY", "0"));
         for (String path : List.of(READY, "9901/metrics", PUBLIC, PUBLIC)) {
             await(path, 200, 503);
         }
@@ -61,7 +64,10 @@ public final class Train {
     private static void work(String dispatcherClassPath) throws Exception {
         Process dispatcher = start(
                 List.of(JAVA, "-cp", dispatcherClassPath, "io.lambdadispatcher.server.Main", "serve"),
-                Map.of("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET, "LAMBDA_DISPATCHER_FUNCTION_NAME", "f"));
+                Map.of(
+                        "LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET,
+                        "LAMBDA_DISPATCHER_FUNCTION_NAME", "f",
+                        "LAMBDA_DISPATCHER_SHUTDOWN_DELAY", "0"));
         await(READY, 503);
         CompletableFuture<String> summary = new CompletableFuture<>();
         HttpServer lambda = runtimeApi(

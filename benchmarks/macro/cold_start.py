@@ -124,7 +124,7 @@ class Run:
     def start_dispatcher(self):
         self.worker_port, public, admin = free_port(), free_port(), free_port()
         settings = {"WORKERS_HOST": "0.0.0.0", "WORKERS_PORT": self.worker_port, "PUBLIC_PLAIN_PORT": public, "ADMIN_PORT": admin,
-                    "WORKERS_SECRET": SECRET, "FUNCTION_NAME": "hello", "FUNCTION_LAUNCHER": "self"}
+                    "WORKERS_SECRET": SECRET, "FUNCTION_NAME": "hello", "FUNCTION_LAUNCHER": "self", "SHUTDOWN_DELAY": "0"}
         self.dispatcher = Process(
             "dispatcher", [self.java, "-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.server.Main", "serve"], None, self.directory,
             {f"LAMBDA_DISPATCHER_{name}": str(value) for name, value in settings.items()})

@@ -256,6 +256,7 @@ class LambdaDispatcher(Contender):
             "workers-host": "127.0.0.1",
             "workers-port": self.worker_port,
             "admin-port": free_port(),
+            "shutdown-delay": "0",
             "function-launcher": "self",
             # The worker chooses these numbers. The settings are the maximum that a dispatcher accepts.
             "function-connections": 64,

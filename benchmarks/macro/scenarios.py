@@ -136,6 +136,7 @@ class Side:
             # hey opens all its streams on one connection before it has read the limit, and cannot repeat a POST that is refused.
             "http": {"max-concurrent-streams": 1000},
             "admin": {"port": self.admin_port},
+            "shutdown": {"delay": "0"},
             "aws": {"region": "us-east-1", "endpoint": f"http://127.0.0.1:{self.lambda_port}"},
             "functions": [self.function(pool) for pool in POOLS],
         }

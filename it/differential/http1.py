@@ -226,7 +226,7 @@ backend application
         self.run("dispatcher", [
             os.path.join(ROOT, "dispatcher"), "serve", "--public-plain-host", "127.0.0.1", "--public-plain-port", str(self.ports["dispatcher"]),
             "--workers-host", "127.0.0.1", "--workers-port", str(self.workers), "--admin-port", str(self.admin), "--function-launcher", "local",
-            "--function-min-workers", "1", "--function-max-workers", "1",
+            "--function-min-workers", "1", "--function-max-workers", "1", "--shutdown-delay", "0",
             "--local-environment", f"LAMBDA_DISPATCHER_WEB_PORT={self.backends['dispatcher']}"], self.ports["dispatcher"], environment)
         end = time.monotonic() + 60
         while time.monotonic() < end:

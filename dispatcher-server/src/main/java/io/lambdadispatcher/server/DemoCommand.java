@@ -99,7 +99,7 @@ final class DemoCommand extends SettingsCommand {
             new DemoGreeting(server, certificate, whatToTry).print(out);
             requested.await();
         }
-        boolean stopped = server.stop();
+        boolean stopped = server.stop(false);
         if (obstacle != null) {
             throw new StartException(obstacle);
         }

@@ -35,7 +35,7 @@ final class ServeCommand extends SettingsCommand {
                 requested.await();
                 systemd.stopping();
             }
-            return server.stop() ? ExitCode.OK : ExitCode.FAILED;
+            return server.stop(!requested.isInterrupted()) ? ExitCode.OK : ExitCode.FAILED;
         }
     }
 }

@@ -455,12 +455,13 @@ final class Server {
      * Stops the server: reports that it is not ready, continues to serve for {@code
      * shutdown.delay}, then closes everything within {@code shutdown.grace}.
      *
+     * @param delayed false to skip {@code shutdown.delay}
      * @return whether the dispatcher has closed without an error and in time
      */
-    boolean stop() throws InterruptedException {
+    boolean stop(boolean delayed) throws InterruptedException {
         readiness.shuttingDown();
         Duration delay = configuration.get(Settings.SHUTDOWN_DELAY);
-        if (!delay.isZero()) {
+        if (delayed && !delay.isZero()) {
             log.info("Not ready any more. The dispatcher keeps serving for {} ms (shutdown.delay).", delay.toMillis());
             TimeUnit.NANOSECONDS.sleep(delay.toNanos());
         }

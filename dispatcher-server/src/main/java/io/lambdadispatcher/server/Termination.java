@@ -17,6 +17,7 @@ final class Termination {
     private static final Logger log = LoggerFactory.getLogger(Termination.class);
 
     private final CountDownLatch requested = new CountDownLatch(1);
+    private volatile boolean interrupted;
 
     static Termination onSignals() {
         Termination termination = new Termination();
@@ -34,12 +35,13 @@ final class Termination {
         Signal.handle(new Signal("HUP"), signal -> action.run());
     }
 
-    private void onSignal(String name, int number) {
+    void onSignal(String name, int number) {
         if (isRequested()) {
             log.warn("Received a second signal, SIG{}. The process exits immediately.", name);
             Runtime.getRuntime().halt(128 + number);
         }
         log.info("Received SIG{}. The dispatcher shuts down.", name);
+        interrupted = name.equals("INT");
         request();
     }
 
@@ -49,6 +51,11 @@ final class Termination {
 
     boolean isRequested() {
         return requested.getCount() == 0;
+    }
+
+    /** Returns whether a person has requested it at a terminal, with SIGINT. */
+    boolean isInterrupted() {
+        return interrupted;
     }
 
     void await() throws InterruptedException {

@@ -144,7 +144,7 @@ class MainTest {
     private String[] serveOnFreePorts(String... more) {
         List<String> arguments = new ArrayList<>(List.of("serve", "--workers-secret", SECRET));
         arguments.addAll(List.of("--public-plain-host", "127.0.0.1", "--workers-host", "127.0.0.1"));
-        arguments.addAll(List.of("--workers-port", "0", "--shutdown-grace", "1s"));
+        arguments.addAll(List.of("--workers-port", "0", "--shutdown-delay", "0", "--shutdown-grace", "1s"));
         arguments.addAll(List.of(more));
         return arguments.toArray(String[]::new);
     }

@@ -63,7 +63,7 @@ class ReloaderTest {
     @AfterEach
     void stop() throws InterruptedException {
         reloader.close();
-        server.stop();
+        server.stop(false);
         LOGGER.detachAppender(appender);
         LOGGER.setLevel(null);
         Logging.setLevel(org.slf4j.event.Level.INFO);
@@ -145,7 +145,7 @@ class ReloaderTest {
         String endpoint = "http://127.0.0.1:" + collector.getAddress().getPort();
         System.setProperty("otel.bsp.schedule.delay", "20");
         reloader.close();
-        server.stop();
+        server.stop(false);
         write("1ms", "the-first-admin-token", "tracing: {endpoint: '" + endpoint + "', protocol: http, ratio: 0}");
         Configuration configuration = load();
         server = Server.start(configuration);

@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -45,7 +46,7 @@ class ServerTest {
     @AfterEach
     void stop() throws InterruptedException {
         if (server != null) {
-            server.stop();
+            server.stop(false);
         }
     }
 
@@ -72,6 +73,33 @@ class ServerTest {
         return client.send(HttpRequest.newBuilder(URI.create(url)).build(), BodyHandlers.ofString());
     }
 
+    /** A load balancer asks {@code /ready}, and sends requests until it notices. */
+    @Test
+    void should_keep_serving_for_the_delay() throws Exception {
+        start(Map.of(Settings.SHUTDOWN_DELAY, "2s"));
+        Server stopping = server;
+        server = null;
+        String ready = stopping.adminUrl() + "/ready";
+        String ping = stopping.publicUrls().get(0) + "/ping";
+        long begin = System.nanoTime();
+        CompletableFuture<Boolean> stopped = CompletableFuture.supplyAsync(() -> stop(stopping));
+        while (!get(ready).body().contains("shut")) {
+            assertThat(stopped).isNotDone();
+        }
+        assertThat(get(ping).body()).doesNotContain("shut");
+        assertThat(stopped).isNotDone();
+        assertThat(stopped.get(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(System.nanoTime() - begin).isGreaterThan(TimeUnit.SECONDS.toNanos(2));
+    }
+
+    private static boolean stop(Server server) {
+        try {
+            return server.stop(true);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     @Test
     void should_count_a_request_that_no_worker_takes() throws Exception {
         start(Map.of());
@@ -93,7 +121,7 @@ class ServerTest {
         start(Map.of(Settings.ACCESS_LOG_ENABLED, "true", Settings.ACCESS_LOG_FILE, file.toString()));
 
         get(server.publicUrls().get(0) + "/ping?x");
-        server.stop();
+        server.stop(false);
         server = null;
 
         assertThat(Files.readAllLines(file))
@@ -254,7 +282,7 @@ class ServerTest {
         assertThat(post(server.adminUrl() + "/launching?to=off").statusCode()).isEqualTo(200);
         // Shown as soon as the supervisor has done it.
         await(() -> get(server.adminUrl() + "/launching").body().contains("launching is paused by the kill switch"));
-        server.stop();
+        server.stop(false);
 
         start(settings);
         await(() -> get(server.adminUrl() + "/launching").body().contains("launching is paused by the kill switch"));
@@ -282,7 +310,7 @@ class ServerTest {
         start(Map.of());
         List<URI> ports = List.of(URI.create(server.publicUrls().get(0)), URI.create(server.adminUrl()));
 
-        assertThat(server.stop()).isTrue();
+        assertThat(server.stop(false)).isTrue();
         server = null;
 
         for (URI port : ports) {

@@ -139,6 +139,7 @@ class ReloadIT {
                         "  certificate: " + directory.resolve("server.pem") + ", key: "
                                 + directory.resolve("server.key") + "}}",
                         "workers: {host: 127.0.0.1, port: 0, ping-timeout: 30s}",
+                        "shutdown.delay: 0",
                         "admin: {port: " + ADMIN + ", token: " + TOKEN + "}",
                         more,
                         "functions:",

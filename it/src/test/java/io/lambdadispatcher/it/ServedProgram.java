@@ -40,6 +40,7 @@ final class ServedProgram implements AutoCloseable {
         settings.put("ADMIN_PORT", Integer.toString(adminPort));
         settings.put("WORKERS_PORT", Integer.toString(Rig.freePort()));
         settings.put("WORKERS_HOST", "127.0.0.1");
+        settings.put("SHUTDOWN_DELAY", "0");
         settings.put("FUNCTION_NAME", "shop");
         settings.put("FUNCTION_LAUNCHER", "local");
         settings.put("FUNCTION_HANDLER", "io.lambdadispatcher.server.demo.DemoHandler");

@@ -71,6 +71,7 @@ class TracingIT {
             settings.put("ADMIN_PORT", "off");
             settings.put("WORKERS_PORT", Integer.toString(Rig.freePort()));
             settings.put("WORKERS_HOST", "127.0.0.1");
+            settings.put("SHUTDOWN_DELAY", "0");
             settings.put("FUNCTION_NAME", "shop");
             settings.put("FUNCTION_LAUNCHER", "local");
             settings.put("FUNCTION_HANDLER", "io.lambdadispatcher.server.demo.DemoHandler");

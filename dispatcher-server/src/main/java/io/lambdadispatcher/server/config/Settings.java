@@ -65,8 +65,9 @@ public final class Settings {
             .doc("Port for clients without TLS: HTTP/1.1 and h2c.");
     public static final Setting<Boolean> PUBLIC_PLAIN_PROXY_PROTOCOL = PUBLIC.setting(
                     "public.plain.proxy-protocol", bool(), "false")
-            .doc("Requires a PROXY header, version 1 or 2, at the beginning of each connection to the plain-text port. It"
-                    + " names the client's address. Only the load balancer that sends it may reach the port.");
+            .doc(
+                    "Requires a PROXY header, version 1 or 2, at the beginning of each connection to the plain-text port. It"
+                            + " names the client's address. Only the load balancer that sends it may reach the port.");
     public static final Setting<String> PUBLIC_TLS_HOST =
             PUBLIC.setting("public.tls.host", HOST, "0.0.0.0").doc("Address that the TLS port listens on.");
     public static final Setting<OptionalInt> PUBLIC_TLS_PORT = PUBLIC.setting("public.tls.port", portOrOff(), "8443")
@@ -306,8 +307,9 @@ public final class Settings {
                     + "unfinished after the headers of the response, if no byte moves for this time.");
     public static final Setting<Duration> HTTP_MAX_CONNECTION_AGE = HTTP.setting(
                     "http.max-connection-age", duration(), "0")
-            .doc("Age at which a client must open a new connection, so that clients find new dispatchers. Up to a tenth is"
-                    + " added at random. Requests in flight are completed. 0 means no limit.");
+            .doc(
+                    "Age at which a client must open a new connection, so that clients find new dispatchers. Up to a tenth is"
+                            + " added at random. Requests in flight are completed. 0 means no limit.");
     public static final Setting<Duration> HTTP_BODY_TIMEOUT = HTTP.setting(
                     "http.body-timeout", positiveDuration(), "20s")
             .doc("Maximum time without a byte of a request's body, until the headers of the response have been sent. A"
@@ -429,10 +431,11 @@ public final class Settings {
             .doc(
                     "File that keeps the launch rate, the spending and the kill switch of each function across restarts. Each"
                             + " dispatcher needs its own file. If it is not set, a restart resets them.");
-    public static final Setting<Duration> SHUTDOWN_DELAY = PROCESS.setting("shutdown.delay", duration(), "0")
+    public static final Setting<Duration> SHUTDOWN_DELAY = PROCESS.setting("shutdown.delay", duration(), "10s")
             .doc(
-                    "Time after SIGTERM in which the dispatcher keeps serving while /ready answers 503, so that load balancers notice.");
-    public static final Setting<Duration> SHUTDOWN_GRACE = PROCESS.setting("shutdown.grace", duration(), "25s")
+                    "Time after SIGTERM in which the dispatcher keeps serving while /ready answers 503, so that load balancers notice."
+                            + " Ctrl-C (SIGINT) skips it.");
+    public static final Setting<Duration> SHUTDOWN_GRACE = PROCESS.setting("shutdown.grace", duration(), "15s")
             .doc("Maximum time after shutdown.delay in which requests in flight can finish. Then they are cut off.");
 
     static final Map<String, Setting<?>> BY_NAME = by(Setting::name);

@@ -82,6 +82,7 @@ final class FleetProcesses implements AutoCloseable {
             settings.put("FUNCTION_LAUNCH_TIMEOUT", "60s");
             settings.put("LOCAL_JVM_FLAGS", "-Xmx64m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
             settings.put("EVENT_LOOPS", "1");
+            settings.put("SHUTDOWN_DELAY", "0");
             if (ledger != null) {
                 settings.put("FLEET_TABLE", "fleet");
                 settings.put("FLEET_ENDPOINT", "http://127.0.0.1:" + ledger.port());
