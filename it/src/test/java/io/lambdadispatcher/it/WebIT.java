@@ -59,7 +59,7 @@ class WebIT {
             rig = Rig.start();
             http1 = rig.client(HttpClient.Version.HTTP_1_1);
             http2 = rig.client(HttpClient.Version.HTTP_2);
-            variables.put("LAMBDA_DISPATCHER_WEB_PORT", Integer.toString(Rig.freePort()));
+            variables.put("LAMBDA_DISPATCHER_WEB_PORT", "0");
             rig.worker(2, 10, variables);
         }
 
@@ -236,9 +236,7 @@ class WebIT {
             try (Rig impatient = Rig.start(
                     Rig.function().requestTimeout(Duration.ofSeconds(3)).build(),
                     io.lambdadispatcher.core.observe.DispatcherObserver.NONE)) {
-                Map<String, String> here = new HashMap<>(variables);
-                here.put("LAMBDA_DISPATCHER_WEB_PORT", Integer.toString(Rig.freePort()));
-                impatient.worker(1, 5, here);
+                impatient.worker(1, 5, variables);
                 HttpResponse<String> late = http1.send(
                         HttpRequest.newBuilder(impatient.http("/hang")).build(), BodyHandlers.ofString());
                 assertThat(late.statusCode()).isEqualTo(504);
@@ -252,13 +250,27 @@ class WebIT {
         }
     }
 
+    private static String jdkApp() {
+        return "exec " + Path.of(System.getProperty("java.home"), "bin", "java") + " -Xmx128m -cp "
+                + System.getProperty("java.class.path") + " " + JdkApp.class.getName();
+    }
+
     @Nested
     class WithTheServerOfTheJdk extends AnyApp {
         WithTheServerOfTheJdk() {
-            super(
-                    "exec " + Path.of(System.getProperty("java.home"), "bin", "java") + " -Xmx128m -cp "
-                            + System.getProperty("java.class.path") + " " + JdkApp.class.getName(),
-                    "http1");
+            super(jdkApp(), "http1");
+        }
+    }
+
+    @Test
+    @Timeout(300)
+    void should_give_each_worker_of_a_machine_a_port() throws Exception {
+        Map<String, String> variables =
+                Map.of("LAMBDA_DISPATCHER_WEB_COMMAND", jdkApp(), "LAMBDA_DISPATCHER_WEB_PORT", "0");
+        try (Rig rig = Rig.start()) {
+            rig.worker(1, 2, variables);
+            rig.worker(1, 2, variables);
+            assertThat(rig.pool().readyWorkers()).isEqualTo(2);
         }
     }
 

@@ -3,11 +3,15 @@ package io.lambdadispatcher.worker.adapter.web;
 import io.lambdadispatcher.worker.adapter.web.WebConfig.AppProtocol;
 import io.lambdadispatcher.worker.adapter.web.WebConfig.Probe;
 import io.lambdadispatcher.worker.internal.exchange.Variables;
+import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,6 +29,17 @@ final class WebEnvironment {
     static final String ADAPTER_PREFIX = "AWS_LWA_";
 
     private static final String PLAIN_PORT = "PORT";
+    private static final String[] PORTS = {PORT_VARIABLE, ADAPTER_PREFIX + "PORT", PLAIN_PORT};
+
+    /**
+     * The range of free ports is below Linux's ephemeral ports, so that no outgoing connection
+     * takes the port before the application listens.
+     */
+    private static final int FIRST_FREE_PORT = 10_000;
+
+    private static final int FREE_PORTS = 20_000;
+    private static final int MOST_TRIED_PORTS = 100;
+
     private static final String OLD_PREFIX_OF_CHECKS = "READINESS_CHECK_";
     private static final String LEAST_UNHEALTHY = "READINESS_CHECK_MIN_UNHEALTHY_STATUS";
 
@@ -54,10 +69,10 @@ final class WebEnvironment {
     }
 
     private WebConfig read() {
-        int port = port(8080, PORT_VARIABLE, ADAPTER_PREFIX + "PORT", PLAIN_PORT);
+        InetSocketAddress address = address();
         AppProtocol protocol = protocol();
         sayWhatDiffers();
-        return WebConfig.builder(address(port))
+        return WebConfig.builder(address)
                 .protocol(protocol)
                 .command(variables.find(PREFIX + "COMMAND"))
                 .drainPath(drainPath())
@@ -69,7 +84,7 @@ final class WebEnvironment {
                 .errorStatusCodes(
                         codes(StatusCodes.NONE, PREFIX + "ERROR_STATUS_CODES", ADAPTER_PREFIX + "ERROR_STATUS_CODES"))
                 .readinessProbe(probe(protocol))
-                .readinessPort(port(port, names("PORT")))
+                .readinessPort(variables.number(address.getPort(), 1, 65_535, names("PORT")))
                 .readinessPath(path("/", names("PATH")))
                 .healthyStatusCodes(healthy())
                 .readinessInterval(millis("READINESS_INTERVAL_MILLIS", 10))
@@ -141,18 +156,31 @@ final class WebEnvironment {
         }
     }
 
-    private int port(int otherwise, String... names) {
-        return variables.number(otherwise, 1, 65_535, names);
-    }
-
-    private InetSocketAddress address(int port) {
+    private InetSocketAddress address() {
+        int port = variables.number(8080, 0, 65_535, PORTS);
         String[] names = {PREFIX + "HOST", ADAPTER_PREFIX + "HOST"};
         String host = variables.text("127.0.0.1", names);
         InetSocketAddress address = new InetSocketAddress(host, port);
         if (address.isUnresolved()) {
             throw variables.bad("a host name that can be resolved", names);
         }
-        return address;
+        return port == 0 ? new InetSocketAddress(address.getAddress(), freePort(address.getAddress())) : address;
+    }
+
+    /** Without a command, nobody would tell the application its port. */
+    private int freePort(InetAddress host) {
+        if (variables.find(PREFIX + "COMMAND") == null) {
+            throw variables.bad("a number, 1 to 65535, or 0 together with " + PREFIX + "COMMAND", PORTS);
+        }
+        for (int i = 0; i < MOST_TRIED_PORTS; i++) {
+            int port = FIRST_FREE_PORT + ThreadLocalRandom.current().nextInt(FREE_PORTS);
+            try (ServerSocket free = new ServerSocket(port, 1, host)) {
+                return free.getLocalPort();
+            } catch (IOException e) {
+                log.debug("port {} of {} is not free: {}", port, host, e.toString());
+            }
+        }
+        throw variables.bad("a number, 1 to 65535, because no port of " + host + " is free", PORTS);
     }
 
     private String path(String otherwise, String... names) {

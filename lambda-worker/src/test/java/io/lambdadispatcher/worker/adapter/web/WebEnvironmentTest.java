@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.worker.adapter.web.WebConfig.AppProtocol;
 import io.lambdadispatcher.worker.adapter.web.WebConfig.Probe;
+import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -119,6 +120,24 @@ class WebEnvironmentTest {
         for (String codes : new String[] {"", "99", "1000", "a", "300-200", "1-2-3", "200,"}) {
             assertThatThrownBy(() -> StatusCodes.parse(codes)).isInstanceOf(IllegalArgumentException.class);
         }
+    }
+
+    @Test
+    void should_choose_a_free_port() throws Exception {
+        for (String name : new String[] {"LAMBDA_DISPATCHER_WEB_PORT", "AWS_LWA_PORT", "PORT"}) {
+            WebConfig config = WebEnvironment.read(Map.of(name, "0", "LAMBDA_DISPATCHER_WEB_COMMAND", "x"));
+            int port = config.address.getPort();
+            assertThat(port).isBetween(10_000, 29_999);
+            assertThat(config.readiness.port()).isEqualTo(port);
+            new ServerSocket(port, 1, config.address.getAddress()).close();
+        }
+    }
+
+    @Test
+    void should_need_a_command_for_a_free_port() {
+        assertThatThrownBy(() -> WebEnvironment.read(Map.of("LAMBDA_DISPATCHER_WEB_PORT", "0")))
+                .hasMessage("LAMBDA_DISPATCHER_WEB_PORT is '0', expected a number, 1 to 65535, or 0 together with"
+                        + " LAMBDA_DISPATCHER_WEB_COMMAND");
     }
 
     @Test
