@@ -89,7 +89,7 @@ final class DemoCommand extends SettingsCommand {
             Configuration configuration, @Nullable DemoCertificate certificate, Termination requested, PrintWriter out)
             throws StartException, InterruptedException {
         FailedLaunch failed = FailedLaunch.ofLocalWorkers(configuration);
-        Server server = Server.start(configuration, failed);
+        Server server = Server.start(configuration, failed, Map.of());
         String obstacle = awaitReady(
                 server,
                 failed,

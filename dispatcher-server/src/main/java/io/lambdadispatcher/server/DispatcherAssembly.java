@@ -75,7 +75,8 @@ final class DispatcherAssembly {
         closings.forEach(Runnable::run);
     }
 
-    Dispatcher.Builder builder(Transport transport) throws StartException {
+    /** @param sockets sockets that listen already */
+    Dispatcher.Builder builder(Transport transport, InheritedSockets sockets) throws StartException {
         Dispatcher.Builder builder = Dispatcher.builder().transport(transport);
         if (isInFleet()) {
             Ledger ledger = ledger();
@@ -89,8 +90,9 @@ final class DispatcherAssembly {
         functions.forEach(function -> builder.function(function.options()));
         builder.router(router());
         direct(builder);
-        publicListeners().forEach(listener -> builder.publicListener(listener.options));
-        builder.workerListener(workerListener());
+        publicListeners().forEach(listener -> builder.publicListener(sockets.attach(listener.options)));
+        builder.workerListener(sockets.attach(workerListener()));
+        sockets.requireAllUsed();
         builder.limits(limits()).forwarding(forwarding());
         if (configuration.get(Settings.HTTP_ERROR_FORMAT) == ErrorFormat.PROBLEM_JSON) {
             builder.errorRenderer(ErrorRenderer.problemJson());

@@ -25,7 +25,7 @@ final class ServeCommand extends SettingsCommand {
         Termination requested = termination.get();
         // Until then, the files are still to be read, or are looked at soon.
         requested.onHangUp(() -> {});
-        Server server = Server.start(configuration);
+        Server server = Server.start(configuration, environment);
         try (Systemd systemd = Systemd.of(environment)) {
             try (Reloader reloader = new Reloader(this::load, server, configuration)) {
                 requested.onHangUp(() -> reloader.request("SIGHUP"));

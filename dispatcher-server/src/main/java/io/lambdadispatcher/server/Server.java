@@ -69,6 +69,7 @@ final class Server {
     private volatile Configuration configuration;
 
     private final DispatcherObserver guest;
+    private final Map<String, String> environment;
     private final Readiness readiness = new Readiness();
     private final Launching launching = new Launching();
     private final WorkerControl workerControl = new WorkerControl();
@@ -83,22 +84,27 @@ final class Server {
     private volatile @Nullable Dispatcher dispatcher;
     private List<String> publicUrls = List.of();
 
-    private Server(Configuration configuration, DispatcherObserver guest) {
+    private Server(Configuration configuration, DispatcherObserver guest, Map<String, String> environment) {
         this.start = configuration;
         this.configured = configuration;
         this.configuration = configuration;
         this.guest = guest;
+        this.environment = environment;
         expiry = new CertificateExpiry(metrics::onCertificate);
     }
 
-    /** @throws StartException if a port or a file cannot be opened; nothing stays open then */
-    static Server start(Configuration configuration) throws StartException {
-        return start(configuration, DispatcherObserver.NONE);
+    /**
+     * @param environment may name sockets that listen already, see {@link InheritedSockets}
+     * @throws StartException if a port or a file cannot be opened; nothing stays open then
+     */
+    static Server start(Configuration configuration, Map<String, String> environment) throws StartException {
+        return start(configuration, DispatcherObserver.NONE, environment);
     }
 
     /** @param guest receives the same events as the metrics and the access log */
-    static Server start(Configuration configuration, DispatcherObserver guest) throws StartException {
-        Server server = new Server(configuration, guest);
+    static Server start(Configuration configuration, DispatcherObserver guest, Map<String, String> environment)
+            throws StartException {
+        Server server = new Server(configuration, guest, environment);
         try {
             server.open();
             return server;
@@ -288,7 +294,8 @@ final class Server {
     private Dispatcher start(DispatcherAssembly assembly, TransportChoice transport, @Nullable StateFile remembered)
             throws StartException {
         try {
-            Dispatcher.Builder builder = assembly.builder(transport.transport());
+            Dispatcher.Builder builder =
+                    assembly.builder(transport.transport(), InheritedSockets.of(environment, transport));
             builder.observer(metrics.observer()).observer(guest);
             if (admin != null) {
                 builder.observer(live.observer());

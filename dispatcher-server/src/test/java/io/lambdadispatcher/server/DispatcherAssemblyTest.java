@@ -29,7 +29,7 @@ class DispatcherAssemblyTest {
             throw new IllegalStateException("no address that workers could dial");
         });
 
-        assertThatThrownBy(() -> assembly.builder(Transport.nio()))
+        assertThatThrownBy(() -> assembly.builder(Transport.nio(), InheritedSockets.none()))
                 .isInstanceOf(StartException.class)
                 .hasMessage("no address that workers could dial");
     }

@@ -56,7 +56,7 @@ class ReloaderTest {
         Files.writeString(directory.resolve("secret"), "the-first-secret-of-workers");
         write("1ms", "the-first-admin-token");
         Configuration configuration = load();
-        server = Server.start(configuration);
+        server = Server.start(configuration, Map.of());
         reloader = new Reloader(this::load, server, configuration);
     }
 
@@ -148,7 +148,7 @@ class ReloaderTest {
         server.stop(false);
         write("1ms", "the-first-admin-token", "tracing: {endpoint: '" + endpoint + "', protocol: http, ratio: 0}");
         Configuration configuration = load();
-        server = Server.start(configuration);
+        server = Server.start(configuration, Map.of());
         reloader = new Reloader(this::load, server, configuration);
         try {
             write("1ms", "the-first-admin-token", "tracing: {endpoint: '" + endpoint + "', protocol: http, ratio: 1}");

@@ -66,7 +66,7 @@ class ServerTest {
                 Settings.SHUTDOWN_GRACE, "1s"));
         settings.putAll(more);
         Configuration configuration = ConfigurationLoader.load(settings, null, Map.of(), Map.of(), List.of());
-        server = Server.start(configuration, observer);
+        server = Server.start(configuration, observer, Map.of());
     }
 
     private HttpResponse<String> get(String url) throws Exception {

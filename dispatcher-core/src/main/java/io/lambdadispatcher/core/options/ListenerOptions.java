@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.options;
 
+import io.netty.channel.ServerChannel;
 import java.net.InetSocketAddress;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -21,11 +22,17 @@ public final class ListenerOptions {
     private final InetSocketAddress address;
     private final @Nullable TlsOptions tls;
     private final boolean proxyProtocol;
+    private final @Nullable ServerChannel socket;
 
-    private ListenerOptions(InetSocketAddress address, @Nullable TlsOptions tls, boolean proxyProtocol) {
+    private ListenerOptions(
+            InetSocketAddress address,
+            @Nullable TlsOptions tls,
+            boolean proxyProtocol,
+            @Nullable ServerChannel socket) {
         this.address = Objects.requireNonNull(address, "address");
         this.tls = tls;
         this.proxyProtocol = proxyProtocol;
+        this.socket = socket;
     }
 
     /**
@@ -45,7 +52,7 @@ public final class ListenerOptions {
      * @param address the local address; its port is 0 for any free port
      */
     public static ListenerOptions plain(InetSocketAddress address) {
-        return new ListenerOptions(address, null, false);
+        return new ListenerOptions(address, null, false, null);
     }
 
     /**
@@ -65,7 +72,7 @@ public final class ListenerOptions {
      * @param address the local address; its port is 0 for any free port
      */
     public static ListenerOptions tls(InetSocketAddress address, TlsOptions tls) {
-        return new ListenerOptions(address, Objects.requireNonNull(tls, "tls"), false);
+        return new ListenerOptions(address, Objects.requireNonNull(tls, "tls"), false, null);
     }
 
     /**
@@ -81,7 +88,20 @@ public final class ListenerOptions {
      * <p>Let only the load balancer reach the port. Anybody else could pretend to be any client.
      */
     public ListenerOptions withProxyProtocol() {
-        return new ListenerOptions(address, tls, true);
+        return new ListenerOptions(address, tls, true, socket);
+    }
+
+    /**
+     * Returns a copy of these options for a socket that listens already, such as one that systemd
+     * has opened. The dispatcher does not bind it, and closes it when it stops. A process that has
+     * the same socket can take over its clients: those that wait in the socket's queue lose
+     * nothing.
+     *
+     * @param channel the socket's channel, which suits {@link Transport#serverChannel} and is not
+     *     registered with an event loop. It can be used once
+     */
+    public ListenerOptions withSocket(ServerChannel channel) {
+        return new ListenerOptions(address, tls, proxyProtocol, Objects.requireNonNull(channel, "channel"));
     }
 
     /** Returns the address that was given. It still has port 0 if any free port was requested. */
@@ -92,6 +112,13 @@ public final class ListenerOptions {
     /** Returns the TLS options, or {@code null} if the port has no TLS. */
     public @Nullable TlsOptions tls() {
         return tls;
+    }
+
+    /**
+     * Returns the channel that listens already, or {@code null} if the dispatcher opens the port.
+     */
+    public @Nullable ServerChannel socket() {
+        return socket;
     }
 
     /** Returns whether each connection begins with a PROXY header. */

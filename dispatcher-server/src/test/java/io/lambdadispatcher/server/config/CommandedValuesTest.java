@@ -46,7 +46,7 @@ class CommandedValuesTest {
         assertThat(inForce.get(Settings.LOG_LEVEL)).hasToString("DEBUG");
         assertThat(inForce.rows())
                 .contains(
-                        new Configuration.Row("functions[1].weight", "0", "command"),
+                        new Configuration.Row("function canary, weight", "0", "command"),
                         new Configuration.Row("log.level", "debug", "command"));
         assertThat(weights(configured)).containsExactly(90, 10);
         assertThat(CommandedValues.NONE.appliedTo(configured)).isSameAs(configured);
@@ -71,14 +71,14 @@ class CommandedValuesTest {
                                 ConfigurationException.class,
                                 () -> weight("canary", "-1").appliedTo(configured))
                         .problems())
-                .containsExactly("functions[1].weight: expected a whole number from 0 to 10000, got \"-1\" (command)");
+                .containsExactly("function canary, weight: expected a whole number from 0 to 10000, got \"-1\" (command)");
         assertThat(catchThrowableOfType(
                                 ConfigurationException.class,
                                 () -> weight("shop", "0")
                                         .with("canary", Settings.FUNCTION_WEIGHT, "0")
                                         .appliedTo(configured))
                         .problems())
-                .containsExactly("functions[1].weight: expected 1 or more for one of the functions with the same host,"
+                .containsExactly("function canary, weight: expected 1 or more for one of the functions with the same host,"
                         + " header and path, got \"0\" (command)");
     }
 
@@ -86,7 +86,7 @@ class CommandedValuesTest {
     void should_refuse_a_file_in_which_no_function_of_a_route_has_a_weight() {
         assertThat(catchThrowableOfType(ConfigurationException.class, () -> shops(0, 0))
                         .problems())
-                .containsExactly("functions[1].weight: expected 1 or more for one of the functions with the same host,"
-                        + " header and path, got \"0\" (" + directory.resolve("dispatcher.yaml") + " line 5)");
+                .containsExactly("function canary, weight: expected 1 or more for one of the functions with the same host,"
+                        + " header and path, got \"0\" (" + directory.resolve("dispatcher.yaml") + " line 5, column 33)");
     }
 }

@@ -15,6 +15,7 @@ import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFactory;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
@@ -24,6 +25,7 @@ import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.RecvByteBufAllocator;
+import io.netty.channel.ServerChannel;
 import io.netty.channel.ServerChannelRecvByteBufAllocator;
 import io.netty.channel.WriteBufferWaterMark;
 import io.netty.util.concurrent.DefaultThreadFactory;
@@ -202,7 +204,7 @@ public final class Engine {
     }
 
     /**
-     * Opens a port.
+     * Opens a port, or listens on the socket that the program has opened.
      *
      * @param acceptsPerTurn maximum number of connections that are accepted before the first of
      *     them can be closed
@@ -212,9 +214,8 @@ public final class Engine {
      */
     public Channel listen(
             ListenerOptions listener, ChannelHandler child, int acceptsPerTurn, Predicate<Channel> admission) {
-        ChannelFuture bound = new ServerBootstrap()
+        ServerBootstrap bootstrap = new ServerBootstrap()
                 .group(group)
-                .channel(transport.serverChannel())
                 .option(ChannelOption.SO_BACKLOG, 4096)
                 .option(ChannelOption.RECVBUF_ALLOCATOR, accepts(acceptsPerTurn))
                 .option(ChannelOption.SO_REUSEADDR, true)
@@ -222,9 +223,10 @@ public final class Engine {
                 .childOption(ChannelOption.SO_KEEPALIVE, true)
                 .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
                 .handler(new Accepting(admission))
-                .childHandler(child)
-                .bind(listener.address())
-                .awaitUninterruptibly();
+                .childHandler(child);
+        ServerChannel socket = listener.socket();
+        ChannelFuture bound =
+                (socket == null ? bind(bootstrap, listener) : take(bootstrap, socket)).awaitUninterruptibly();
         if (!bound.isSuccess()) {
             throw new UncheckedIOException(new IOException(
                     "cannot listen on " + listener.address().getHostString() + ":"
@@ -234,7 +236,25 @@ public final class Engine {
                                     : bound.cause().getMessage()),
                     bound.cause()));
         }
+        if (socket != null) {
+            socket.config().setAutoRead(true);
+        }
         return bound.channel();
+    }
+
+    private ChannelFuture bind(ServerBootstrap bootstrap, ListenerOptions listener) {
+        return bootstrap.channel(transport.serverChannel()).bind(listener.address());
+    }
+
+    /**
+     * Does not accept yet. Clients may wait already, and Netty adds the handler of accepted
+     * channels in a task of its own.
+     */
+    private static ChannelFuture take(ServerBootstrap bootstrap, ServerChannel socket) {
+        return bootstrap
+                .channelFactory((ChannelFactory<ServerChannel>) () -> socket)
+                .option(ChannelOption.AUTO_READ, false)
+                .register();
     }
 
     /** Returns the oldest requests of all event loops, the oldest first. */
