@@ -71,22 +71,26 @@ class CommandedValuesTest {
                                 ConfigurationException.class,
                                 () -> weight("canary", "-1").appliedTo(configured))
                         .problems())
-                .containsExactly("function canary, weight: expected a whole number from 0 to 10000, got \"-1\" (command)");
+                .containsExactly(
+                        "function canary, weight: expected a whole number from 0 to 10000, got \"-1\" (command)");
         assertThat(catchThrowableOfType(
                                 ConfigurationException.class,
                                 () -> weight("shop", "0")
                                         .with("canary", Settings.FUNCTION_WEIGHT, "0")
                                         .appliedTo(configured))
                         .problems())
-                .containsExactly("function canary, weight: expected 1 or more for one of the functions with the same host,"
-                        + " header and path, got \"0\" (command)");
+                .containsExactly(
+                        "function canary, weight: expected 1 or more for one of the functions with the same host,"
+                                + " header and path, got \"0\" (command)");
     }
 
     @Test
     void should_refuse_a_file_in_which_no_function_of_a_route_has_a_weight() {
         assertThat(catchThrowableOfType(ConfigurationException.class, () -> shops(0, 0))
                         .problems())
-                .containsExactly("function canary, weight: expected 1 or more for one of the functions with the same host,"
-                        + " header and path, got \"0\" (" + directory.resolve("dispatcher.yaml") + " line 5, column 33)");
+                .containsExactly(
+                        "function canary, weight: expected 1 or more for one of the functions with the same host,"
+                                + " header and path, got \"0\" (" + directory.resolve("dispatcher.yaml")
+                                + " line 5, column 33)");
     }
 }

@@ -76,10 +76,7 @@ class LogConfiguratorTest {
 
     @Test
     void should_log_attempted_changes_at_any_level() throws Exception {
-        assertThat(run(Quiet.class, LogFormat.TEXT))
-                .singleElement()
-                .asString()
-                .endsWith(" INFO  audit: a change");
+        assertThat(run(Quiet.class, LogFormat.TEXT)).singleElement().asString().endsWith(" INFO  audit: a change");
         assertThat(run(Quiet.class, LogFormat.JSON))
                 .singleElement()
                 .asString()
