@@ -356,7 +356,7 @@ class ReloadIT {
         }
         assertThat(command("/api/weights?blue=0&green=0"))
                 .isEqualTo(
-                        "functions[1].weight: expected 1 or more for one of the functions with the same host, header and"
+                        "function green, weight: expected 1 or more for one of the functions with the same host, header and"
                                 + " path, got \"0\" (command)\n");
         assertThat(mostlyServedBy()).isEqualTo(blue);
         write(9_999, 1, "");

@@ -91,6 +91,6 @@ class CommandedValuesTest {
                 .containsExactly(
                         "function canary, weight: expected 1 or more for one of the functions with the same host,"
                                 + " header and path, got \"0\" (" + directory.resolve("dispatcher.yaml")
-                                + " line 5, column 33)");
+                                + " line 5, column 31)");
     }
 }
