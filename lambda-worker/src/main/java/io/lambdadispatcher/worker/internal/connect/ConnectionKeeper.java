@@ -94,7 +94,7 @@ public final class ConnectionKeeper {
     private State state = State.IDLE;
     private List<InetSocketAddress> addresses;
     private int nextAddress;
-    private volatile String address = "";
+    private volatile String address;
     private @Nullable Slots slots;
     private @Nullable DispatcherConnection connection;
 
@@ -120,6 +120,7 @@ public final class ConnectionKeeper {
         this.dialler = dialler;
         this.loop = loop;
         this.nextAddress = first % addresses.size();
+        this.address = HostPort.text(addresses.get(nextAddress));
         this.deadlineNanos = deadlineNanos;
         this.owner = owner;
     }
@@ -128,7 +129,7 @@ public final class ConnectionKeeper {
         return tally;
     }
 
-    /** Returns the address that was dialled last, or that the dispatcher has named. */
+    /** Returns the address that is dialled first or was last, or that the dispatcher has named. */
     String address() {
         return address;
     }
