@@ -109,7 +109,7 @@ public final class AdminAccess {
         int found = 0;
         for (int i = 0; i < tokens.size(); i++) {
             // The first argument decides how long the comparison takes.
-            found |= MessageDigest.isEqual(given, tokens.get(i)) ? i + 1 : 0;
+            found = MessageDigest.isEqual(given, tokens.get(i)) ? i + 1 : found;
         }
         return found;
     }
