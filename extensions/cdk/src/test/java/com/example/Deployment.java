@@ -1,5 +1,6 @@
-package io.lambdadispatcher.cdk;
+package com.example;
 
+import io.lambdadispatcher.cdk.LambdaDispatcher;
 import java.util.Map;
 import software.amazon.awscdk.App;
 import software.amazon.awscdk.Duration;
@@ -13,8 +14,7 @@ import software.amazon.awscdk.services.lambda.Code;
 import software.amazon.awscdk.services.lambda.Function;
 import software.amazon.awscdk.services.lambda.Runtime;
 
-/** The application of docs/guides/deploy-on-ecs.md. */
-final class Deployment {
+public final class Deployment {
     public static void main(String[] arguments) {
         App app = new App();
         Stack stack = new Stack(app, "lambda-dispatcher");
