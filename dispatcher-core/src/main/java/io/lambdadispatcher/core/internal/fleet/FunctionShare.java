@@ -6,7 +6,6 @@ import io.lambdadispatcher.core.observe.FleetSnapshot.FunctionSlots;
 import io.lambdadispatcher.core.spi.Ledger;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -68,26 +67,24 @@ public final class FunctionShare {
 
     /** A slot of this dispatcher. */
     private static final class Own {
-        /** Whether another dispatcher has launched the worker. */
-        final boolean adopted;
+        /**
+         * Whether nobody here is told when the worker ends, because another dispatcher has launched
+         * it, or its launcher has lost it.
+         */
+        boolean endsUnseen;
 
         State state;
         long sinceNanos;
 
-        Own(State state, boolean adopted, long nowNanos) {
+        Own(State state, boolean endsUnseen, long nowNanos) {
             this.state = state;
-            this.adopted = adopted;
+            this.endsUnseen = endsUnseen;
             this.sinceNanos = nowNanos;
         }
     }
 
     /** The time after which an unused slot is returned. */
     private static final long FREE_NANOS = TimeUnit.SECONDS.toNanos(5);
-    /**
-     * The time for which the slot of a worker that has ended still exists. A dispatcher that has
-     * not read the ledger since would accept the worker.
-     */
-    private static final long ENDED_NANOS = TimeUnit.SECONDS.toNanos(10);
     /**
      * How long the survivors of a dispatcher have to adopt its workers, before these are replaced.
      */
@@ -103,7 +100,6 @@ public final class FunctionShare {
     private final Ledger ledger;
     private final Listener listener;
     private final Map<String, Own> own = new LinkedHashMap<>();
-    private final Set<String> unpaid = new HashSet<>();
     private Set<String> known = Set.of();
     private volatile Map<String, SlotState> slotStates = Map.of();
     private @Nullable Budget budget;
@@ -118,6 +114,7 @@ public final class FunctionShare {
     private boolean writing;
     private boolean launching = true;
     private @Nullable Boolean switchTo;
+    private long switchedNanos;
     private long heldUntilMillis;
     /** Workers that the fleet needs and that have not been launched. */
     private int missing;
@@ -183,16 +180,29 @@ public final class FunctionShare {
 
     /**
      * Sets which workers this dispatcher knows, because it launched them or they are connected. A
-     * worker that it launched and that is no longer among them has ended. Whether an adopted worker
-     * has ended is not known, unless it said so.
+     * worker that it launched and that is no longer among them has ended. Whether an adopted or
+     * lost worker has ended is not known, unless it said so. If it has never connected, no
+     * dispatcher accepts it any more, so it counts as ended.
      */
     private void setKnown(Set<String> workerIds) {
         known = workerIds;
         for (Map.Entry<String, Own> each : own.entrySet()) {
             State state = each.getValue().state;
             if (state != State.FREE && state != State.RETURNED && !known.contains(each.getKey())) {
-                change(each.getKey(), each.getValue().adopted ? State.REPLACED : State.ENDED);
+                boolean mayRun = each.getValue().endsUnseen && state != State.LAUNCHED;
+                change(each.getKey(), mayRun ? State.REPLACED : State.ENDED);
             }
+        }
+    }
+
+    /**
+     * Records that the launcher no longer knows whether a worker runs. Other dispatchers may be
+     * connected to it, so its slot remains until it has certainly ended.
+     */
+    public void onLost(String workerId) {
+        Own slot = own.get(workerId);
+        if (slot != null) {
+            slot.endsUnseen = true;
         }
     }
 
@@ -251,7 +261,6 @@ public final class FunctionShare {
             if (each.getValue().state == State.FREE) {
                 each.getValue().state = State.LAUNCHED;
                 missing--;
-                publish();
                 return each.getKey();
             }
         }
@@ -263,13 +272,13 @@ public final class FunctionShare {
         if (slot != null && slot.state.compareTo(state) < 0) {
             slot.state = state;
             slot.sinceNanos = member.time.nanos();
-            publish();
         }
     }
 
     /** Sets the kill switch of the fleet; {@code false} = no launches. */
     public void setLaunching(boolean value) {
         switchTo = value;
+        switchedNanos = member.time.nanos();
         flush();
     }
 
@@ -359,6 +368,10 @@ public final class FunctionShare {
         }
         reportConflict();
         if (budget != null && unreadable == null) {
+            if (switchTo != null && switchTo == budget.isLaunching() && beganNanos - switchedNanos >= 0) {
+                // Nothing had to be written. From now on, another dispatcher may switch it back.
+                switchTo = null;
+            }
             judge(budget);
         }
         flush();
@@ -414,7 +427,6 @@ public final class FunctionShare {
             Slot slot = read.slot(id);
             if (slot == null) {
                 mine.remove();
-                unpaid.remove(id);
             } else if (!slot.owner().equals(member.id)) {
                 mine.remove();
                 news.add(() -> listener.onDisowned(id));
@@ -529,32 +541,27 @@ public final class FunctionShare {
                     next.markSeen(id);
                     changed |= extend(next, id, slot, nowMillis);
                 }
-                case REPLACED, ENDED -> {
+                case REPLACED -> {
                     changed |= !slot.replaced();
                     next.markReplaced(id);
-                    if (mine.state == State.ENDED && age >= ENDED_NANOS) {
-                        next.end(id, nowMillis, limits);
-                        changed = true;
-                    }
+                }
+                case ENDED -> {
+                    next.end(id, nowMillis, limits);
+                    changed = true;
                 }
             }
         }
         return changed;
     }
 
-    /** Pays for another life of a worker that outlives its slot, as local processes do. */
+    /**
+     * Pays for another life of a worker that outlives its slot, as local processes do. If the
+     * spending limit does not permit that, the worker drains when its slot ends.
+     */
     private boolean extend(Budget next, String workerId, Slot slot, long nowMillis) {
-        if (slot.untilMillis() - nowMillis > EXTENSION_MILLIS || slot.replaced()) {
-            return false;
-        }
-        if (next.extend(workerId, limits)) {
-            unpaid.remove(workerId);
-            return true;
-        }
-        if (unpaid.add(workerId)) {
-            listener.onReplaced(workerId);
-        }
-        return false;
+        return slot.untilMillis() - nowMillis <= EXTENSION_MILLIS
+                && !slot.replaced()
+                && next.extend(workerId, limits);
     }
 
     /**
@@ -568,7 +575,6 @@ public final class FunctionShare {
             if (!owner.equals(member.id) && !member.isAlive(owner)) {
                 if (known.contains(each.getKey())) {
                     next.adopt(each.getKey(), member.id);
-                    next.markSeen(each.getKey());
                     changed = true;
                 } else if (!each.getValue().replaced() && member.goneNanos(owner) >= ADOPTION_NANOS) {
                     next.markReplaced(each.getKey());
@@ -582,7 +588,8 @@ public final class FunctionShare {
     // What other threads ask.
 
     /**
-     * Returns whether a worker may connect that has no connection. Any thread.
+     * Returns whether a worker may connect that has no connection, and that this dispatcher has not
+     * launched. It must have connected to the dispatcher that has. Any thread.
      *
      * @param workerId id of a worker that a dispatcher of the fleet has launched
      */
@@ -595,9 +602,7 @@ public final class FunctionShare {
         Map<String, SlotState> all = new HashMap<>();
         if (budget != null) {
             budget.slots().forEach((id, slot) -> {
-                Own mine = own.get(id);
-                boolean launched = mine != null && mine.state == State.LAUNCHED;
-                if (slot.seen() || launched) {
+                if (slot.seen()) {
                     all.put(id, SlotState.GRANTED);
                 } else if (slot.replaced()) {
                     all.put(id, SlotState.ENDED);

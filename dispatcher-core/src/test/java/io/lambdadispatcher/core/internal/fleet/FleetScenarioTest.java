@@ -2,9 +2,12 @@ package io.lambdadispatcher.core.internal.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.Kind;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedDispatcher;
+import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedWorker;
 import io.lambdadispatcher.core.spi.Ledger;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -22,7 +25,11 @@ class FleetScenarioTest {
     private SimulatedFleet fleet;
 
     private void fleetOf(int dispatchers, int maxWorkers, double streams) {
-        fleet = new SimulatedFleet(7, maxWorkers, 0, LIFE);
+        fleetOf(dispatchers, new Kind(maxWorkers, 300, 0, LIFE, false, false), streams);
+    }
+
+    private void fleetOf(int dispatchers, Kind kind, double streams) {
+        fleet = new SimulatedFleet(7, kind);
         fleet.streams = streams;
         for (int i = 0; i < dispatchers; i++) {
             fleet.start();
@@ -32,11 +39,7 @@ class FleetScenarioTest {
     }
 
     private void pass(int seconds) {
-        long end = fleet.time.nanos() + seconds * SECOND;
-        while (fleet.time.nanos() < end) {
-            fleet.time.runUntil(fleet.time.nanos() + SECOND / 10);
-            fleet.checkAdmitted();
-        }
+        fleet.pass(seconds * SECOND);
     }
 
     @ParameterizedTest
@@ -106,7 +109,7 @@ class FleetScenarioTest {
         fleetOf(3, 8, 70);
         SimulatedDispatcher one = fleet.dispatchers.get(0);
 
-        one.pause(20 * SECOND);
+        one.pause(20 * SECOND, false);
         pass(60);
 
         assertThat(fleet.isDemandMet()).isTrue();
@@ -119,7 +122,7 @@ class FleetScenarioTest {
         fleetOf(3, 20, 50);
         int launches = fleet.launches;
 
-        fleet.store.down = true;
+        fleet.setDown(true);
         pass(10);
         fleet.streams = 150;
         pass(110);
@@ -130,7 +133,7 @@ class FleetScenarioTest {
                 .allSatisfy(each -> assertThat(each.share.obstacle())
                         .isEqualTo("launching is blocked because the ledger of the fleet cannot be reached"));
 
-        fleet.store.down = false;
+        fleet.setDown(false);
         pass(10);
         assertThat(fleet.isDemandMet()).isTrue();
     }
@@ -219,7 +222,7 @@ class FleetScenarioTest {
     void should_obey_the_kill_switch_everywhere_and_after_restarts() {
         fleetOf(3, 20, 50);
         int launches = fleet.launches;
-        fleet.dispatchers.get(1).share.setLaunching(false);
+        fleet.dispatchers.get(1).setLaunching(false);
         pass(2);
 
         fleet.streams = 150;
@@ -228,9 +231,236 @@ class FleetScenarioTest {
         pass(60);
         assertThat(fleet.launches).isEqualTo(launches);
 
-        fleet.dispatchers.get(0).share.setLaunching(true);
+        fleet.dispatchers.get(0).setLaunching(true);
         pass(10);
         assertThat(fleet.isDemandMet()).isTrue();
+    }
+
+    /** A command that nobody had to write must not be written later, against a newer one. */
+    @Test
+    void should_obey_the_latest_command_after_the_same_one_was_given_twice() {
+        fleetOf(2, 20, 50);
+        fleet.dispatchers.get(0).setLaunching(false);
+        pass(2);
+        fleet.dispatchers.get(1).setLaunching(false);
+        pass(2);
+        fleet.dispatchers.get(0).setLaunching(true);
+        pass(5);
+
+        assertThat(fleet.budget().isLaunching()).isTrue();
+        fleet.streams = 150;
+        pass(10);
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
+    /** What the dispatcher has read, or reads now, can be older than the other command. */
+    @Test
+    void should_obey_a_command_right_after_another_dispatcher_has_written_the_opposite() {
+        fleetOf(2, 20, 50);
+        for (int millis = -25; millis < 25; millis++) {
+            // Both read the ledger in each whole second.
+            long wholeSecond = (fleet.time.nanos() / SECOND + 2) * SECOND;
+            fleet.time.runUntil(wholeSecond + millis * SECOND / 1000);
+            fleet.dispatchers.get(0).setLaunching(false);
+            while (fleet.budget().isLaunching()) {
+                fleet.time.runUntil(fleet.time.nanos() + SECOND / 1000);
+            }
+            fleet.dispatchers.get(1).setLaunching(true);
+            pass(3);
+
+            assertThat(fleet.budget().isLaunching()).isTrue();
+        }
+    }
+
+    @Test
+    void should_delay_the_launches_of_all_dispatchers_after_one_was_throttled() {
+        fleetOf(3, 20, 50);
+        int launches = fleet.launches;
+        fleet.dispatchers.get(0).share.hold(30 * SECOND);
+        pass(2);
+
+        fleet.streams = 150;
+        pass(24);
+        assertThat(fleet.launches).isEqualTo(launches);
+        assertThat(fleet.dispatchers)
+                .allSatisfy(each -> assertThat(each.share.obstacle()).contains("were throttled"));
+
+        pass(15);
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
+    @Test
+    void should_not_drain_more_workers_than_are_surplus() {
+        fleetOf(4, 20, 150);
+        pass(30);
+        int launches = fleet.launches;
+
+        fleet.streams = 40;
+        pass(120);
+
+        assertThat(fleet.workers.size()).isBetween(5, 6);
+        assertThat(fleet.launches).isBetween(launches, launches + 1);
+    }
+
+    @Test
+    void should_change_no_budget_while_nothing_changes() {
+        fleetOf(3, 20, 50);
+        pass(30);
+        long version = fleet.store.entries.get("function/f").version();
+        long writes = fleet.store.writes;
+        long reads = fleet.store.reads;
+
+        pass(100);
+
+        assertThat(fleet.store.entries.get("function/f").version()).isEqualTo(version);
+        assertThat(fleet.store.writes - writes).isBetween(290L, 303L);
+        assertThat(fleet.store.reads - reads).isBetween(290L, 303L);
+    }
+
+    /** Those who lose a race for the budget read it again immediately. */
+    @Test
+    void should_launch_soon_for_a_burst_at_all_dispatchers() {
+        fleetOf(8, 60, 8);
+
+        fleet.streams = 400;
+        int tenths = 0;
+        while (fleet.budget().workers() < 40) {
+            fleet.pass(SECOND / 10);
+            tenths++;
+        }
+
+        assertThat(tenths).isLessThan(30);
+    }
+
+    @Test
+    void should_not_conflict_with_itself() {
+        fleetOf(1, 60, 8);
+        for (int i = 1; i < 10; i++) {
+            fleet.streams = i % 3 * 200;
+            pass(10);
+        }
+
+        assertThat(fleet.store.conflicts).isZero();
+    }
+
+    @Test
+    void should_let_one_dispatcher_be_first() {
+        fleetOf(3, 4, 10);
+        SimulatedDispatcher first = fleet.dispatchers.stream()
+                .filter(each -> each.share.isFirst())
+                .findAny()
+                .orElseThrow();
+
+        first.ledger.cutOff = true;
+        pass(12);
+
+        assertThat(fleet.dispatchers.stream().filter(each -> each.share.isFirst()))
+                .hasSize(1)
+                .doesNotContain(first);
+    }
+
+    /** A frozen machine stops the monotonic clock. The time service can set the other one back. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_lose_the_lease_by_either_clock(boolean frozen) {
+        fleetOf(2, 4, 10);
+        SimulatedDispatcher one = fleet.dispatchers.get(0);
+        one.pause(20 * SECOND, frozen);
+        one.aheadMillis = frozen ? 0 : -60_000;
+        boolean[] valid = {true};
+        fleet.time.after(20 * SECOND + 1, () -> valid[0] = one.member.isLeaseValid());
+
+        pass(25);
+
+        assertThat(valid[0]).isFalse();
+        assertThat(one.member.isLeaseValid()).isTrue();
+    }
+
+    @Test
+    void should_replace_the_workers_of_a_budget_that_an_operator_has_removed() {
+        fleetOf(3, 20, 50);
+        List<SimulatedWorker> before = List.copyOf(fleet.workers.values());
+
+        fleet.removeBudget();
+        pass(20);
+
+        assertThat(before).allSatisfy(worker -> assertThat(worker.hasExited()).isTrue());
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
+    private static Kind local(int maxWorkers, double gbSeconds) {
+        return new Kind(maxWorkers, 300, gbSeconds, Duration.ofSeconds(130), true, false);
+    }
+
+    @Test
+    void should_keep_local_workers_whose_next_life_is_paid() {
+        fleetOf(2, local(8, 0), 60);
+        pass(30);
+        int launches = fleet.launches;
+
+        pass(600);
+
+        assertThat(fleet.launches).isEqualTo(launches);
+        assertThat(fleet.budget().slots()).hasSameSizeAs(fleet.workers);
+    }
+
+    @Test
+    void should_drain_local_workers_whose_next_life_cannot_be_paid() {
+        fleetOf(2, local(8, 8 * (10 + 15 + 130) + 20), 70);
+        assertThat(fleet.budget().slots()).hasSize(8);
+
+        pass(90);
+        assertThat(fleet.workers).hasSize(8);
+        pass(60);
+
+        assertThat(fleet.workers).isEmpty();
+        fleet.invariants.checkSpending();
+    }
+
+    /** The zone of one dispatcher and one worker is cut off from the others and the ledger. */
+    @Test
+    void should_keep_the_slot_of_a_worker_that_its_launcher_has_lost() {
+        fleetOf(2, 2, 15);
+        SimulatedWorker worker = fleet.workers.values().iterator().next();
+        SimulatedDispatcher owner = fleet.dispatcher(fleet.budget().slot(worker.id).owner());
+        SimulatedDispatcher other = fleet.dispatchers.get(fleet.dispatchers.indexOf(owner) == 0 ? 1 : 0);
+
+        other.ledger.cutOff = true;
+        worker.cutOff(owner, 120 * SECOND);
+        pass(60);
+
+        assertThat(worker.connections).containsOnlyKeys(other);
+        assertThat(worker.lost).isTrue();
+        assertThat(fleet.budget().slot(worker.id)).matches(Slot::replaced);
+
+        other.ledger.cutOff = false;
+        pass(10);
+        assertThat(worker.hasExited()).isTrue();
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
+    @Test
+    void should_accept_a_worker_elsewhere_only_after_it_has_connected_to_its_launcher() {
+        fleetOf(2, 4, 0);
+        fleet.streams = 30;
+        boolean seen = false;
+        for (int i = 0; i < 1000 && !seen; i++) {
+            fleet.time.runUntil(fleet.time.nanos() + SECOND / 100);
+            for (String id : fleet.budget().slots().keySet()) {
+                seen |= fleet.budget().slot(id).seen();
+                if (!fleet.budget().slot(id).seen()) {
+                    assertThat(fleet.dispatchers)
+                            .allSatisfy(each -> assertThat(each.share.slotState(id)).isEqualTo(SlotState.NOT_KNOWN));
+                }
+            }
+        }
+        pass(10);
+
+        assertThat(seen).isTrue();
+        assertThat(fleet.budget().slots().keySet())
+                .isNotEmpty()
+                .allSatisfy(id -> assertThat(fleet.dispatchers)
+                        .allSatisfy(each -> assertThat(each.share.slotState(id)).isEqualTo(SlotState.GRANTED)));
     }
 
     @Test
@@ -241,10 +471,13 @@ class FleetScenarioTest {
             fleet.time.runUntil(fleet.time.nanos() + SECOND / 100);
         }
         // Its workers start, and find nobody.
-        String owner = fleet.budget().slots().values().iterator().next().owner();
-        fleet.dispatchers.stream().filter(each -> each.member.id.equals(owner)).forEach(SimulatedDispatcher::kill);
+        String orphan = fleet.everLaunched.keySet().iterator().next();
+        String owner = fleet.budget().slot(orphan).owner();
+        fleet.dispatcher(owner).kill();
         pass(30);
 
         assertThat(fleet.isDemandMet()).isTrue();
+        assertThat(fleet.budget().slot(orphan)).matches(Slot::replaced);
+        assertThat(fleet.serving().get(0).share.slotState(orphan)).isEqualTo(SlotState.ENDED);
     }
 }
