@@ -90,7 +90,6 @@ public final class FleetMember {
     private long renewedMillis;
     private boolean everRead;
     private long readNanos;
-    private long readBeganNanos;
     private boolean reading;
     private boolean ticking;
     private boolean leaving;
@@ -310,11 +309,9 @@ public final class FleetMember {
     }
 
     private void onRead(List<Ledger.Entry> entries, long beganNanos) {
-        // If a later read was answered first, this one would bring back what has changed since.
-        if (leaving || everRead && beganNanos - readBeganNanos < 0) {
+        if (leaving) {
             return;
         }
-        readBeganNanos = beganNanos;
         long now = time.nanos();
         long look = everRead ? Math.min(now - readNanos, LONGEST_LOOK_NANOS) : 0;
         everRead = true;

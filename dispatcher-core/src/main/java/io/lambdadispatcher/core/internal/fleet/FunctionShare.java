@@ -559,9 +559,7 @@ public final class FunctionShare {
      * spending limit does not permit that, the worker drains when its slot ends.
      */
     private boolean extend(Budget next, String workerId, Slot slot, long nowMillis) {
-        return slot.untilMillis() - nowMillis <= EXTENSION_MILLIS
-                && !slot.replaced()
-                && next.extend(workerId, limits);
+        return slot.untilMillis() - nowMillis <= EXTENSION_MILLIS && !slot.replaced() && next.extend(workerId, limits);
     }
 
     /**

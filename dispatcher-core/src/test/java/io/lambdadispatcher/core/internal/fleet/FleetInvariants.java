@@ -165,9 +165,7 @@ final class FleetInvariants {
         } else if (slot.untilMillis() < fleet.time.millis() + fleet.limits.launchMillis()) {
             fleet.fail("launched so late that the worker can outlive its slot: " + id + " " + slot);
         }
-        if (stoppedNanos >= 0
-                && now() - stoppedNanos >= FleetMember.LEASE_NANOS
-                && by.switchedOnNanos < stoppedNanos) {
+        if (stoppedNanos >= 0 && now() - stoppedNanos >= FleetMember.LEASE_NANOS && by.switchedOnNanos < stoppedNanos) {
             fleet.fail("launched " + (now() - stoppedNanos) / 1e9 + " s after the kill switch was set");
         }
     }

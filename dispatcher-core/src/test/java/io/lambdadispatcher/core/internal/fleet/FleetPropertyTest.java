@@ -63,7 +63,8 @@ class FleetPropertyTest {
     private static Kind kind(SplittableRandom random) {
         int maxWorkers = random.nextInt(1, 12);
         boolean local = random.nextInt(4) == 0;
-        // A local worker can be cut off for up to two minutes before its next life must be paid for.
+        // A local worker's next life is paid two minutes before its slot ends, so that it outlasts
+        // all faults.
         int life = local ? random.nextInt(130, 200) : random.nextInt(30, 120);
         return new Kind(
                 maxWorkers,
@@ -98,9 +99,8 @@ class FleetPropertyTest {
         assertThat(alive.stream().filter(each -> each.share.isFirst())).hasSize(1);
         List<String> addresses = alive.stream().map(each -> each.address).toList();
         assertThat(alive)
-                .allSatisfy(each -> assertThat(each.peers)
-                        .startsWith(each.address)
-                        .containsExactlyInAnyOrderElementsOf(addresses));
+                .allSatisfy(each ->
+                        assertThat(each.peers).startsWith(each.address).containsExactlyInAnyOrderElementsOf(addresses));
         fleet.workers.values().forEach(worker -> {
             if (!worker.draining && fleet.time.nanos() - worker.startedNanos > 6 * SECOND) {
                 assertThat(worker.connections.keySet()).containsAll(alive);

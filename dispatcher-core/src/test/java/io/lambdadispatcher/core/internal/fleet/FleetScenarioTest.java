@@ -7,7 +7,9 @@ import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedDispatche
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedWorker;
 import io.lambdadispatcher.core.spi.Ledger;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -289,17 +291,34 @@ class FleetScenarioTest {
         assertThat(fleet.isDemandMet()).isTrue();
     }
 
+    /** Otherwise each would drain one worker for the same surplus. */
     @Test
-    void should_not_drain_more_workers_than_are_surplus() {
-        fleetOf(4, 20, 150);
-        pass(30);
-        int launches = fleet.launches;
+    void should_let_one_dispatcher_scale_in_at_a_time() {
+        fleetOf(4, 20, 50);
+        assertThat(turns()).hasSize(4);
 
-        fleet.streams = 40;
-        pass(120);
+        // A dead one and one without a lease have no turn, and take none from the others.
+        fleet.dispatchers.get(0).kill();
+        fleet.dispatchers.get(1).ledger.cutOff = true;
+        pass(12);
+        assertThat(turns())
+                .containsExactlyInAnyOrder(
+                        fleet.dispatchers.get(2).member.id, fleet.dispatchers.get(3).member.id);
+    }
 
-        assertThat(fleet.workers.size()).isBetween(5, 6);
-        assertThat(fleet.launches).isBetween(launches, launches + 1);
+    /** Returns who may scale in within some seconds. There must be one in each. */
+    private Set<String> turns() {
+        Set<String> all = new HashSet<>();
+        for (int i = 0; i < 12; i++) {
+            pass(1);
+            List<String> now = fleet.serving().stream()
+                    .filter(each -> each.share.beforeEvaluation(each.controller).mayScaleIn())
+                    .map(each -> each.member.id)
+                    .toList();
+            assertThat(now).hasSize(1);
+            all.addAll(now);
+        }
+        return all;
     }
 
     @Test
@@ -317,19 +336,22 @@ class FleetScenarioTest {
         assertThat(fleet.store.reads - reads).isBetween(290L, 303L);
     }
 
-    /** Those who lose a race for the budget read it again immediately. */
     @Test
-    void should_launch_soon_for_a_burst_at_all_dispatchers() {
-        fleetOf(8, 60, 8);
+    void should_write_again_immediately_after_a_conflict() {
+        fleetOf(2, 20, 50);
+        fleet.time.runUntil(fleet.time.nanos() + SECOND / 3);
+        SimulatedDispatcher throttled = fleet.dispatchers.get(0);
+        throttled.share.hold(30 * SECOND);
+        throttled.share.flush();
+        fleet.dispatchers.get(1).setLaunching(false);
 
-        fleet.streams = 400;
-        int tenths = 0;
-        while (fleet.budget().workers() < 40) {
-            fleet.pass(SECOND / 10);
-            tenths++;
-        }
+        fleet.time.runUntil(fleet.time.nanos() + SECOND / 5);
 
-        assertThat(tenths).isLessThan(30);
+        assertThat(fleet.store.conflicts).isPositive();
+        assertThat(fleet.budget().isLaunching()).isFalse();
+        Budget launching = fleet.budget().copy();
+        launching.setLaunching(true);
+        assertThat(launching.obstacle(fleet.time.millis(), fleet.limits)).contains("were throttled");
     }
 
     @Test
@@ -422,7 +444,8 @@ class FleetScenarioTest {
     void should_keep_the_slot_of_a_worker_that_its_launcher_has_lost() {
         fleetOf(2, 2, 15);
         SimulatedWorker worker = fleet.workers.values().iterator().next();
-        SimulatedDispatcher owner = fleet.dispatcher(fleet.budget().slot(worker.id).owner());
+        SimulatedDispatcher owner =
+                fleet.dispatcher(fleet.budget().slot(worker.id).owner());
         SimulatedDispatcher other = fleet.dispatchers.get(fleet.dispatchers.indexOf(owner) == 0 ? 1 : 0);
 
         other.ledger.cutOff = true;
@@ -450,7 +473,8 @@ class FleetScenarioTest {
                 seen |= fleet.budget().slot(id).seen();
                 if (!fleet.budget().slot(id).seen()) {
                     assertThat(fleet.dispatchers)
-                            .allSatisfy(each -> assertThat(each.share.slotState(id)).isEqualTo(SlotState.NOT_KNOWN));
+                            .allSatisfy(
+                                    each -> assertThat(each.share.slotState(id)).isEqualTo(SlotState.NOT_KNOWN));
                 }
             }
         }

@@ -240,7 +240,8 @@ final class SimulatedFleet {
     }
 
     /** One dispatcher, with the real controller and the real member of the fleet. */
-    final class SimulatedDispatcher implements CapacityController.Actions, FunctionShare.Listener, SimulatedLedger.Watcher {
+    final class SimulatedDispatcher
+            implements CapacityController.Actions, FunctionShare.Listener, SimulatedLedger.Watcher {
         final SimulatedLedger ledger = new SimulatedLedger(store, time, random.split(), this);
         private final ArrayDeque<Runnable> heldTasks = new ArrayDeque<>();
         final String address;
@@ -269,6 +270,7 @@ final class SimulatedFleet {
         long lateUpNanos = -60 * SECOND;
         /** When its operator last permitted launches; -1 = never. */
         long switchedOnNanos = -1;
+
         private boolean looking;
         private double arrived;
         private double completed;
@@ -320,8 +322,7 @@ final class SimulatedFleet {
         public void onApplied(String key) {
             if (!key.equals("function/f")) {
                 long up = upNanos();
-                lateUpNanos =
-                        renewedNanos >= 0 && up - renewedUpNanos >= FleetMember.LEASE_NANOS ? up : lateUpNanos;
+                lateUpNanos = renewedNanos >= 0 && up - renewedUpNanos >= FleetMember.LEASE_NANOS ? up : lateUpNanos;
                 renewedNanos = time.nanos();
                 renewedUpNanos = up;
                 return;
