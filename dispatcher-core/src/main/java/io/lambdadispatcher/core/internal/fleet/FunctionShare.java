@@ -74,17 +74,13 @@ public final class FunctionShare {
         boolean endsUnseen;
 
         State state;
-        long sinceNanos;
 
-        Own(State state, boolean endsUnseen, long nowNanos) {
+        Own(State state, boolean endsUnseen) {
             this.state = state;
             this.endsUnseen = endsUnseen;
-            this.sinceNanos = nowNanos;
         }
     }
 
-    /** The time after which an unused slot is returned. */
-    private static final long FREE_NANOS = TimeUnit.SECONDS.toNanos(5);
     /**
      * How long the survivors of a dispatcher have to adopt its workers, before these are replaced.
      */
@@ -271,7 +267,6 @@ public final class FunctionShare {
         Own slot = own.get(workerId);
         if (slot != null && slot.state.compareTo(state) < 0) {
             slot.state = state;
-            slot.sinceNanos = member.time.nanos();
         }
     }
 
@@ -435,7 +430,7 @@ public final class FunctionShare {
         read.slots().forEach((id, slot) -> {
             if (slot.owner().equals(member.id) && !own.containsKey(id)) {
                 // A write has succeeded, but its acknowledgement was lost.
-                own.put(id, new Own(slot.seen() ? State.SEEN : State.FREE, slot.seen(), member.time.nanos()));
+                own.put(id, new Own(slot.seen() ? State.SEEN : State.FREE, slot.seen()));
                 if (slot.seen()) {
                     news.add(() -> listener.onAdopted(id));
                 }
@@ -490,13 +485,12 @@ public final class FunctionShare {
 
     /** Changes a copy of the budget. Returns whether there is a difference. */
     private boolean change(Budget next) {
-        long nowNanos = member.time.nanos();
         long nowMillis = member.time.millis();
         returnOldSlots();
         int before = next.slots().size();
         next.expire(nowMillis, limits);
         boolean changed = next.slots().size() < before;
-        changed |= changeOwn(next, nowNanos, nowMillis);
+        changed |= changeOwn(next, nowMillis);
         changed |= changeOrphans(next);
         if (switchTo != null && next.isLaunching() != switchTo) {
             next.setLaunching(switchTo);
@@ -517,7 +511,7 @@ public final class FunctionShare {
         return next.grant(ids, member.id, nowMillis, limits) > 0;
     }
 
-    private boolean changeOwn(Budget next, long nowNanos, long nowMillis) {
+    private boolean changeOwn(Budget next, long nowMillis) {
         boolean changed = false;
         for (Map.Entry<String, Own> each : own.entrySet()) {
             String id = each.getKey();
@@ -526,16 +520,12 @@ public final class FunctionShare {
             if (slot == null) {
                 continue;
             }
-            long age = nowNanos - mine.sinceNanos;
             switch (mine.state) {
-                case FREE, RETURNED -> {
-                    if (mine.state == State.RETURNED || age >= FREE_NANOS && missing == 0) {
-                        mine.state = State.RETURNED;
-                        next.takeBack(id);
-                        changed = true;
-                    }
+                case FREE, LAUNCHED -> {}
+                case RETURNED -> {
+                    next.takeBack(id);
+                    changed = true;
                 }
-                case LAUNCHED -> {}
                 case SEEN -> {
                     changed |= !slot.seen();
                     next.markSeen(id);

@@ -47,6 +47,9 @@ final class FleetInvariants {
     /** A dispatcher is about to write a budget. */
     void onSent(SimulatedDispatcher by) {
         mustHaveLease(by, "writes a budget");
+        if (by.closed) {
+            fleet.fail(by.member.id + " writes a budget after it has left");
+        }
     }
 
     private void mustHaveLease(SimulatedDispatcher by, String what) {
@@ -128,6 +131,7 @@ final class FleetInvariants {
         SimulatedWorker worker = fleet.everLaunched.get(id);
         if (worker != null) {
             worker.everAdopted |= given;
+            worker.adoptedNanos = given ? now() : worker.adoptedNanos;
         }
         if (replaced && !given && worker != null && !worker.draining) {
             worker.connections.forEach((each, since) -> {
@@ -213,7 +217,8 @@ final class FleetInvariants {
 
     /**
      * Returns whether a dispatcher without faults keeps a slot, and knows that it needs none. It
-     * cannot know this of a worker that another one has launched, or that its launcher has lost.
+     * cannot know this of a worker that another one has launched, or that its launcher has lost,
+     * unless the worker has said goodbye.
      */
     private boolean isUnused(String id, Slot slot) {
         SimulatedDispatcher owner = fleet.dispatcher(slot.owner());
@@ -221,6 +226,7 @@ final class FleetInvariants {
         return owner != null
                 && fleet.wellNanos(owner) > 0
                 && (worker == null
+                        || worker.farewell == owner
                         || worker.hasExited() && worker.launcher == owner && !worker.everAdopted && !worker.lost);
     }
 

@@ -107,6 +107,19 @@ class FleetScenarioTest {
     }
 
     @Test
+    void should_leave_no_entry_when_it_leaves_while_it_writes() {
+        fleetOf(2, 4, 10);
+        for (int millis = 0; millis < 40; millis++) {
+            SimulatedDispatcher one = fleet.start();
+            fleet.time.runUntil(fleet.time.nanos() + 2 * SECOND + millis * SECOND / 1000);
+            one.leave();
+            pass(3);
+
+            assertThat(fleet.store.entries).doesNotContainKey("member/" + one.member.id);
+        }
+    }
+
+    @Test
     void should_exceed_nothing_when_a_dispatcher_stands_still() {
         fleetOf(3, 8, 70);
         SimulatedDispatcher one = fleet.dispatchers.get(0);
@@ -226,6 +239,8 @@ class FleetScenarioTest {
         int launches = fleet.launches;
         fleet.dispatchers.get(1).setLaunching(false);
         pass(2);
+        assertThat(fleet.dispatchers)
+                .allSatisfy(each -> assertThat(each.controller.permitsOverflow()).isFalse());
 
         fleet.streams = 150;
         fleet.dispatchers.get(1).kill();
@@ -235,6 +250,8 @@ class FleetScenarioTest {
 
         fleet.dispatchers.get(0).setLaunching(true);
         pass(10);
+        assertThat(fleet.serving())
+                .allSatisfy(each -> assertThat(each.controller.permitsOverflow()).isTrue());
         assertThat(fleet.isDemandMet()).isTrue();
     }
 
@@ -302,8 +319,7 @@ class FleetScenarioTest {
         fleet.dispatchers.get(1).ledger.cutOff = true;
         pass(12);
         assertThat(turns())
-                .containsExactlyInAnyOrder(
-                        fleet.dispatchers.get(2).member.id, fleet.dispatchers.get(3).member.id);
+                .containsExactlyInAnyOrder(fleet.dispatchers.get(2).member.id, fleet.dispatchers.get(3).member.id);
     }
 
     /** Returns who may scale in within some seconds. There must be one in each. */
@@ -487,8 +503,9 @@ class FleetScenarioTest {
                         .allSatisfy(each -> assertThat(each.share.slotState(id)).isEqualTo(SlotState.GRANTED)));
     }
 
-    @Test
-    void should_replace_workers_that_nobody_adopts() {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_replace_workers_that_nobody_adopts(boolean leaves) {
         fleetOf(2, 4, 0);
         fleet.streams = 30;
         while (fleet.launches == 0) {
@@ -497,7 +514,11 @@ class FleetScenarioTest {
         // Its workers start, and find nobody.
         String orphan = fleet.everLaunched.keySet().iterator().next();
         String owner = fleet.budget().slot(orphan).owner();
-        fleet.dispatcher(owner).kill();
+        if (leaves) {
+            fleet.dispatcher(owner).leave();
+        } else {
+            fleet.dispatcher(owner).kill();
+        }
         pass(30);
 
         assertThat(fleet.isDemandMet()).isTrue();

@@ -255,6 +255,9 @@ final class SimulatedFleet {
         List<String> peers = List.of();
         boolean killed;
         boolean left;
+        /** Whether it has carried out that it leaves. */
+        boolean closed;
+
         boolean paused;
         /** For how long its monotonic clock stood still. */
         private long frozenNanos;
@@ -378,7 +381,7 @@ final class SimulatedFleet {
 
         private void everySecond() {
             execute(() -> look(true));
-            if (!killed && !left) {
+            if (!killed) {
                 time.after(SECOND, this::everySecond);
             }
         }
@@ -409,6 +412,7 @@ final class SimulatedFleet {
             execute(() -> {
                 controller.close();
                 member.leave();
+                closed = true;
             });
             time.after(SECOND, () -> List.copyOf(connected).forEach(worker -> worker.onLost(this)));
             time.after(3 * SECOND, () -> killed = true);
@@ -433,9 +437,6 @@ final class SimulatedFleet {
         }
 
         private void look(boolean withWorkers) {
-            if (left) {
-                return;
-            }
             serve();
             List<WorkerDemand> list = null;
             if (withWorkers) {
@@ -640,6 +641,11 @@ final class SimulatedFleet {
         private final Set<SimulatedDispatcher> unreachable = new LinkedHashSet<>();
         boolean everAdmitted;
         boolean everAdopted;
+        long adoptedNanos;
+        /** The owner that knows its end, because it has said goodbye. */
+        @Nullable
+        SimulatedDispatcher farewell;
+
         /** Whether its launcher does not know whether it runs. */
         boolean lost;
 
@@ -779,6 +785,10 @@ final class SimulatedFleet {
                 exitedNanos = time.nanos();
                 note("exit " + id);
                 workers.remove(id);
+                Slot slot = budget().slot(id);
+                SimulatedDispatcher owner = slot == null ? null : dispatcher(slot.owner());
+                boolean known = !everAdopted || exitedNanos - adoptedNanos > PING_NANOS;
+                farewell = clean && known && connections.containsKey(owner) ? owner : null;
                 List.copyOf(connections.keySet()).forEach(each -> each.onDisconnected(this, clean));
                 connections.clear();
                 launcher.onExit(this, cause);
