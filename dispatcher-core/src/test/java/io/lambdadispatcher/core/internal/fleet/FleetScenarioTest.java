@@ -240,7 +240,8 @@ class FleetScenarioTest {
         fleet.dispatchers.get(1).setLaunching(false);
         pass(2);
         assertThat(fleet.dispatchers)
-                .allSatisfy(each -> assertThat(each.controller.permitsOverflow()).isFalse());
+                .allSatisfy(
+                        each -> assertThat(each.controller.permitsOverflow()).isFalse());
 
         fleet.streams = 150;
         fleet.dispatchers.get(1).kill();
@@ -251,7 +252,8 @@ class FleetScenarioTest {
         fleet.dispatchers.get(0).setLaunching(true);
         pass(10);
         assertThat(fleet.serving())
-                .allSatisfy(each -> assertThat(each.controller.permitsOverflow()).isTrue());
+                .allSatisfy(
+                        each -> assertThat(each.controller.permitsOverflow()).isTrue());
         assertThat(fleet.isDemandMet()).isTrue();
     }
 
