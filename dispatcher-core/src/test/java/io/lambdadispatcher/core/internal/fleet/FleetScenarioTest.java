@@ -321,6 +321,9 @@ class FleetScenarioTest {
         fleet.dispatchers.get(0).kill();
         fleet.dispatchers.get(1).ledger.cutOff = true;
         pass(12);
+        assertThat(fleet.dispatchers.get(2).peers)
+                .doesNotContain(fleet.dispatchers.get(0).address)
+                .hasSize(2);
         assertThat(turns())
                 .containsExactlyInAnyOrder(fleet.dispatchers.get(2).member.id, fleet.dispatchers.get(3).member.id);
     }
