@@ -41,10 +41,16 @@ public interface WorkerLauncher extends AutoCloseable {
         /** The worker exited as intended. */
         ENDED,
         /**
-         * The worker or its launch failed. For example, the function threw an exception, the
-         * process crashed, or the network failed.
+         * The worker or its launch failed. For example, the function threw an exception, or
+         * the process crashed. The worker does not run any more.
          */
         FAILED,
+        /**
+         * The launcher no longer knows whether the worker runs. For example, the connection to the
+         * platform broke, or the platform cannot terminate a worker. Otherwise like {@link
+         * #FAILED}.
+         */
+        LOST,
         /** There is currently no capacity for another worker. */
         THROTTLED,
         /**

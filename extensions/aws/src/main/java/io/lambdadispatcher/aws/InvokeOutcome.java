@@ -23,7 +23,8 @@ import software.amazon.awssdk.services.lambda.model.TooManyRequestsException;
  *   <li>429 for any reason, or 502 with EC2ThrottledException: THROTTLED.
  *   <li>409: FAILED. The function is being changed, or a snapshot is not ready.
  *   <li>Other 4xx: REFUSED. There is no such function, no permission, or the request is wrong.
- *   <li>5xx, no connection, no credentials: FAILED.
+ *   <li>5xx: FAILED.
+ *   <li>No response: LOST, because the invocation may have begun.
  * </ul>
  */
 final class InvokeOutcome {
@@ -64,7 +65,7 @@ final class InvokeOutcome {
             return new WorkerExit(ofStatus(answer), oneLine(String.valueOf(answer.getMessage())));
         }
         String what = cause instanceof TimeoutException ? "timed out: " : "";
-        return new WorkerExit(Cause.FAILED, oneLine(what + cause));
+        return new WorkerExit(Cause.LOST, oneLine(what + cause));
     }
 
     private static Cause ofStatus(LambdaException answer) {

@@ -289,7 +289,7 @@ public final class LambdaLauncher implements WorkerLauncher {
          */
         @Override
         public void kill() {
-            exit.complete(new WorkerExit(Cause.FAILED, "terminated by the dispatcher"));
+            exit.complete(new WorkerExit(Cause.LOST, "terminated by the dispatcher"));
             CompletableFuture<InvokeResponse> started = call;
             if (started != null) {
                 started.cancel(true);

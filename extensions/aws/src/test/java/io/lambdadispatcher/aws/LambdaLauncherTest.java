@@ -249,7 +249,7 @@ class LambdaLauncherTest {
 
         lambda.take().drop();
 
-        assertThat(exit(worker).cause()).isEqualTo(Cause.FAILED);
+        assertThat(exit(worker).cause()).isEqualTo(Cause.LOST);
         assertThat(lambda.untaken()).as("tried again").isZero();
     }
 
@@ -259,7 +259,7 @@ class LambdaLauncherTest {
                 LambdaLauncher other = launcher(FakeLambda.endpoint(deaf.getLocalPort()), "hello")) {
             WorkerExit exit = exit(other.launch(request("w1")));
 
-            assertThat(exit.cause()).isEqualTo(Cause.FAILED);
+            assertThat(exit.cause()).isEqualTo(Cause.LOST);
             assertThat(exit.detail()).doesNotContain("v1.token");
         }
     }
@@ -296,7 +296,7 @@ class LambdaLauncherTest {
 
                 worker.kill();
 
-                assertThat(exit(worker)).isEqualTo(new WorkerExit(Cause.FAILED, "terminated by the dispatcher"));
+                assertThat(exit(worker)).isEqualTo(new WorkerExit(Cause.LOST, "terminated by the dispatcher"));
                 assertThat(readToEnd(bytes)).isTrue();
             }
         }
@@ -330,7 +330,7 @@ class LambdaLauncherTest {
             fetched.countDown();
         }
 
-        assertThat(exit(invoke)).isEqualTo(new WorkerExit(Cause.FAILED, "terminated by the dispatcher"));
+        assertThat(exit(invoke)).isEqualTo(new WorkerExit(Cause.LOST, "terminated by the dispatcher"));
         started.get(20, TimeUnit.SECONDS);
         assertThat(call).as("what was begun meanwhile").isCancelled();
     }
@@ -366,7 +366,7 @@ class LambdaLauncherTest {
 
         launcher.close(Duration.ofMillis(50));
 
-        assertThat(exit(worker)).isEqualTo(new WorkerExit(Cause.FAILED, "terminated by the dispatcher"));
+        assertThat(exit(worker)).isEqualTo(new WorkerExit(Cause.LOST, "terminated by the dispatcher"));
     }
 
     @Test

@@ -177,7 +177,7 @@ public final class FleetMember {
         double sum = 0;
         for (Peer peer : peers.values()) {
             MemberDemand demand = peer.entry.demands().get(function);
-            if (demand != null && peer.isAlive()) {
+            if (demand != null) {
                 double late = Math.max(0, time.nanos() - peer.beatNanos - PUNCTUAL_NANOS);
                 sum += demand.streams() * Math.exp(-late / OfferedLoad.FAST_NANOS);
             }

@@ -6,7 +6,6 @@ import io.lambdadispatcher.core.observe.FleetSnapshot.FunctionSlots;
 import io.lambdadispatcher.core.spi.Ledger;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -68,26 +67,20 @@ public final class FunctionShare {
 
     /** A slot of this dispatcher. */
     private static final class Own {
-        /** Whether another dispatcher has launched the worker. */
-        final boolean adopted;
+        /**
+         * Whether nobody here is told when the worker ends, because another dispatcher has launched
+         * it, or its launcher has lost it.
+         */
+        boolean endsUnseen;
 
         State state;
-        long sinceNanos;
 
-        Own(State state, boolean adopted, long nowNanos) {
+        Own(State state, boolean endsUnseen) {
             this.state = state;
-            this.adopted = adopted;
-            this.sinceNanos = nowNanos;
+            this.endsUnseen = endsUnseen;
         }
     }
 
-    /** The time after which an unused slot is returned. */
-    private static final long FREE_NANOS = TimeUnit.SECONDS.toNanos(5);
-    /**
-     * The time for which the slot of a worker that has ended still exists. A dispatcher that has
-     * not read the ledger since would accept the worker.
-     */
-    private static final long ENDED_NANOS = TimeUnit.SECONDS.toNanos(10);
     /**
      * How long the survivors of a dispatcher have to adopt its workers, before these are replaced.
      */
@@ -103,7 +96,6 @@ public final class FunctionShare {
     private final Ledger ledger;
     private final Listener listener;
     private final Map<String, Own> own = new LinkedHashMap<>();
-    private final Set<String> unpaid = new HashSet<>();
     private Set<String> known = Set.of();
     private volatile Map<String, SlotState> slotStates = Map.of();
     private @Nullable Budget budget;
@@ -118,6 +110,7 @@ public final class FunctionShare {
     private boolean writing;
     private boolean launching = true;
     private @Nullable Boolean switchTo;
+    private long switchedNanos;
     private long heldUntilMillis;
     /** Workers that the fleet needs and that have not been launched. */
     private int missing;
@@ -183,16 +176,29 @@ public final class FunctionShare {
 
     /**
      * Sets which workers this dispatcher knows, because it launched them or they are connected. A
-     * worker that it launched and that is no longer among them has ended. Whether an adopted worker
-     * has ended is not known, unless it said so.
+     * worker that it launched and that is no longer among them has ended. Whether an adopted or
+     * lost worker has ended is not known, unless it said so. If it has never connected, no
+     * dispatcher accepts it any more, so it counts as ended.
      */
     private void setKnown(Set<String> workerIds) {
         known = workerIds;
         for (Map.Entry<String, Own> each : own.entrySet()) {
             State state = each.getValue().state;
             if (state != State.FREE && state != State.RETURNED && !known.contains(each.getKey())) {
-                change(each.getKey(), each.getValue().adopted ? State.REPLACED : State.ENDED);
+                boolean mayRun = each.getValue().endsUnseen && state != State.LAUNCHED;
+                change(each.getKey(), mayRun ? State.REPLACED : State.ENDED);
             }
+        }
+    }
+
+    /**
+     * Records that the launcher no longer knows whether a worker runs. Other dispatchers may be
+     * connected to it, so its slot remains until it has certainly ended.
+     */
+    public void onLost(String workerId) {
+        Own slot = own.get(workerId);
+        if (slot != null) {
+            slot.endsUnseen = true;
         }
     }
 
@@ -251,7 +257,6 @@ public final class FunctionShare {
             if (each.getValue().state == State.FREE) {
                 each.getValue().state = State.LAUNCHED;
                 missing--;
-                publish();
                 return each.getKey();
             }
         }
@@ -262,14 +267,13 @@ public final class FunctionShare {
         Own slot = own.get(workerId);
         if (slot != null && slot.state.compareTo(state) < 0) {
             slot.state = state;
-            slot.sinceNanos = member.time.nanos();
-            publish();
         }
     }
 
     /** Sets the kill switch of the fleet; {@code false} = no launches. */
     public void setLaunching(boolean value) {
         switchTo = value;
+        switchedNanos = member.time.nanos();
         flush();
     }
 
@@ -359,6 +363,10 @@ public final class FunctionShare {
         }
         reportConflict();
         if (budget != null && unreadable == null) {
+            if (switchTo != null && switchTo == budget.isLaunching() && beganNanos - switchedNanos >= 0) {
+                // Nothing had to be written. From now on, another dispatcher may switch it back.
+                switchTo = null;
+            }
             judge(budget);
         }
         flush();
@@ -414,7 +422,6 @@ public final class FunctionShare {
             Slot slot = read.slot(id);
             if (slot == null) {
                 mine.remove();
-                unpaid.remove(id);
             } else if (!slot.owner().equals(member.id)) {
                 mine.remove();
                 news.add(() -> listener.onDisowned(id));
@@ -423,7 +430,7 @@ public final class FunctionShare {
         read.slots().forEach((id, slot) -> {
             if (slot.owner().equals(member.id) && !own.containsKey(id)) {
                 // A write has succeeded, but its acknowledgement was lost.
-                own.put(id, new Own(slot.seen() ? State.SEEN : State.FREE, slot.seen(), member.time.nanos()));
+                own.put(id, new Own(slot.seen() ? State.SEEN : State.FREE, slot.seen()));
                 if (slot.seen()) {
                     news.add(() -> listener.onAdopted(id));
                 }
@@ -478,13 +485,12 @@ public final class FunctionShare {
 
     /** Changes a copy of the budget. Returns whether there is a difference. */
     private boolean change(Budget next) {
-        long nowNanos = member.time.nanos();
         long nowMillis = member.time.millis();
         returnOldSlots();
         int before = next.slots().size();
         next.expire(nowMillis, limits);
         boolean changed = next.slots().size() < before;
-        changed |= changeOwn(next, nowNanos, nowMillis);
+        changed |= changeOwn(next, nowMillis);
         changed |= changeOrphans(next);
         if (switchTo != null && next.isLaunching() != switchTo) {
             next.setLaunching(switchTo);
@@ -505,7 +511,7 @@ public final class FunctionShare {
         return next.grant(ids, member.id, nowMillis, limits) > 0;
     }
 
-    private boolean changeOwn(Budget next, long nowNanos, long nowMillis) {
+    private boolean changeOwn(Budget next, long nowMillis) {
         boolean changed = false;
         for (Map.Entry<String, Own> each : own.entrySet()) {
             String id = each.getKey();
@@ -514,47 +520,36 @@ public final class FunctionShare {
             if (slot == null) {
                 continue;
             }
-            long age = nowNanos - mine.sinceNanos;
             switch (mine.state) {
-                case FREE, RETURNED -> {
-                    if (mine.state == State.RETURNED || age >= FREE_NANOS && missing == 0) {
-                        mine.state = State.RETURNED;
-                        next.takeBack(id);
-                        changed = true;
-                    }
+                case FREE, LAUNCHED -> {}
+                case RETURNED -> {
+                    next.takeBack(id);
+                    changed = true;
                 }
-                case LAUNCHED -> {}
                 case SEEN -> {
                     changed |= !slot.seen();
                     next.markSeen(id);
                     changed |= extend(next, id, slot, nowMillis);
                 }
-                case REPLACED, ENDED -> {
+                case REPLACED -> {
                     changed |= !slot.replaced();
                     next.markReplaced(id);
-                    if (mine.state == State.ENDED && age >= ENDED_NANOS) {
-                        next.end(id, nowMillis, limits);
-                        changed = true;
-                    }
+                }
+                case ENDED -> {
+                    next.end(id, nowMillis, limits);
+                    changed = true;
                 }
             }
         }
         return changed;
     }
 
-    /** Pays for another life of a worker that outlives its slot, as local processes do. */
+    /**
+     * Pays for another life of a worker that outlives its slot, as local processes do. If the
+     * spending limit does not permit that, the worker drains when its slot ends.
+     */
     private boolean extend(Budget next, String workerId, Slot slot, long nowMillis) {
-        if (slot.untilMillis() - nowMillis > EXTENSION_MILLIS || slot.replaced()) {
-            return false;
-        }
-        if (next.extend(workerId, limits)) {
-            unpaid.remove(workerId);
-            return true;
-        }
-        if (unpaid.add(workerId)) {
-            listener.onReplaced(workerId);
-        }
-        return false;
+        return slot.untilMillis() - nowMillis <= EXTENSION_MILLIS && !slot.replaced() && next.extend(workerId, limits);
     }
 
     /**
@@ -568,7 +563,6 @@ public final class FunctionShare {
             if (!owner.equals(member.id) && !member.isAlive(owner)) {
                 if (known.contains(each.getKey())) {
                     next.adopt(each.getKey(), member.id);
-                    next.markSeen(each.getKey());
                     changed = true;
                 } else if (!each.getValue().replaced() && member.goneNanos(owner) >= ADOPTION_NANOS) {
                     next.markReplaced(each.getKey());
@@ -582,7 +576,8 @@ public final class FunctionShare {
     // What other threads ask.
 
     /**
-     * Returns whether a worker may connect that has no connection. Any thread.
+     * Returns whether a worker may connect that has no connection, and that this dispatcher has not
+     * launched. It must have connected to the dispatcher that has. Any thread.
      *
      * @param workerId id of a worker that a dispatcher of the fleet has launched
      */
@@ -595,9 +590,7 @@ public final class FunctionShare {
         Map<String, SlotState> all = new HashMap<>();
         if (budget != null) {
             budget.slots().forEach((id, slot) -> {
-                Own mine = own.get(id);
-                boolean launched = mine != null && mine.state == State.LAUNCHED;
-                if (slot.seen() || launched) {
+                if (slot.seen()) {
                     all.put(id, SlotState.GRANTED);
                 } else if (slot.replaced()) {
                     all.put(id, SlotState.ENDED);

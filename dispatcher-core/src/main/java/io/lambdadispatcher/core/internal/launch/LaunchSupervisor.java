@@ -444,6 +444,9 @@ public final class LaunchSupervisor {
                         exit.cause(),
                         exit.detail());
             }
+            if (share != null && exit.cause() == Cause.LOST) {
+                share.onLost(workerId);
+            }
             controller.onExit(now, workerId, exit);
             if (share != null) {
                 share.hold(controller.throttledNanos(now));

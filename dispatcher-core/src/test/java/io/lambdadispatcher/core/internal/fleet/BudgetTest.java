@@ -5,7 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.spi.Ledger;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
 class BudgetTest {
@@ -74,26 +78,94 @@ class BudgetTest {
         assertThat(budget.megabyteMillisOfLastHour(NOW + MINUTE, 1024)).isEqualTo(10 * MINUTE * 1024);
     }
 
+    /** A fixed hour would permit the limit just before its end, and again just after it. */
     @Test
-    void should_never_spend_more_in_any_hour_than_the_limit() {
-        // A fixed hour would permit the limit just before its end, and again just after it.
+    void should_grant_for_hours_as_much_as_the_limit_permits() {
         BudgetLimits limits = limits(1000, 300, 5 * 15 * 60);
-        List<long[]> lives = new ArrayList<>();
+        int granted = 0;
         for (int minute = 0; minute < 240; minute++) {
-            long now = NOW + minute * MINUTE;
-            budget.expire(now, limits);
-            int count = budget.grant(ids(minute * 100, 100), "a", now, limits);
-            for (int i = 0; i < count; i++) {
-                lives.add(new long[] {now, now + limits.slotMillis()});
+            budget.expire(NOW + minute * MINUTE, limits);
+            granted += budget.grant(ids(minute * 100, 100), "a", NOW + minute * MINUTE, limits);
+        }
+        assertThat(granted).isBetween(5 * 3, 5 * 4);
+    }
+
+    /** Changes a budget at random for some hours. Each slot is used until it ends. */
+    @Test
+    void should_exceed_no_limit_whatever_changes() {
+        for (int seed = 0; seed < 300; seed++) {
+            try {
+                changeAtRandom(new SplittableRandom(seed));
+            } catch (AssertionError e) {
+                throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
             }
         }
-        assertThat(lives.size()).isBetween(5 * 3, 5 * 4);
-        for (long end = NOW; end < NOW + 300 * MINUTE; end += 10_000) {
-            long sum = 0;
-            for (long[] life : lives) {
-                sum += Math.max(0, Math.min(life[1], end) - Math.max(life[0], end - 60 * MINUTE));
+    }
+
+    private static void changeAtRandom(SplittableRandom random) {
+        BudgetLimits limits = new BudgetLimits(
+                random.nextInt(1, 30),
+                random.nextInt(1, 20),
+                random.nextLong(20, 400) * MINUTE * 1024,
+                1024,
+                random.nextLong(10_000, 60_000),
+                random.nextLong(30_000, 15 * MINUTE));
+        Map<String, long[]> uses = new LinkedHashMap<>();
+        List<Long> grants = new ArrayList<>();
+        Budget budget = new Budget();
+        long now = NOW + random.nextLong(60 * MINUTE);
+        long longest = random.nextBoolean() ? 5_000 : 3 * MINUTE;
+        for (int step = 0; step < 400; step++) {
+            now += random.nextLong(longest);
+            budget = Budget.parse(budget.text());
+            budget.expire(now, limits);
+            List<String> slots = List.copyOf(budget.slots().keySet());
+            String one = slots.isEmpty() ? "none" : slots.get(random.nextInt(slots.size()));
+            switch (random.nextInt(6)) {
+                case 0 -> {
+                    if (uses.containsKey(one)) {
+                        uses.get(one)[1] = now;
+                    }
+                    budget.end(one, now, limits);
+                }
+                case 1 -> {
+                    uses.remove(one);
+                    budget.takeBack(one);
+                }
+                case 2 -> budget.markReplaced(one);
+                case 3 -> {
+                    if (budget.extend(one, limits)) {
+                        uses.get(one)[1] += limits.lifeMillis();
+                    }
+                }
+                default -> {
+                    int count = budget.grant(ids(step * 100, random.nextInt(1, 10)), "a", now, limits);
+                    for (int i = 0; i < count; i++) {
+                        uses.put("w" + (step * 100 + i), new long[] {now, now + limits.slotMillis()});
+                        grants.add(now);
+                    }
+                }
             }
-            assertThat(sum).isLessThanOrEqualTo(5 * 15 * MINUTE);
+            assertThat(budget.workers()).isLessThanOrEqualTo(limits.maxWorkers());
+            assertThat(budget.slots().size()).isLessThanOrEqualTo(2 * limits.maxWorkers());
+        }
+        mustKeepRates(limits, grants, uses.values());
+    }
+
+    private static void mustKeepRates(BudgetLimits limits, List<Long> grants, Collection<long[]> uses) {
+        for (long grant : grants) {
+            assertThat(grants.stream().filter(each -> each <= grant && each > grant - MINUTE))
+                    .hasSizeLessThanOrEqualTo(limits.launchesPerMinute());
+        }
+        for (long[] last : uses) {
+            // An hour of the highest spending ends with the end of a use, or begins with its start.
+            for (long end : new long[] {last[1], last[0] + 60 * MINUTE}) {
+                long sum = 0;
+                for (long[] use : uses) {
+                    sum += Math.max(0, Math.min(use[1], end) - Math.max(use[0], end - 60 * MINUTE));
+                }
+                assertThat(sum * 1024).isLessThanOrEqualTo(limits.megabyteMillisPerHour());
+            }
         }
     }
 

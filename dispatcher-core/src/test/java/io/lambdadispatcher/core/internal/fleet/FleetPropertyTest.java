@@ -2,9 +2,12 @@ package io.lambdadispatcher.core.internal.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.Kind;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedDispatcher;
+import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedWorker;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
@@ -31,44 +34,45 @@ class FleetPropertyTest {
 
     private static void run(long seed) {
         SplittableRandom random = new SplittableRandom(seed);
-        int maxWorkers = random.nextInt(1, 12);
-        boolean limited = random.nextInt(4) == 0;
-        SimulatedFleet fleet = new SimulatedFleet(
-                random.nextLong(),
-                maxWorkers,
-                limited ? maxWorkers * random.nextInt(60, 600) : 0,
-                Duration.ofSeconds(random.nextInt(30, 120)));
+        SimulatedFleet fleet = new SimulatedFleet(random.nextLong(), kind(random));
+        int maxWorkers = fleet.kind.maxWorkers();
         int dispatchers = random.nextInt(2, 11);
         for (int i = 0; i < dispatchers; i++) {
             fleet.start();
         }
+        fleet.badMoments = true;
+        boolean busy = random.nextBoolean();
         while (fleet.time.nanos() < 90 * SECOND) {
-            fleet.streams = random.nextInt(3) == 0 ? 0 : random.nextInt(1, 10 * maxWorkers + 1);
-            pass(fleet, random.nextLong(SECOND, 6 * SECOND));
+            boolean idle = !busy && random.nextInt(3) == 0;
+            fleet.streams = idle ? 0 : random.nextInt(busy ? 7 * maxWorkers : 1, 10 * maxWorkers + 1);
+            fleet.pass(random.nextLong(SECOND, 6 * SECOND));
             fault(fleet, random);
         }
         heal(fleet);
-        fleet.streams = random.nextInt(1, 8 * maxWorkers + 1);
-        // The longest fault ends, those who were cut off are taken for gone, and orphans are
-        // replaced.
-        pass(fleet, 45 * SECOND);
-        mustServe(fleet);
+        for (int i = 0; i < 3; i++) {
+            fleet.streams = random.nextInt(1, 8 * maxWorkers + 1);
+            mustServe(fleet);
+        }
+        mustAgree(fleet);
         mustOwn(fleet);
         fleet.streams = 0;
-        pass(fleet, 40 * SECOND);
-        BudgetLimits limits = BudgetLimits.of(fleet.function);
-        pass(fleet, limits.slotMillis() * 1_000_000 + 30 * SECOND);
-        fleet.checkSpending();
-        assertThat(fleet.workers).isEmpty();
-        assertThat(fleet.budget().slots()).isEmpty();
+        mustEnd(fleet);
+        fleet.invariants.checkSpending();
     }
 
-    private static void pass(SimulatedFleet fleet, long nanos) {
-        long end = fleet.time.nanos() + nanos;
-        while (fleet.time.nanos() < end) {
-            fleet.time.runUntil(Math.min(end, fleet.time.nanos() + SECOND / 4));
-            fleet.checkAdmitted();
-        }
+    private static Kind kind(SplittableRandom random) {
+        int maxWorkers = random.nextInt(1, 12);
+        boolean local = random.nextInt(4) == 0;
+        // A local worker's next life is paid two minutes before its slot ends, so that it outlasts
+        // all faults.
+        int life = local ? random.nextInt(130, 200) : random.nextInt(30, 120);
+        return new Kind(
+                maxWorkers,
+                random.nextInt(3) == 0 ? random.nextInt(maxWorkers, 3 * maxWorkers + 1) : 300,
+                random.nextInt(3) == 0 ? maxWorkers * random.nextInt(40, local ? 500 : 300) : 0,
+                Duration.ofSeconds(life),
+                local,
+                random.nextInt(4) == 0);
     }
 
     /**
@@ -77,8 +81,8 @@ class FleetPropertyTest {
      */
     private static void mustServe(SimulatedFleet fleet) {
         long unmetNanos = 0;
-        for (int i = 0; i < 60; i++) {
-            pass(fleet, SECOND / 2);
+        for (int i = 0; i < 24; i++) {
+            fleet.pass(SECOND / 2);
             boolean unmet = !fleet.isDemandMet() && fleet.areSlotsFree();
             unmetNanos = unmet ? unmetNanos + SECOND / 2 : 0;
             if (unmetNanos > 8 * SECOND) {
@@ -86,6 +90,22 @@ class FleetPropertyTest {
                         + fleet.budget().text());
             }
         }
+    }
+
+    /** All dispatchers must know of each other, and nothing of those that are gone. */
+    private static void mustAgree(SimulatedFleet fleet) {
+        List<SimulatedDispatcher> alive = fleet.serving();
+        assertThat(fleet.budget().isLaunching()).isTrue();
+        assertThat(alive.stream().filter(each -> each.share.isFirst())).hasSize(1);
+        List<String> addresses = alive.stream().map(each -> each.address).toList();
+        assertThat(alive)
+                .allSatisfy(each ->
+                        assertThat(each.peers).startsWith(each.address).containsExactlyInAnyOrderElementsOf(addresses));
+        fleet.workers.values().forEach(worker -> {
+            if (!worker.draining && fleet.time.nanos() - worker.startedNanos > 6 * SECOND) {
+                assertThat(worker.connections.keySet()).containsAll(alive);
+            }
+        });
     }
 
     /**
@@ -103,6 +123,25 @@ class FleetPropertyTest {
         });
     }
 
+    /** Without demand, all workers must end, and then all slots. */
+    private static void mustEnd(SimulatedFleet fleet) {
+        fleet.pass(40 * SECOND);
+        long lastMillis = fleet.budget().slots().values().stream()
+                .mapToLong(Slot::untilMillis)
+                .max()
+                .orElse(0);
+        long latest = fleet.time.nanos() + (lastMillis - fleet.time.millis()) * 1_000_000 + 5 * SECOND;
+        while (fleet.time.nanos() < latest && !fleet.budget().slots().isEmpty()) {
+            fleet.pass(5 * SECOND);
+        }
+        assertThat(fleet.workers).isEmpty();
+        assertThat(fleet.budget().slots()).isEmpty();
+        assertThat(fleet.store.entries.keySet().stream().filter(key -> key.startsWith("member/")))
+                .containsExactlyInAnyOrderElementsOf(fleet.serving().stream()
+                        .map(each -> "member/" + each.member.id)
+                        .toList());
+    }
+
     private static void fault(SimulatedFleet fleet, SplittableRandom random) {
         List<SimulatedDispatcher> all = fleet.serving();
         if (all.isEmpty()) {
@@ -110,12 +149,9 @@ class FleetPropertyTest {
             return;
         }
         SimulatedDispatcher one = all.get(random.nextInt(all.size()));
-        switch (random.nextInt(9)) {
-            case 0 -> {
-                one.kill();
-                fleet.time.after(random.nextLong(10 * SECOND), fleet::start);
-            }
-            case 1 -> one.pause(random.nextLong(SECOND, 25 * SECOND));
+        switch (random.nextInt(14)) {
+            case 0 -> one.killAndRestart();
+            case 1 -> one.pause(random.nextLong(SECOND, 25 * SECOND), random.nextBoolean());
             case 2 -> {
                 one.ledger.cutOff = !one.ledger.cutOff;
                 fleet.note("cut off " + one.member.id + ": " + one.ledger.cutOff);
@@ -124,16 +160,28 @@ class FleetPropertyTest {
                 one.ledger.lostAnswers = one.ledger.lostAnswers > 0 ? 0 : 0.3;
                 fleet.note("lost answers " + one.member.id + ": " + one.ledger.lostAnswers);
             }
-            case 4 -> {
-                fleet.store.down = !fleet.store.down;
-                fleet.note("ledger down: " + fleet.store.down);
-            }
+            case 4 -> fleet.setDown(!fleet.store.down);
             case 5 -> {
                 one.leave();
                 fleet.start();
             }
-            case 6 -> fleet.workers.values().stream().findAny().ifPresent(worker -> worker.crash());
-            case 7 -> one.share.setLaunching(random.nextInt(3) > 0);
+            case 6 -> any(fleet, random).ifPresent(SimulatedWorker::crash);
+            case 7 -> one.setLaunching(random.nextInt(3) > 0);
+            case 8 -> fleet.setPartitioned(!fleet.partitioned);
+            case 9 -> any(fleet, random).ifPresent(worker -> worker.cutOff(one, random.nextLong(SECOND, 40 * SECOND)));
+            case 10 -> {
+                if (!fleet.kind.local()) {
+                    any(fleet, random).ifPresent(SimulatedWorker::lose);
+                }
+            }
+            case 11 -> {
+                fleet.note("throttled");
+                fleet.throttledUntilNanos = fleet.time.nanos() + random.nextLong(8 * SECOND);
+            }
+            case 12 -> {
+                one.ledger.unreadable = !one.ledger.unreadable;
+                fleet.note("reads of " + one.member.id + " fail: " + one.ledger.unreadable);
+            }
             default -> {
                 if (all.size() < 10) {
                     fleet.start();
@@ -142,18 +190,29 @@ class FleetPropertyTest {
         }
     }
 
+    private static Optional<SimulatedWorker> any(SimulatedFleet fleet, SplittableRandom random) {
+        List<SimulatedWorker> all = List.copyOf(fleet.workers.values());
+        return all.isEmpty() ? Optional.empty() : Optional.of(all.get(random.nextInt(all.size())));
+    }
+
     private static void heal(SimulatedFleet fleet) {
         fleet.note("heal");
-        fleet.store.down = false;
+        fleet.setDown(false);
+        fleet.setPartitioned(false);
         fleet.slowStarts = false;
+        fleet.badMoments = false;
         fleet.dispatchers.forEach(each -> {
             each.ledger.cutOff = false;
             each.ledger.lostAnswers = 0;
+            each.ledger.unreadable = false;
         });
         if (fleet.serving().isEmpty()) {
             fleet.start();
         }
-        pass(fleet, 30 * SECOND);
-        fleet.serving().get(0).share.setLaunching(true);
+        // The longest pause ends.
+        fleet.pass(30 * SECOND);
+        fleet.serving().get(0).setLaunching(true);
+        // Those who were cut off are taken for gone, and orphans are replaced.
+        fleet.pass(15 * SECOND);
     }
 }

@@ -2,9 +2,14 @@ package io.lambdadispatcher.core.internal.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.Kind;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedDispatcher;
+import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedWorker;
 import io.lambdadispatcher.core.spi.Ledger;
 import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -22,7 +27,11 @@ class FleetScenarioTest {
     private SimulatedFleet fleet;
 
     private void fleetOf(int dispatchers, int maxWorkers, double streams) {
-        fleet = new SimulatedFleet(7, maxWorkers, 0, LIFE);
+        fleetOf(dispatchers, new Kind(maxWorkers, 300, 0, LIFE, false, false), streams);
+    }
+
+    private void fleetOf(int dispatchers, Kind kind, double streams) {
+        fleet = new SimulatedFleet(7, kind);
         fleet.streams = streams;
         for (int i = 0; i < dispatchers; i++) {
             fleet.start();
@@ -32,11 +41,7 @@ class FleetScenarioTest {
     }
 
     private void pass(int seconds) {
-        long end = fleet.time.nanos() + seconds * SECOND;
-        while (fleet.time.nanos() < end) {
-            fleet.time.runUntil(fleet.time.nanos() + SECOND / 10);
-            fleet.checkAdmitted();
-        }
+        fleet.pass(seconds * SECOND);
     }
 
     @ParameterizedTest
@@ -102,11 +107,24 @@ class FleetScenarioTest {
     }
 
     @Test
+    void should_leave_no_entry_when_it_leaves_while_it_writes() {
+        fleetOf(2, 4, 10);
+        for (int millis = 0; millis < 40; millis++) {
+            SimulatedDispatcher one = fleet.start();
+            fleet.time.runUntil(fleet.time.nanos() + 2 * SECOND + millis * SECOND / 1000);
+            one.leave();
+            pass(3);
+
+            assertThat(fleet.store.entries).doesNotContainKey("member/" + one.member.id);
+        }
+    }
+
+    @Test
     void should_exceed_nothing_when_a_dispatcher_stands_still() {
         fleetOf(3, 8, 70);
         SimulatedDispatcher one = fleet.dispatchers.get(0);
 
-        one.pause(20 * SECOND);
+        one.pause(20 * SECOND, false);
         pass(60);
 
         assertThat(fleet.isDemandMet()).isTrue();
@@ -119,7 +137,7 @@ class FleetScenarioTest {
         fleetOf(3, 20, 50);
         int launches = fleet.launches;
 
-        fleet.store.down = true;
+        fleet.setDown(true);
         pass(10);
         fleet.streams = 150;
         pass(110);
@@ -130,7 +148,7 @@ class FleetScenarioTest {
                 .allSatisfy(each -> assertThat(each.share.obstacle())
                         .isEqualTo("launching is blocked because the ledger of the fleet cannot be reached"));
 
-        fleet.store.down = false;
+        fleet.setDown(false);
         pass(10);
         assertThat(fleet.isDemandMet()).isTrue();
     }
@@ -219,8 +237,11 @@ class FleetScenarioTest {
     void should_obey_the_kill_switch_everywhere_and_after_restarts() {
         fleetOf(3, 20, 50);
         int launches = fleet.launches;
-        fleet.dispatchers.get(1).share.setLaunching(false);
+        fleet.dispatchers.get(1).setLaunching(false);
         pass(2);
+        assertThat(fleet.dispatchers)
+                .allSatisfy(
+                        each -> assertThat(each.controller.permitsOverflow()).isFalse());
 
         fleet.streams = 150;
         fleet.dispatchers.get(1).kill();
@@ -228,23 +249,286 @@ class FleetScenarioTest {
         pass(60);
         assertThat(fleet.launches).isEqualTo(launches);
 
-        fleet.dispatchers.get(0).share.setLaunching(true);
+        fleet.dispatchers.get(0).setLaunching(true);
+        pass(10);
+        assertThat(fleet.serving())
+                .allSatisfy(
+                        each -> assertThat(each.controller.permitsOverflow()).isTrue());
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
+    /** A command that nobody had to write must not be written later, against a newer one. */
+    @Test
+    void should_obey_the_latest_command_after_the_same_one_was_given_twice() {
+        fleetOf(2, 20, 50);
+        fleet.dispatchers.get(0).setLaunching(false);
+        pass(2);
+        fleet.dispatchers.get(1).setLaunching(false);
+        pass(2);
+        fleet.dispatchers.get(0).setLaunching(true);
+        pass(5);
+
+        assertThat(fleet.budget().isLaunching()).isTrue();
+        fleet.streams = 150;
         pass(10);
         assertThat(fleet.isDemandMet()).isTrue();
     }
 
+    /** What the dispatcher has read, or reads now, can be older than the other command. */
     @Test
-    void should_replace_workers_that_nobody_adopts() {
+    void should_obey_a_command_right_after_another_dispatcher_has_written_the_opposite() {
+        fleetOf(2, 20, 50);
+        for (int millis = -25; millis < 25; millis++) {
+            // Both read the ledger in each whole second.
+            long wholeSecond = (fleet.time.nanos() / SECOND + 2) * SECOND;
+            fleet.time.runUntil(wholeSecond + millis * SECOND / 1000);
+            fleet.dispatchers.get(0).setLaunching(false);
+            for (int i = 0; i < 3000 && fleet.budget().isLaunching(); i++) {
+                fleet.time.runUntil(fleet.time.nanos() + SECOND / 1000);
+            }
+            assertThat(fleet.budget().isLaunching()).isFalse();
+            fleet.dispatchers.get(1).setLaunching(true);
+            pass(3);
+
+            assertThat(fleet.budget().isLaunching()).isTrue();
+        }
+    }
+
+    @Test
+    void should_delay_the_launches_of_all_dispatchers_after_one_was_throttled() {
+        fleetOf(3, 20, 50);
+        int launches = fleet.launches;
+        fleet.dispatchers.get(0).share.hold(30 * SECOND);
+        pass(2);
+
+        fleet.streams = 150;
+        pass(24);
+        assertThat(fleet.launches).isEqualTo(launches);
+        assertThat(fleet.dispatchers)
+                .allSatisfy(each -> assertThat(each.share.obstacle()).contains("were throttled"));
+
+        pass(15);
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
+    /** Otherwise each would drain one worker for the same surplus. */
+    @Test
+    void should_let_one_dispatcher_scale_in_at_a_time() {
+        fleetOf(4, 20, 50);
+        assertThat(turns()).hasSize(4);
+
+        // A dead one and one without a lease have no turn, and take none from the others.
+        fleet.dispatchers.get(0).kill();
+        fleet.dispatchers.get(1).ledger.cutOff = true;
+        pass(12);
+        assertThat(fleet.dispatchers.get(2).peers)
+                .doesNotContain(fleet.dispatchers.get(0).address)
+                .hasSize(2);
+        assertThat(turns())
+                .containsExactlyInAnyOrder(fleet.dispatchers.get(2).member.id, fleet.dispatchers.get(3).member.id);
+    }
+
+    /** Returns who may scale in within some seconds. There must be one in each. */
+    private Set<String> turns() {
+        Set<String> all = new HashSet<>();
+        for (int i = 0; i < 12; i++) {
+            pass(1);
+            List<String> now = fleet.serving().stream()
+                    .filter(each -> each.share.beforeEvaluation(each.controller).mayScaleIn())
+                    .map(each -> each.member.id)
+                    .toList();
+            assertThat(now).hasSize(1);
+            all.addAll(now);
+        }
+        return all;
+    }
+
+    @Test
+    void should_change_no_budget_while_nothing_changes() {
+        fleetOf(3, 20, 50);
+        pass(30);
+        long version = fleet.store.entries.get("function/f").version();
+        long writes = fleet.store.writes;
+        long reads = fleet.store.reads;
+
+        pass(100);
+
+        assertThat(fleet.store.entries.get("function/f").version()).isEqualTo(version);
+        assertThat(fleet.store.writes - writes).isBetween(290L, 303L);
+        assertThat(fleet.store.reads - reads).isBetween(290L, 303L);
+    }
+
+    @Test
+    void should_write_again_immediately_after_a_conflict() {
+        fleetOf(2, 20, 50);
+        fleet.time.runUntil(fleet.time.nanos() + SECOND / 3);
+        SimulatedDispatcher throttled = fleet.dispatchers.get(0);
+        throttled.share.hold(30 * SECOND);
+        throttled.share.flush();
+        fleet.dispatchers.get(1).setLaunching(false);
+
+        fleet.time.runUntil(fleet.time.nanos() + SECOND / 5);
+
+        assertThat(fleet.store.conflicts).isPositive();
+        assertThat(fleet.budget().isLaunching()).isFalse();
+        Budget launching = fleet.budget().copy();
+        launching.setLaunching(true);
+        assertThat(launching.obstacle(fleet.time.millis(), fleet.limits)).contains("were throttled");
+    }
+
+    @Test
+    void should_not_conflict_with_itself() {
+        fleetOf(1, 60, 8);
+        for (int i = 1; i < 10; i++) {
+            fleet.streams = i % 3 * 200;
+            pass(10);
+        }
+
+        assertThat(fleet.store.conflicts).isZero();
+    }
+
+    @Test
+    void should_let_one_dispatcher_be_first() {
+        fleetOf(3, 4, 10);
+        SimulatedDispatcher first = fleet.dispatchers.stream()
+                .filter(each -> each.share.isFirst())
+                .findAny()
+                .orElseThrow();
+
+        first.ledger.cutOff = true;
+        pass(12);
+
+        assertThat(fleet.dispatchers.stream().filter(each -> each.share.isFirst()))
+                .hasSize(1)
+                .doesNotContain(first);
+    }
+
+    /** A frozen machine stops the monotonic clock. The time service can set the other one back. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_lose_the_lease_by_either_clock(boolean frozen) {
+        fleetOf(2, 4, 10);
+        SimulatedDispatcher one = fleet.dispatchers.get(0);
+        one.pause(20 * SECOND, frozen);
+        one.aheadMillis = frozen ? 0 : -60_000;
+        boolean[] valid = {true};
+        fleet.time.after(20 * SECOND + 1, () -> valid[0] = one.member.isLeaseValid());
+
+        pass(25);
+
+        assertThat(valid[0]).isFalse();
+        assertThat(one.member.isLeaseValid()).isTrue();
+    }
+
+    @Test
+    void should_replace_the_workers_of_a_budget_that_an_operator_has_removed() {
+        fleetOf(3, 20, 50);
+        List<SimulatedWorker> before = List.copyOf(fleet.workers.values());
+
+        fleet.removeBudget();
+        pass(20);
+
+        assertThat(before).allSatisfy(worker -> assertThat(worker.hasExited()).isTrue());
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
+    private static Kind local(int maxWorkers, double gbSeconds) {
+        return new Kind(maxWorkers, 300, gbSeconds, Duration.ofSeconds(130), true, false);
+    }
+
+    @Test
+    void should_keep_local_workers_whose_next_life_is_paid() {
+        fleetOf(2, local(8, 0), 60);
+        pass(30);
+        int launches = fleet.launches;
+
+        pass(600);
+
+        assertThat(fleet.launches).isEqualTo(launches);
+        assertThat(fleet.budget().slots()).hasSameSizeAs(fleet.workers);
+    }
+
+    @Test
+    void should_drain_local_workers_whose_next_life_cannot_be_paid() {
+        fleetOf(2, local(8, 8 * (10 + 15 + 130) + 20), 70);
+        assertThat(fleet.budget().slots()).hasSize(8);
+
+        pass(90);
+        assertThat(fleet.workers).hasSize(8);
+        pass(60);
+
+        assertThat(fleet.workers).isEmpty();
+        fleet.invariants.checkSpending();
+    }
+
+    /** The zone of one dispatcher and one worker is cut off from the others and the ledger. */
+    @Test
+    void should_keep_the_slot_of_a_worker_that_its_launcher_has_lost() {
+        fleetOf(2, 2, 15);
+        SimulatedWorker worker = fleet.workers.values().iterator().next();
+        SimulatedDispatcher owner =
+                fleet.dispatcher(fleet.budget().slot(worker.id).owner());
+        SimulatedDispatcher other = fleet.dispatchers.get(fleet.dispatchers.indexOf(owner) == 0 ? 1 : 0);
+
+        other.ledger.cutOff = true;
+        worker.cutOff(owner, 120 * SECOND);
+        pass(60);
+
+        assertThat(worker.connections).containsOnlyKeys(other);
+        assertThat(worker.lost).isTrue();
+        assertThat(fleet.budget().slot(worker.id)).matches(Slot::replaced);
+
+        other.ledger.cutOff = false;
+        pass(10);
+        assertThat(worker.hasExited()).isTrue();
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
+    @Test
+    void should_accept_a_worker_elsewhere_only_after_it_has_connected_to_its_launcher() {
+        fleetOf(2, 4, 0);
+        fleet.streams = 30;
+        boolean seen = false;
+        for (int i = 0; i < 1000 && !seen; i++) {
+            fleet.time.runUntil(fleet.time.nanos() + SECOND / 100);
+            for (String id : fleet.budget().slots().keySet()) {
+                seen |= fleet.budget().slot(id).seen();
+                if (!fleet.budget().slot(id).seen()) {
+                    assertThat(fleet.dispatchers)
+                            .allSatisfy(
+                                    each -> assertThat(each.share.slotState(id)).isEqualTo(SlotState.NOT_KNOWN));
+                }
+            }
+        }
+        pass(10);
+
+        assertThat(seen).isTrue();
+        assertThat(fleet.budget().slots().keySet())
+                .isNotEmpty()
+                .allSatisfy(id -> assertThat(fleet.dispatchers)
+                        .allSatisfy(each -> assertThat(each.share.slotState(id)).isEqualTo(SlotState.GRANTED)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_replace_workers_that_nobody_adopts(boolean leaves) {
         fleetOf(2, 4, 0);
         fleet.streams = 30;
         while (fleet.launches == 0) {
             fleet.time.runUntil(fleet.time.nanos() + SECOND / 100);
         }
         // Its workers start, and find nobody.
-        String owner = fleet.budget().slots().values().iterator().next().owner();
-        fleet.dispatchers.stream().filter(each -> each.member.id.equals(owner)).forEach(SimulatedDispatcher::kill);
+        String orphan = fleet.everLaunched.keySet().iterator().next();
+        String owner = fleet.budget().slot(orphan).owner();
+        if (leaves) {
+            fleet.dispatcher(owner).leave();
+        } else {
+            fleet.dispatcher(owner).kill();
+        }
         pass(30);
 
         assertThat(fleet.isDemandMet()).isTrue();
+        assertThat(fleet.budget().slot(orphan)).matches(Slot::replaced);
+        assertThat(fleet.serving().get(0).share.slotState(orphan)).isEqualTo(SlotState.ENDED);
     }
 }

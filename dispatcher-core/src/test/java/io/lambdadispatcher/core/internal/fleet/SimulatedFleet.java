@@ -25,63 +25,109 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Several dispatchers, their workers and their ledger in virtual time, with faults. After each
- * event that could exceed a limit, the limits are checked.
+ * event that could exceed a limit, the {@link FleetInvariants} are checked.
  */
 final class SimulatedFleet {
     static final long SECOND = 1_000_000_000;
     private static final double SERVICE_SECONDS = 0.1;
     private static final int STREAMS = 10;
     private static final int MEGABYTES = 1024;
+    private static final Duration LAUNCH_TIMEOUT = Duration.ofSeconds(15);
+    /** The time after which an end of a connection notices that the other one is silent. */
+    private static final long PING_NANOS = 5 * SECOND;
+
+    /**
+     * What the operator has chosen.
+     *
+     * @param gbSecondsPerHour 0 = no limit
+     * @param life the longest life of a worker on Lambda, and what is paid for at a time for a
+     *     local one
+     * @param local whether workers are processes, which have no deadline and can be killed
+     * @param balanced whether a worker that starts finds a balancer in front of the dispatchers, as
+     *     operators should not do
+     */
+    record Kind(
+            int maxWorkers,
+            int launchesPerMinute,
+            double gbSecondsPerHour,
+            Duration life,
+            boolean local,
+            boolean balanced) {}
 
     final VirtualTime time = new VirtualTime();
     final SimulatedLedger.Store store = new SimulatedLedger.Store();
     final SplittableRandom random;
     final List<SimulatedDispatcher> dispatchers = new ArrayList<>();
     final Map<String, SimulatedWorker> workers = new LinkedHashMap<>();
-    final List<SimulatedWorker> exited = new ArrayList<>();
+    final Map<String, SimulatedWorker> everLaunched = new LinkedHashMap<>();
+    final FleetInvariants invariants = new FleetInvariants(this);
     final List<String> events = new ArrayList<>();
-    final int maxWorkers;
-    final double gbSecondsPerHour;
+    final Kind kind;
     final FunctionOptions function;
+    final BudgetLimits limits;
     /** Streams that the clients of the fleet need. */
     double streams;
 
     private Budget budget = new Budget();
     private long budgetVersion;
+    private long downNanos;
+    private long downSinceNanos;
     int launches;
 
+    /** Whether zone 1 can reach neither the ledger nor zone 0. */
+    boolean partitioned;
+    /** Until when the platform throttles launches. */
+    long throttledUntilNanos;
     /** Whether a few workers take longer to start than the launch timeout. */
     boolean slowStarts = true;
+    /** Whether dispatchers fail in bad moments: when they have just changed a budget. */
+    boolean badMoments;
 
-    SimulatedFleet(long seed, int maxWorkers, double gbSecondsPerHour, Duration life) {
+    SimulatedFleet(long seed, Kind kind) {
         this.random = new SplittableRandom(seed);
-        this.maxWorkers = maxWorkers;
-        this.gbSecondsPerHour = gbSecondsPerHour;
+        this.kind = kind;
         this.function = FunctionOptions.builder("f")
                 .streamsPerConnection(STREAMS)
                 .capacity(CapacityPolicy.builder()
-                        .workers(0, maxWorkers)
+                        .workers(0, kind.maxWorkers)
                         .idleAfter(Duration.ofSeconds(20))
                         .scaleInAfter(Duration.ofSeconds(5))
-                        .maxWorkerAge(life)
+                        .maxWorkerAge(kind.local ? Duration.ZERO : kind.life)
                         .build())
                 .launching(LaunchLimits.builder()
-                        .gbSecondsPerHour(gbSecondsPerHour)
+                        .launchesPerMinute(kind.launchesPerMinute)
+                        .gbSecondsPerHour(kind.gbSecondsPerHour)
                         .workerMegabytes(MEGABYTES)
-                        .launchTimeout(Duration.ofSeconds(15))
+                        .launchTimeout(LAUNCH_TIMEOUT)
                         .build())
                 .build();
-        store.onWrite = this::checkGranted;
+        BudgetLimits all = BudgetLimits.of(function);
+        this.limits = new BudgetLimits(
+                all.maxWorkers(),
+                all.launchesPerMinute(),
+                all.megabyteMillisPerHour(),
+                all.workerMegabytes(),
+                all.dialInMillis(),
+                kind.life.toMillis());
     }
 
     void note(String event) {
         events.add("%.3f %s".formatted(time.nanos() / 1e9, event));
     }
 
+    void fail(String problem) {
+        throw new AssertionError(problem + "\n"
+                + String.join("\n", events.subList(Math.max(0, events.size() - 60), events.size())));
+    }
+
     SimulatedDispatcher start() {
-        SimulatedDispatcher dispatcher = new SimulatedDispatcher();
+        return start("address" + dispatchers.size());
+    }
+
+    SimulatedDispatcher start(String address) {
+        SimulatedDispatcher dispatcher = new SimulatedDispatcher(address);
         dispatchers.add(dispatcher);
-        note("start " + dispatcher.member.id);
+        note("start " + dispatcher.member.id + " at " + address);
         dispatcher.start();
         return dispatcher;
     }
@@ -90,6 +136,14 @@ final class SimulatedFleet {
         return dispatchers.stream()
                 .filter(each -> !each.killed && !each.left && !each.paused)
                 .toList();
+    }
+
+    @Nullable
+    SimulatedDispatcher dispatcher(String id) {
+        return dispatchers.stream()
+                .filter(each -> each.member.id.equals(id))
+                .findAny()
+                .orElse(null);
     }
 
     Budget budget() {
@@ -101,90 +155,97 @@ final class SimulatedFleet {
         return budget;
     }
 
-    // What must hold in every state.
+    // Faults of the whole fleet.
 
-    void fail(String problem) {
-        throw new AssertionError(problem + "\n"
-                + String.join("\n", events.subList(Math.max(0, events.size() - 60), events.size())));
+    /** An operator removes the entry of the function. */
+    void removeBudget() {
+        note("remove budget");
+        store.entries.remove("function/f");
+        budget = new Budget();
+        budgetVersion = 0;
+        invariants.onBudgetRemoved();
     }
 
-    private void checkGranted() {
-        Budget now = budget();
-        if (now.workers() > maxWorkers) {
-            fail("granted " + now.workers() + " of " + maxWorkers);
-        }
-        if (now.slots().size() > 2 * maxWorkers) {
-            fail("granted in all " + now.slots().size() + " of twice " + maxWorkers);
+    void setDown(boolean value) {
+        note("ledger down: " + value);
+        downNanos += store.down ? time.nanos() - downSinceNanos : 0;
+        downSinceNanos = time.nanos();
+        store.down = value;
+    }
+
+    /** Returns for how long the ledger has been up. */
+    long upNanos() {
+        return time.nanos() - downNanos - (store.down ? time.nanos() - downSinceNanos : 0);
+    }
+
+    void setPartitioned(boolean value) {
+        note("partitioned: " + value);
+        partitioned = value;
+        if (value) {
+            time.after(PING_NANOS, this::loseConnections);
         }
     }
 
-    void checkAdmitted() {
-        Budget now = budget();
-        int all = 0;
-        int lasting = 0;
-        for (SimulatedWorker worker : workers.values()) {
-            if (worker.connections.isEmpty()) {
-                continue;
+    /** Ends the connections whose two ends cannot reach each other. */
+    void loseConnections() {
+        for (SimulatedWorker worker : List.copyOf(workers.values())) {
+            for (SimulatedDispatcher each : List.copyOf(worker.connections.keySet())) {
+                if (!worker.reaches(each)) {
+                    worker.onLost(each);
+                }
             }
-            all++;
-            Slot slot = now.slot(worker.id);
-            lasting += slot != null && slot.replaced() ? 0 : 1;
-        }
-        if (lasting > maxWorkers) {
-            fail("admitted " + lasting + " of " + maxWorkers + ": " + admitted());
-        }
-        if (all > 2 * maxWorkers) {
-            fail("admitted in all " + all + " of twice " + maxWorkers);
         }
     }
 
-    private String admitted() {
+    // What is seen from outside.
+
+    /** Returns for how long a dispatcher has had no fault; 0 = it has one now. */
+    long wellNanos(SimulatedDispatcher dispatcher) {
+        return dispatcher.isWell() ? time.nanos() - dispatcher.wellSinceNanos : 0;
+    }
+
+    void pass(long nanos) {
+        long end = time.nanos() + nanos;
+        while (time.nanos() < end) {
+            time.runUntil(Math.min(end, time.nanos() + SECOND / 4));
+            for (SimulatedDispatcher each : dispatchers) {
+                each.wellSinceNanos = each.isWell() ? each.wellSinceNanos : time.nanos();
+            }
+            invariants.checkAdmitted();
+            invariants.checkLeft();
+        }
+    }
+
+    String admitted() {
         StringBuilder text = new StringBuilder();
         for (SimulatedWorker worker : workers.values()) {
             text.append("\n").append(worker.id).append(" started ").append(worker.startedNanos / 1e9);
-            worker.connections.forEach(each -> text.append(" at ").append(each.member.id));
+            worker.connections.keySet().forEach(each -> text.append(" at ").append(each.member.id));
             text.append(" slot ").append(budget().slot(worker.id));
         }
         return text.toString();
     }
 
-    /** Compares the running time of all admitted workers in each 60 minutes with the limit. */
-    void checkSpending() {
-        if (gbSecondsPerHour == 0) {
-            return;
-        }
-        List<SimulatedWorker> all = new ArrayList<>(exited);
-        all.addAll(workers.values());
-        all.removeIf(worker -> !worker.everAdmitted);
-        for (long end = 0; end <= time.nanos(); end += 30 * SECOND) {
-            double sum = 0;
-            for (SimulatedWorker worker : all) {
-                long until = Math.min(worker.exitedNanos < 0 ? time.nanos() : worker.exitedNanos, end);
-                sum += Math.max(0, until - Math.max(worker.startedNanos, end - 3600 * SECOND)) / 1e9;
-            }
-            if (sum > gbSecondsPerHour) {
-                fail("spent " + sum + " of " + gbSecondsPerHour + " GB-seconds in the hour until " + end / SECOND);
-            }
-        }
-    }
-
     /** Returns whether the workers that serve or start are enough for the clients. */
     boolean isDemandMet() {
         long ready = workers.values().stream()
-                .filter(worker -> worker.connections.stream().anyMatch(each -> !each.killed && !each.left))
+                .filter(worker -> worker.connections.keySet().stream().anyMatch(each -> !each.killed && !each.left))
                 .filter(worker -> !worker.draining)
                 .count();
         return ready * STREAMS >= streams;
     }
 
     boolean areSlotsFree() {
-        return budget().obstacle(time.millis(), BudgetLimits.of(function)) == null;
+        return budget().obstacle(time.millis(), limits) == null;
     }
 
     /** One dispatcher, with the real controller and the real member of the fleet. */
-    final class SimulatedDispatcher implements CapacityController.Actions, FunctionShare.Listener {
-        final SimulatedLedger ledger = new SimulatedLedger(store, time, random.split());
+    final class SimulatedDispatcher
+            implements CapacityController.Actions, FunctionShare.Listener, SimulatedLedger.Watcher {
+        final SimulatedLedger ledger = new SimulatedLedger(store, time, random.split(), this);
         private final ArrayDeque<Runnable> heldTasks = new ArrayDeque<>();
+        final String address;
+        final int zone = random.nextInt(2);
         final FleetMember member;
         final FunctionShare share;
         final CapacityController controller;
@@ -194,32 +255,101 @@ final class SimulatedFleet {
         List<String> peers = List.of();
         boolean killed;
         boolean left;
+        /** Whether it has carried out that it leaves. */
+        boolean closed;
+
         boolean paused;
+        /** For how long its monotonic clock stood still. */
+        private long frozenNanos;
+        /** By how much its wall clock is ahead. */
+        long aheadMillis;
+        /** Since when it has had no fault. */
+        long wellSinceNanos = time.nanos();
+        /** When its lease was last renewed in the ledger; -1 = never. */
+        long renewedNanos = -1;
+        /** The same, as the time for which the ledger was up. */
+        long renewedUpNanos;
+        /** When its lease was last renewed too late. */
+        long lateUpNanos = -60 * SECOND;
+        /** When its operator last permitted launches; -1 = never. */
+        long switchedOnNanos = -1;
+
         private boolean looking;
         private double arrived;
         private double completed;
         private double serviceNanos;
 
-        SimulatedDispatcher() {
+        SimulatedDispatcher(String address) {
+            this.address = address;
             member = new FleetMember(
                     ledger,
                     this::execute,
                     new FleetTime() {
                         @Override
                         public long nanos() {
-                            return time.nanos();
+                            return now();
                         }
 
                         @Override
                         public long millis() {
-                            return time.millis();
+                            return time.millis() + aheadMillis;
                         }
                     },
                     random.split(),
                     this::onPeers);
-            member.describe(new FleetMember.MemberDescription(List.of(member.id), "", "1"));
-            share = member.add("f", BudgetLimits.of(function), this);
+            member.describe(new FleetMember.MemberDescription(List.of(address), "", "1"));
+            share = member.add("f", limits, this);
             controller = new CapacityController(function, this, random.split());
+        }
+
+        /** Its monotonic clock. */
+        private long now() {
+            return time.nanos() - frozenNanos;
+        }
+
+        @Override
+        public boolean reachesLedger() {
+            return !ledger.cutOff && !store.down && !(partitioned && zone == 1);
+        }
+
+        boolean isWell() {
+            return !killed && !left && !paused && reachesLedger() && ledger.lostAnswers == 0 && !ledger.unreadable;
+        }
+
+        @Override
+        public void onSent() {
+            invariants.onSent(this);
+        }
+
+        @Override
+        public void onApplied(String key) {
+            if (!key.equals("function/f")) {
+                long up = upNanos();
+                lateUpNanos = renewedNanos >= 0 && up - renewedUpNanos >= FleetMember.LEASE_NANOS ? up : lateUpNanos;
+                renewedNanos = time.nanos();
+                renewedUpNanos = up;
+                return;
+            }
+            invariants.onBudget(this);
+            if (badMoments && !paused && !killed && !left && random.nextInt(30) == 0) {
+                switch (random.nextInt(4)) {
+                    case 0 -> killAndRestart();
+                    case 1 -> pause(random.nextLong(4 * SECOND, 14 * SECOND), random.nextBoolean());
+                    case 2 -> {
+                        note("cut off " + member.id + " after a write");
+                        ledger.cutOff = true;
+                        time.after(random.nextLong(4 * SECOND, 20 * SECOND), () -> ledger.cutOff = false);
+                    }
+                    default -> ledger.losesNextAnswer = true;
+                }
+            }
+        }
+
+        void setLaunching(boolean launching) {
+            note(member.id + " is told: launching " + launching);
+            switchedOnNanos = launching ? time.nanos() : -1;
+            share.setLaunching(launching);
+            onLaunching(launching);
         }
 
         /** Runs a task unless the process is gone. A paused process runs it when it continues. */
@@ -251,7 +381,7 @@ final class SimulatedFleet {
 
         private void everySecond() {
             execute(() -> look(true));
-            if (!killed && !left) {
+            if (!killed) {
                 time.after(SECOND, this::everySecond);
             }
         }
@@ -262,6 +392,19 @@ final class SimulatedFleet {
             List.copyOf(connected).forEach(worker -> worker.onLost(this));
         }
 
+        /** It starts again at its old address or at another one. */
+        void killAndRestart() {
+            kill();
+            boolean same = random.nextBoolean();
+            time.after(random.nextLong(10 * SECOND), () -> {
+                if (same) {
+                    SimulatedFleet.this.start(address);
+                } else {
+                    SimulatedFleet.this.start();
+                }
+            });
+        }
+
         /** Ends as at SIGTERM: it leaves the fleet, and its workers stay with the others. */
         void leave() {
             note("leave " + member.id);
@@ -269,20 +412,23 @@ final class SimulatedFleet {
             execute(() -> {
                 controller.close();
                 member.leave();
+                closed = true;
             });
             time.after(SECOND, () -> List.copyOf(connected).forEach(worker -> worker.onLost(this)));
             time.after(3 * SECOND, () -> killed = true);
         }
 
-        void pause(long nanos) {
-            note("pause " + member.id + " for " + nanos / SECOND + " s");
+        /** @param frozen whether its machine stands still, and with it the monotonic clock */
+        void pause(long nanos, boolean frozen) {
+            note("pause " + member.id + " for " + nanos / 1e9 + " s" + (frozen ? ", frozen" : ""));
             paused = true;
             // Workers notice that their pings are not answered.
-            if (nanos > 5 * SECOND) {
-                time.after(5 * SECOND, () -> List.copyOf(connected).forEach(worker -> worker.onLost(this)));
+            if (nanos > PING_NANOS) {
+                time.after(PING_NANOS, () -> List.copyOf(connected).forEach(worker -> worker.onLost(this)));
             }
             time.after(nanos, () -> {
                 paused = false;
+                frozenNanos += frozen ? nanos : 0;
                 note("continue " + member.id);
                 List<Runnable> held = List.copyOf(heldTasks);
                 heldTasks.clear();
@@ -291,9 +437,6 @@ final class SimulatedFleet {
         }
 
         private void look(boolean withWorkers) {
-            if (left) {
-                return;
-            }
             serve();
             List<WorkerDemand> list = null;
             if (withWorkers) {
@@ -312,15 +455,15 @@ final class SimulatedFleet {
             int pending = (int) Math.ceil(Math.max(0, need - room));
             Demand demand = new Demand(
                     (long) arrived, (long) completed, (long) serviceNanos, busy, pending, new ServiceTimes(), list);
-            controller.evaluate(time.nanos(), demand, share.beforeEvaluation(controller));
-            share.afterEvaluation(controller, time.nanos());
+            controller.evaluate(now(), demand, share.beforeEvaluation(controller));
+            share.afterEvaluation(controller, now());
         }
 
         private long servedNanos = -1;
 
         private void serve() {
             if (servedNanos >= 0) {
-                double seconds = (time.nanos() - servedNanos) / 1e9;
+                double seconds = (now() - servedNanos) / 1e9;
                 double need = streams / Math.max(1, serving().size());
                 double room = connected.size()
                         * STREAMS
@@ -329,12 +472,12 @@ final class SimulatedFleet {
                 completed += Math.min(need, room) / SERVICE_SECONDS * seconds;
                 serviceNanos += Math.min(need, room) * seconds * 1e9;
             }
-            servedNanos = time.nanos();
+            servedNanos = now();
         }
 
         // Workers.
 
-        /** Answers a worker that dials: null = accepted. */
+        /** Answers a worker that dials, as the registry of workers does: null = accepted. */
         @Nullable
         SlotState admit(SimulatedWorker worker) {
             Long expiry = launchedHere.get(worker.id);
@@ -348,8 +491,10 @@ final class SimulatedFleet {
         void onConnected(SimulatedWorker worker) {
             connected.add(worker);
             execute(() -> {
-                controller.onDialled(time.nanos(), worker.id);
-                controller.onReady(time.nanos(), worker.id, worker.deadlineNanos);
+                controller.onDialled(now(), worker.id);
+                long deadline =
+                        worker.deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE : worker.deadlineNanos - frozenNanos;
+                controller.onReady(now(), worker.id, deadline);
                 lookSoon();
             });
         }
@@ -361,18 +506,26 @@ final class SimulatedFleet {
                         share.onGoodbye(worker.id);
                         launchedHere.remove(worker.id);
                     }
-                    controller.onDisconnected(time.nanos(), worker.id, clean);
+                    controller.onDisconnected(now(), worker.id, clean);
                     lookSoon();
                 });
             }
         }
 
-        void onExit(SimulatedWorker worker, boolean failed) {
-            execute(() -> {
-                launchedHere.remove(worker.id);
-                controller.onExit(time.nanos(), worker.id, new WorkerExit(failed ? Cause.FAILED : Cause.ENDED, "exit"));
-                lookSoon();
-            });
+        /** The launcher reports the end of a worker, once. */
+        void onExit(SimulatedWorker worker, Cause cause) {
+            if (!worker.reported) {
+                worker.reported = true;
+                execute(() -> {
+                    launchedHere.remove(worker.id);
+                    if (cause == Cause.LOST) {
+                        share.onLost(worker.id);
+                    }
+                    controller.onExit(now(), worker.id, new WorkerExit(cause, "exit"));
+                    share.hold(controller.throttledNanos(now()));
+                    lookSoon();
+                });
+            }
         }
 
         private void onPeers(List<String> addresses) {
@@ -400,14 +553,21 @@ final class SimulatedFleet {
         @Override
         public String launch() {
             String id = share.take();
+            invariants.onLaunch(this, id);
             launches++;
-            launchedHere.put(
-                    id, time.millis() + function.launching().launchTimeout().toMillis());
-            // A dispatcher can be paused between its decision and the call.
+            launchedHere.put(id, time.millis() + LAUNCH_TIMEOUT.toMillis());
             SimulatedWorker worker = new SimulatedWorker(id, this);
+            everLaunched.put(id, worker);
+            if (time.nanos() < throttledUntilNanos) {
+                note("launch " + id + " by " + member.id + " is throttled");
+                worker.exitedNanos = time.nanos();
+                time.after(SECOND / 20, () -> onExit(worker, Cause.THROTTLED));
+                return id;
+            }
             note("launch " + id + " by " + member.id);
             // Some start so slowly that they have been given up.
             long slowest = random.nextInt(40) == 0 && slowStarts ? 40 * SECOND : 3 * SECOND;
+            // A dispatcher can be paused between its decision and the call.
             execute(() -> time.after(random.nextLong(SECOND / 5, slowest), worker::start));
             return id;
         }
@@ -422,16 +582,15 @@ final class SimulatedFleet {
 
         @Override
         public void kill(String workerId, String reason) {
-            SimulatedWorker worker = workers.get(workerId);
-            if (launchedHere.containsKey(workerId)) {
-                if (worker != null) {
-                    worker.crash();
-                } else {
-                    execute(() -> controller.onExit(time.nanos(), workerId, new WorkerExit(Cause.FAILED, "killed")));
-                }
-                launchedHere.remove(workerId);
+            if (!launchedHere.containsKey(workerId)) {
+                execute(() -> controller.onDisowned(now(), workerId));
+                return;
+            }
+            SimulatedWorker worker = everLaunched.get(workerId);
+            if (kind.local) {
+                worker.crash();
             } else {
-                execute(() -> controller.onDisowned(time.nanos(), workerId));
+                worker.lose();
             }
         }
 
@@ -451,7 +610,7 @@ final class SimulatedFleet {
 
         @Override
         public void onDisowned(String workerId) {
-            controller.onDisowned(time.nanos(), workerId);
+            controller.onDisowned(now(), workerId);
         }
 
         @Override
@@ -461,7 +620,7 @@ final class SimulatedFleet {
 
         @Override
         public void onEnded(String workerId) {
-            controller.onGivenUp(time.nanos(), workerId);
+            controller.onGivenUp(now(), workerId);
         }
 
         @Override
@@ -474,14 +633,29 @@ final class SimulatedFleet {
     /** A worker that dials the dispatcher that launched it, then those that it is told of. */
     final class SimulatedWorker {
         final String id;
-        private final SimulatedDispatcher launcher;
-        final Set<SimulatedDispatcher> connections = new LinkedHashSet<>();
+        final SimulatedDispatcher launcher;
+        private final int zone = random.nextInt(2);
+        /** The dispatchers that serve it, with the time of the connection. */
+        final Map<SimulatedDispatcher, Long> connections = new LinkedHashMap<>();
+
+        private final Set<SimulatedDispatcher> unreachable = new LinkedHashSet<>();
         boolean everAdmitted;
+        boolean everAdopted;
+        long adoptedNanos;
+        /** The owner that knows its end, because it has said goodbye. */
+        @Nullable
+        SimulatedDispatcher farewell;
+
+        /** Whether its launcher does not know whether it runs. */
+        boolean lost;
+
+        boolean reported;
         boolean draining;
         long startedNanos;
         long deadlineNanos;
         long exitedNanos = -1;
         private Set<String> targets = new LinkedHashSet<>();
+        private int balanced;
         private long aloneNanos;
 
         SimulatedWorker(String id, SimulatedDispatcher launcher) {
@@ -490,69 +664,97 @@ final class SimulatedFleet {
         }
 
         void start() {
+            if (hasExited()) {
+                return; // killed before it has started
+            }
             startedNanos = time.nanos();
             aloneNanos = startedNanos;
-            deadlineNanos = startedNanos + function.capacity().maxWorkerAge().toNanos();
+            deadlineNanos = kind.local ? Long.MAX_VALUE : startedNanos + kind.life.toNanos();
             workers.put(id, this);
-            targets.add(launcher.member.id);
-            dialAll();
-            time.after(deadlineNanos - startedNanos, () -> exit(true, true));
+            targets.add(launcher.address);
+            if (!kind.local) {
+                time.after(deadlineNanos - startedNanos, () -> exit(true, Cause.ENDED));
+            }
             watch();
         }
 
-        private boolean hasExited() {
+        boolean hasExited() {
             return exitedNanos >= 0;
         }
 
         private void watch() {
             if (!hasExited()) {
                 if (connections.isEmpty() && time.nanos() - aloneNanos > 10 * SECOND) {
-                    exit(false, false);
+                    exit(false, Cause.ENDED);
                 } else {
                     dialAll();
-                    time.after(SECOND / 2, this::watch);
+                    time.after(kind.balanced && !everAdmitted ? SECOND / 10 : SECOND / 2, this::watch);
                 }
             }
+        }
+
+        boolean reaches(SimulatedDispatcher to) {
+            return !(partitioned && to.zone != zone) && !unreachable.contains(to);
+        }
+
+        /** Cuts the way to one dispatcher for some time. */
+        void cutOff(SimulatedDispatcher from, long nanos) {
+            note("cut off " + id + " from " + from.member.id);
+            unreachable.add(from);
+            time.after(PING_NANOS, SimulatedFleet.this::loseConnections);
+            time.after(nanos, () -> unreachable.remove(from));
         }
 
         void dialAll() {
             if (hasExited() || draining) {
                 return;
             }
+            if (kind.balanced && !everAdmitted) {
+                List<SimulatedDispatcher> all = serving();
+                if (!all.isEmpty()) {
+                    dialSoon(all.get(balanced++ % all.size()));
+                }
+                return;
+            }
             if (!connections.isEmpty()) {
                 targets = new LinkedHashSet<>();
-                connections.forEach(
-                        each -> targets.addAll(each.peers.isEmpty() ? List.of(each.member.id) : each.peers));
+                connections
+                        .keySet()
+                        .forEach(each -> targets.addAll(each.peers.isEmpty() ? List.of(each.address) : each.peers));
             }
             for (SimulatedDispatcher each : dispatchers) {
-                if (targets.contains(each.member.id)
-                        && !connections.contains(each)
-                        && !each.killed
-                        && !each.left
-                        && !each.paused) {
-                    time.after(SECOND / 1000, () -> dial(each));
+                if (targets.contains(each.address) && canDial(each)) {
+                    dialSoon(each);
                 }
             }
         }
 
+        private boolean canDial(SimulatedDispatcher to) {
+            return !connections.containsKey(to) && !to.killed && !to.left && !to.paused && reaches(to);
+        }
+
+        private void dialSoon(SimulatedDispatcher to) {
+            time.after(SECOND / 1000, () -> dial(to));
+        }
+
         private void dial(SimulatedDispatcher to) {
-            if (hasExited() || draining || connections.contains(to) || to.killed || to.left || to.paused) {
+            if (hasExited() || draining || !canDial(to)) {
                 return;
             }
             SlotState refusal = to.admit(this);
             if (refusal == null) {
                 everAdmitted = true;
-                connections.add(to);
+                connections.put(to, time.nanos());
                 to.onConnected(this);
-                checkAdmitted();
+                invariants.checkAdmitted();
                 dialAll();
             } else if (refusal == SlotState.ENDED) {
-                exit(false, false);
+                exit(false, Cause.ENDED);
             }
         }
 
         void onLost(SimulatedDispatcher from) {
-            if (connections.remove(from)) {
+            if (connections.remove(from) != null) {
                 from.onDisconnected(this, false);
                 aloneNanos = time.nanos();
             }
@@ -562,24 +764,34 @@ final class SimulatedFleet {
             if (!draining && !hasExited()) {
                 draining = true;
                 note("drain " + id);
-                time.after(random.nextLong(2 * SECOND), () -> exit(true, false));
+                time.after(random.nextLong(2 * SECOND), () -> exit(true, Cause.ENDED));
             }
         }
 
         void crash() {
             note("crash " + id);
-            exit(false, true);
+            exit(false, Cause.FAILED);
         }
 
-        private void exit(boolean clean, boolean failed) {
+        /** The launcher loses its connection to the platform. The worker runs on. */
+        void lose() {
+            note("lose " + id);
+            lost = true;
+            launcher.onExit(this, Cause.LOST);
+        }
+
+        private void exit(boolean clean, Cause cause) {
             if (!hasExited()) {
                 exitedNanos = time.nanos();
                 note("exit " + id);
                 workers.remove(id);
-                exited.add(this);
-                List.copyOf(connections).forEach(each -> each.onDisconnected(this, clean));
+                Slot slot = budget().slot(id);
+                SimulatedDispatcher owner = slot == null ? null : dispatcher(slot.owner());
+                boolean known = !everAdopted || exitedNanos - adoptedNanos > PING_NANOS;
+                farewell = clean && known && connections.containsKey(owner) ? owner : null;
+                List.copyOf(connections.keySet()).forEach(each -> each.onDisconnected(this, clean));
                 connections.clear();
-                launcher.onExit(this, failed && !clean);
+                launcher.onExit(this, cause);
             }
         }
     }

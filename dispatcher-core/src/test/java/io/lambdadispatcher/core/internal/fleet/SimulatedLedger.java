@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One dispatcher's way to the ledger. Calls take time, can get lost on the way there, on the way
- * back, or can arrive after they have failed.
+ * back, or can arrive after they have failed. A few take much longer than those that follow.
  */
 final class SimulatedLedger implements Ledger {
     private static final long MILLI = 1_000_000;
@@ -27,18 +27,18 @@ final class SimulatedLedger implements Ledger {
         @Nullable
         String scramble;
 
-        Runnable onWrite = () -> {};
         long reads;
         long writes;
+        long conflicts;
 
         boolean write(String key, long expectedVersion, String value) {
             Entry current = entries.get(key);
             if ((current == null ? 0 : current.version()) != expectedVersion) {
+                conflicts++;
                 return false;
             }
             entries.put(key, new Entry(key, expectedVersion + 1, key.equals(scramble) ? "{\"format\": 2}" : value));
             writes++;
-            onWrite.run();
             return true;
         }
 
@@ -52,18 +52,35 @@ final class SimulatedLedger implements Ledger {
         }
     }
 
+    /** The dispatcher that uses the ledger. */
+    interface Watcher {
+        boolean reachesLedger();
+
+        /** A budget is about to be written. */
+        void onSent();
+
+        /** An entry has been written, but the dispatcher does not know it yet. */
+        void onApplied(String key);
+    }
+
     private final Store store;
     private final VirtualTime time;
     private final RandomGenerator random;
+    private final Watcher watcher;
     /** Whether this dispatcher cannot reach the ledger. */
     boolean cutOff;
+    /** Whether this dispatcher's reads fail, for example because they are throttled. */
+    boolean unreadable;
     /** The share of calls that are applied, but whose answer is lost. */
     double lostAnswers;
+    /** Whether the answer of the call that is being applied is lost. */
+    boolean losesNextAnswer;
 
-    SimulatedLedger(Store store, VirtualTime time, RandomGenerator random) {
+    SimulatedLedger(Store store, VirtualTime time, RandomGenerator random, Watcher watcher) {
         this.store = store;
         this.time = time;
         this.random = random;
+        this.watcher = watcher;
     }
 
     private <T> CompletionStage<T> call(Supplier<T> action) {
@@ -72,13 +89,15 @@ final class SimulatedLedger implements Ledger {
                 TIMEOUT_NANOS, () -> answer.completeExceptionally(new LedgerException("no answer within 3 s", null)));
         boolean late = lostAnswers > 0 && random.nextInt(10) == 0;
         time.after(late ? TIMEOUT_NANOS + random.nextLong(2000 * MILLI) : travel(), () -> {
-            if (cutOff || store.down) {
+            if (!watcher.reachesLedger()) {
                 return;
             }
             T result = action.get();
-            if (random.nextDouble() >= lostAnswers) {
+            boolean lost = losesNextAnswer || random.nextDouble() < lostAnswers;
+            losesNextAnswer = false;
+            if (!lost) {
                 time.after(travel(), () -> {
-                    if (!cutOff) {
+                    if (watcher.reachesLedger()) {
                         answer.complete(result);
                     }
                 });
@@ -88,11 +107,14 @@ final class SimulatedLedger implements Ledger {
     }
 
     private long travel() {
-        return random.nextLong(MILLI, 15 * MILLI);
+        return random.nextInt(100) == 0 ? random.nextLong(1200 * MILLI) : random.nextLong(MILLI, 15 * MILLI);
     }
 
     @Override
     public CompletionStage<List<Entry>> read() {
+        if (unreadable) {
+            return CompletableFuture.failedFuture(new LedgerException("throttled", null));
+        }
         return call(() -> {
             store.reads++;
             return List.copyOf(store.entries.values());
@@ -101,7 +123,16 @@ final class SimulatedLedger implements Ledger {
 
     @Override
     public CompletionStage<Boolean> write(String key, long expectedVersion, String value) {
-        return call(() -> store.write(key, expectedVersion, value));
+        if (key.startsWith("function/")) {
+            watcher.onSent();
+        }
+        return call(() -> {
+            boolean written = store.write(key, expectedVersion, value);
+            if (written) {
+                watcher.onApplied(key);
+            }
+            return written;
+        });
     }
 
     @Override
