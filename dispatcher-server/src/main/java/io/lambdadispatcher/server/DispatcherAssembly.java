@@ -114,7 +114,9 @@ final class DispatcherAssembly {
 
     private RequestRouter router() {
         FunctionConfiguration first = functions.get(0);
-        if (functions.size() > 1 || !first.route().servesAll() || !first.routes().isEmpty()) {
+        if (functions.size() > 1
+                || !first.route().servesAll()
+                || !first.routes().isEmpty()) {
             return new RouteTable(functions);
         }
         RouteTarget target = RouteTarget.of(first.options().name());

@@ -120,10 +120,12 @@ class RouteTableTest {
 
         assertThat(chosen(table, get(null, "/a/b"))).isEqualTo("path");
         assertThat(chosen(table, get(null, "/a/b").add("x-canary", "no"))).isEqualTo("present");
-        assertThat(chosen(table, get(null, "/a/b").add("x-canary", "yes please"))).isEqualTo("value");
+        assertThat(chosen(table, get(null, "/a/b").add("x-canary", "yes please")))
+                .isEqualTo("value");
         assertThat(chosen(table, get(null, "/a/b").add("x-canary", "no").add("x-canary", "yes please")))
                 .isEqualTo("value");
-        assertThat(chosen(table, get(null, "/a/b").add("x-canary", "Yes please"))).isEqualTo("present");
+        assertThat(chosen(table, get(null, "/a/b").add("x-canary", "Yes please")))
+                .isEqualTo("present");
         assertThat(chosen(table, get(null, "/z"))).isNull();
     }
 

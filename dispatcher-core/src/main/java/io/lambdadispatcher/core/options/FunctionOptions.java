@@ -45,8 +45,7 @@ public final class FunctionOptions {
         Check.atLeast("queueLimit", queueLimit, 0);
         Check.notNegative("queueTimeout", queueTimeout);
         Check.notNegative("requestTimeout", requestTimeout);
-        Check.that(
-                extraAttempts >= 0 && extraAttempts <= 1, "extraAttempts", Check.number(extraAttempts), "0 to 1");
+        Check.that(extraAttempts >= 0 && extraAttempts <= 1, "extraAttempts", Check.number(extraAttempts), "0 to 1");
     }
 
     /**

@@ -104,10 +104,9 @@ public final class Configuration {
                                 ? function.withCommanded(key.setting(), each.getValue(), problems::add)
                                 : function);
                 // The weight of a route is that of its function.
-                nextRoutes.replaceAll(
-                        route -> route.get(Settings.FUNCTION_NAME).equals(key.function())
-                                ? route.withCommanded(key.setting(), each.getValue(), problem -> {})
-                                : route);
+                nextRoutes.replaceAll(route -> route.get(Settings.FUNCTION_NAME).equals(key.function())
+                        ? route.withCommanded(key.setting(), each.getValue(), problem -> {})
+                        : route);
             }
         }
         if (problems.isEmpty()) {

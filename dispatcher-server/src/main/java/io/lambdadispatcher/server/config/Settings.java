@@ -473,7 +473,6 @@ public final class Settings {
 
     /** Settings of a function that each of its routes can have, too. */
     static final List<Setting<?>> OF_ROUTES = List.of(
-            
             FUNCTION_PATH,
             FUNCTION_HOST,
             FUNCTION_HEADER,

@@ -427,8 +427,8 @@ class ConfigurationLoaderTest {
                 .containsExactlyInAnyOrder(
                         "routes[0].function: expected the name of one of the functions [api, images], but it is not set ("
                                 + file + " line 5, column 5)",
-                        "routes[1].function: expected the name of one of the functions [api, images], got \"apu\" (" + file
-                                + " line 6, column 6)",
+                        "routes[1].function: expected the name of one of the functions [api, images], got \"apu\" ("
+                                + file + " line 6, column 6)",
                         "routes[2].path: expected a path, host or header other than those of function images, or a weight"
                                 + " for both, got \"/images\" (" + file + " line 7, column 21)",
                         "routes[3].path: expected a path, host or header other than those of function api, got \"/\""

@@ -55,8 +55,7 @@ class ReloadTest {
         Configuration one = load(SECRET, "function.name: shop", "routes:", "- {path: /a, deadline: 1s}");
         Configuration other = load(SECRET, "function.name: shop", "routes:", "- {path: /a, deadline: 2s}");
 
-        assertThat(reload(none, one).changes())
-                .containsExactly("routes[0]: - -> function shop, path /a, deadline 1s");
+        assertThat(reload(none, one).changes()).containsExactly("routes[0]: - -> function shop, path /a, deadline 1s");
         assertThat(reload(one, other).changes())
                 .containsExactly(
                         "routes[0]: function shop, path /a, deadline 1s -> function shop, path /a, deadline 2s");

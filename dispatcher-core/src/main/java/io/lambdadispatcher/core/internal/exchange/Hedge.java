@@ -252,5 +252,4 @@ public final class Hedge implements RemoteAttempt {
             lose(failure);
         }
     }
-
 }

@@ -128,6 +128,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     private final AttemptBudget budget;
     /** Times from the start of an attempt to its response's headers, if a policy needs them. */
     private final RecentTimes responseTimes = new RecentTimes();
+
     private @Nullable Overflow overflow;
 
     // Worker connections of this loop by worker id.

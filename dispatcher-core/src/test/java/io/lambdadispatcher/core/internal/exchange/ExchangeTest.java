@@ -89,7 +89,8 @@ class ExchangeTest {
         field("shared").set(used, false);
 
         ResponseSink sink = stub(ResponseSink.class, used);
-        assertThat(Exchange.begin(owner, head, false, sink, TrafficPolicy.NEUTRAL)).isSameAs(used);
+        assertThat(Exchange.begin(owner, head, false, sink, TrafficPolicy.NEUTRAL))
+                .isSameAs(used);
         Exchange fresh = new Exchange(owner, head, false, sink, TrafficPolicy.NEUTRAL);
         for (Field field : fields()) {
             assertThat(field.get(used)).as(field.getName()).isEqualTo(field.get(fresh));
@@ -100,14 +101,17 @@ class ExchangeTest {
     void should_not_reuse_an_exchange_that_others_may_refer_to() throws Exception {
         Exchange open = new Exchange(owner, head, true, stub(ResponseSink.class, null), TrafficPolicy.NEUTRAL);
         ResponseSink sink = stub(ResponseSink.class, open);
-        assertThat(Exchange.begin(owner, head, true, sink, TrafficPolicy.NEUTRAL)).isNotSameAs(open);
+        assertThat(Exchange.begin(owner, head, true, sink, TrafficPolicy.NEUTRAL))
+                .isNotSameAs(open);
 
         field("state").set(open, other(field("state").getType()));
         field("shared").set(open, true);
-        assertThat(Exchange.begin(owner, head, true, sink, TrafficPolicy.NEUTRAL)).isNotSameAs(open);
+        assertThat(Exchange.begin(owner, head, true, sink, TrafficPolicy.NEUTRAL))
+                .isNotSameAs(open);
         field("shared").set(open, false);
         assertThat(Exchange.begin(stub(ExchangeOwner.class, null), head, true, sink, TrafficPolicy.NEUTRAL))
                 .isNotSameAs(open);
-        assertThat(Exchange.begin(owner, head, true, sink, TrafficPolicy.NEUTRAL)).isSameAs(open);
+        assertThat(Exchange.begin(owner, head, true, sink, TrafficPolicy.NEUTRAL))
+                .isSameAs(open);
     }
 }

@@ -12,8 +12,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class DeadlineHeadersTest {
-    private static final DeadlinePolicy BOTH =
-            DeadlinePolicy.builder().header("grpc-timeout").header("X-Timeout-Ms").build();
+    private static final DeadlinePolicy BOTH = DeadlinePolicy.builder()
+            .header("grpc-timeout")
+            .header("X-Timeout-Ms")
+            .build();
 
     private static long budget(String name, String value) {
         return DeadlineHeaders.budgetNanos(BOTH, new DefaultHttp2Headers(false).add(name, value));

@@ -40,9 +40,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class AttemptsTest {
     private static final Failure GONE = new Failure(Failure.Kind.WORKER_LOST, "gone");
 
-    private static final TrafficPolicy RETRIES = TrafficPolicy.builder()
-            .attempts(attempts().maxAttempts(3).build())
-            .build();
+    private static final TrafficPolicy RETRIES =
+            TrafficPolicy.builder().attempts(attempts().maxAttempts(3).build()).build();
     private static final TrafficPolicy HEDGES = TrafficPolicy.builder()
             .attempts(attempts()
                     .maxAttempts(3)
@@ -190,7 +189,8 @@ class AttemptsTest {
 
         @Override
         public void data(ByteBuf data, boolean end) {
-            body.append(data.toString(java.nio.charset.StandardCharsets.US_ASCII)).append(end ? "." : "");
+            body.append(data.toString(java.nio.charset.StandardCharsets.US_ASCII))
+                    .append(end ? "." : "");
             int bytes = data.readableBytes();
             data.release();
             if (attempt != null) {

@@ -24,10 +24,16 @@ class TrafficSimulationTest {
     private static final int WORKERS = 9;
     private static final int STREAMS = 20;
 
-    private static final Http2Headers GET =
-            new DefaultHttp2Headers().method("GET").scheme("http").authority("a").path("/");
-    private static final Http2Headers POST =
-            new DefaultHttp2Headers().method("POST").scheme("http").authority("a").path("/");
+    private static final Http2Headers GET = new DefaultHttp2Headers()
+            .method("GET")
+            .scheme("http")
+            .authority("a")
+            .path("/");
+    private static final Http2Headers POST = new DefaultHttp2Headers()
+            .method("POST")
+            .scheme("http")
+            .authority("a")
+            .path("/");
 
     /** A handler with 4 ms of work and a tail: median 8 ms, 99th percentile 27 ms. */
     private static long healthyNanos(Random random) {
@@ -58,10 +64,7 @@ class TrafficSimulationTest {
         return AttemptPolicy.builder()
                 .maxAttempts(3)
                 .retryOn(EnumSet.of(
-                        RetryCondition.REFUSED,
-                        RetryCondition.LOST,
-                        RetryCondition.TIMEOUT,
-                        RetryCondition.STATUS_503))
+                        RetryCondition.REFUSED, RetryCondition.LOST, RetryCondition.TIMEOUT, RetryCondition.STATUS_503))
                 .attemptTimeout(Duration.ofMillis(500));
     }
 
@@ -70,7 +73,9 @@ class TrafficSimulationTest {
     }
 
     private static FunctionOptions.Builder function(TrafficPolicy policy) {
-        return FunctionOptions.builder("f").requestTimeout(Duration.ofSeconds(10)).traffic(policy);
+        return FunctionOptions.builder("f")
+                .requestTimeout(Duration.ofSeconds(10))
+                .traffic(policy);
     }
 
     private static TrafficSimulation simulation(TrafficPolicy policy, Behaviour... behaviours) {
@@ -87,9 +92,7 @@ class TrafficSimulationTest {
     }
 
     private static void assertFewExtras(TrafficSimulation simulation) {
-        assertThat(simulation.extraAttempts())
-                .as(simulation.toString())
-                .isBetween(1, REQUESTS / 50);
+        assertThat(simulation.extraAttempts()).as(simulation.toString()).isBetween(1, REQUESTS / 50);
     }
 
     @Test
@@ -147,7 +150,15 @@ class TrafficSimulationTest {
         healthy.run(REQUESTS, PER_SECOND, GET);
         TrafficSimulation hedged = simulation(
                 of(patient().hedgeAfterQuantile(0.99)),
-                SLOW, HEALTHY, HEALTHY, HEALTHY, HEALTHY, HEALTHY, HEALTHY, HEALTHY, HEALTHY);
+                SLOW,
+                HEALTHY,
+                HEALTHY,
+                HEALTHY,
+                HEALTHY,
+                HEALTHY,
+                HEALTHY,
+                HEALTHY,
+                HEALTHY);
         hedged.run(REQUESTS, PER_SECOND, GET);
         assertAllAnswered(hedged);
         assertFewExtras(hedged);
@@ -194,8 +205,8 @@ class TrafficSimulationTest {
 
     @Test
     void should_send_nothing_twice_while_requests_are_queued() {
-        TrafficSimulation simulation =
-                new TrafficSimulation(function(of(patient().hedgeAfter(Duration.ofMillis(1)))).build(), 1);
+        TrafficSimulation simulation = new TrafficSimulation(
+                function(of(patient().hedgeAfter(Duration.ofMillis(1)))).build(), 1);
         simulation.addWorker(HEALTHY);
         simulation.addWorker(HEALTHY);
         // Two streams serve 220 requests/s.
@@ -208,9 +219,7 @@ class TrafficSimulationTest {
     void should_serve_requests_in_time_under_overload_if_they_have_a_deadline() {
         Behaviour exponential = random -> (long) (-Math.log(1 - random.nextDouble()) * 20e6);
         TrafficPolicy deadline = TrafficPolicy.builder()
-                .deadline(DeadlinePolicy.builder()
-                        .limit(Duration.ofMillis(300))
-                        .build())
+                .deadline(DeadlinePolicy.builder().limit(Duration.ofMillis(300)).build())
                 .build();
         TrafficSimulation simulation = new TrafficSimulation(function(deadline).build(), 1);
         for (int i = 0; i < 4; i++) {
