@@ -17,6 +17,17 @@ public interface Carrier {
      */
     RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt attempt);
 
+    /** Returns whether this is a worker stream, so that another worker can get the request, too. */
+    default boolean isOfWorker() {
+        return true;
+    }
+
+    /**
+     * The attempt was given up for another one, because the worker was slow or its response is
+     * unwanted. Other workers come first until it has served a request.
+     */
+    default void onGivenUp() {}
+
     /** Returns the worker's id for the observer; {@code null} if it is not known yet. */
     @Nullable
     String workerId();
