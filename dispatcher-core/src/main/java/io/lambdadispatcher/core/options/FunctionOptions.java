@@ -23,6 +23,7 @@ public final class FunctionOptions {
     private final int queueLimit;
     private final Duration queueTimeout;
     private final Duration requestTimeout;
+    private final Affinity affinity;
 
     private FunctionOptions(Builder from) {
         name = from.name;
@@ -33,6 +34,7 @@ public final class FunctionOptions {
         queueLimit = from.queueLimit;
         queueTimeout = from.queueTimeout;
         requestTimeout = from.requestTimeout;
+        affinity = from.affinity;
         Check.that(
                 !name.isEmpty() && name.length() <= 256, "name", name.length() + " characters", "1 to 256 characters");
         Check.range("connectionsPerWorker", connectionsPerWorker, 1, 64);
@@ -112,6 +114,11 @@ public final class FunctionOptions {
         return requestTimeout;
     }
 
+    /** Returns which requests should reach the same worker. See {@link Builder#affinity}. */
+    public Affinity affinity() {
+        return affinity;
+    }
+
     /**
      * Builds {@link FunctionOptions}. Setters accept any value, and {@link #build} validates them.
      * Not thread-safe.
@@ -125,6 +132,7 @@ public final class FunctionOptions {
         private int queueLimit = 10_000;
         private Duration queueTimeout = Duration.ofSeconds(10);
         private Duration requestTimeout = Duration.ofMinutes(15);
+        private Affinity affinity = Affinity.NONE;
 
         private Builder(String name) {
             this.name = name;
@@ -191,6 +199,15 @@ public final class FunctionOptions {
          */
         public Builder requestTimeout(Duration timeout) {
             requestTimeout = timeout;
+            return this;
+        }
+
+        /**
+         * Sets which requests should reach the same worker. Default: {@link Affinity#NONE}. Direct
+         * requests have no affinity.
+         */
+        public Builder affinity(Affinity value) {
+            affinity = value;
             return this;
         }
 

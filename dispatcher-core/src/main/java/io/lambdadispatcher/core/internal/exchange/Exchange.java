@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.exchange;
 
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.FairQueue;
+import io.lambdadispatcher.core.internal.policy.ClientSession;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeListener;
@@ -103,6 +104,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     private @Nullable ClientShare share;
 
+    /** {@code null} if affinity has no effect on the request. */
+    private @Nullable ClientSession session;
+
     /** The share in which the request holds a place until its body ends. */
     private @Nullable ClientShare heldFrom;
 
@@ -178,6 +182,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         waitReason = null;
         ticket = null;
         share = null;
+        session = null;
         heldFrom = null;
         earlyData = null;
         earlyTrailers = null;
@@ -194,6 +199,16 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         untakenBytes = 0;
         status = 0;
         headBytes = 0;
+    }
+
+    /** Sets the session that chooses the request's worker. Called before the first attempt. */
+    public void setSession(@Nullable ClientSession value) {
+        session = value;
+    }
+
+    /** Returns the session that chooses the request's worker; {@code null} = any worker. */
+    public @Nullable ClientSession session() {
+        return session;
     }
 
     /** Gives the request to a worker stream of this event loop. */
@@ -292,9 +307,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         ticket = place;
     }
 
-    /** Notes that the exchange will be queued because its client has used its share. */
-    public void onShareUsed() {
-        waitReason = WaitReason.CLIENT_SHARE;
+    /** Notes that the exchange will be held back, although there may be free worker streams. */
+    public void onHeldBack(WaitReason reason) {
+        waitReason = reason;
     }
 
     /** Returns the client's share of the function. {@link #releaseShare} must follow at the end. */
@@ -602,6 +617,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             dropSent();
             headNanos = owner.nanoTime();
             status = StatusCode.parse(responseHead.status());
+            if (session != null) {
+                markWorker(session, responseHead);
+            }
             if (tunnelRequested && StatusCode.isSuccess(status)) {
                 state = requestEnded ? State.CLIENT_ENDED : State.TUNNEL;
                 release();
@@ -611,6 +629,13 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             }
             response.onHead(responseHead, end);
             endIf(end);
+        }
+    }
+
+    private void markWorker(ClientSession itsSession, Http2Headers responseHead) {
+        String workerId = lastCarrier == null ? null : lastCarrier.workerId();
+        if (workerId != null) {
+            itsSession.mark(responseHead, workerId);
         }
     }
 
@@ -893,6 +918,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
                 outcome,
                 failure == null ? null : failure.kind().token(),
                 waitReason,
+                session == null ? null : session.result(),
                 requestBytes,
                 responseBytes,
                 (attempts == 0 ? now : carriedNanos) - startNanos,

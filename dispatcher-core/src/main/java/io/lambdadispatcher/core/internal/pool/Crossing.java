@@ -31,6 +31,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     private final Exchange exchange;
     private final PoolShard home;
     private final PoolShard away;
+    private final @Nullable PooledConnection wanted;
     private final @Nullable String avoidedWorker;
     private volatile @Nullable String workerId;
 
@@ -43,12 +44,20 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     private boolean over;
 
     /**
+     * @param wanted the connection of {@code away} that the exchange's session prefers; {@code
+     *     null} = any connection
      * @param avoidedWorker the worker whose streams must not be taken; {@code null} = any worker
      */
-    Crossing(Exchange exchange, PoolShard home, PoolShard away, @Nullable String avoidedWorker) {
+    Crossing(
+            Exchange exchange,
+            PoolShard home,
+            PoolShard away,
+            @Nullable PooledConnection wanted,
+            @Nullable String avoidedWorker) {
         this.exchange = exchange;
         this.home = home;
         this.away = away;
+        this.wanted = wanted;
         this.avoidedWorker = avoidedWorker;
     }
 
@@ -89,7 +98,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     }
 
     private void arrive(Http2Headers head, boolean end, int timeoutMillis) {
-        Carrier taken = away.takeStream(avoidedWorker);
+        Carrier taken = wanted == null ? away.takeStream(avoidedWorker) : away.takeStreamOf(wanted);
         if (taken == null) {
             away.onPermitUnused();
             toClient(() -> home.onStranded(exchange, away));

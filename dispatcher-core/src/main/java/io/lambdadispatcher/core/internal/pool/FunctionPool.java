@@ -82,6 +82,9 @@ public final class FunctionPool {
     /** Whether other dispatchers use the workers, too. */
     private volatile boolean shared;
 
+    /** The worker connections that are open for requests. The array never changes. */
+    private volatile PooledConnection[] open = {};
+
     private volatile Runnable shortage = () -> {};
 
     /** {@code null} if no workers are launched here. */
@@ -123,6 +126,25 @@ public final class FunctionPool {
     /** Sets whether other dispatchers use the workers, so that these may be busy. */
     public void setShared(boolean value) {
         shared = value;
+    }
+
+    /**
+     * Returns the worker connections of all event loops that are open for requests. The caller must
+     * not change the array.
+     */
+    PooledConnection[] open() {
+        return open;
+    }
+
+    /** Records whether a worker connection is open for requests, for affinity. */
+    synchronized void setOpen(PooledConnection member, boolean isOpen) {
+        List<PooledConnection> members = new ArrayList<>(List.of(open));
+        if (isOpen) {
+            members.add(member);
+        } else {
+            members.remove(member);
+        }
+        open = members.toArray(PooledConnection[]::new);
     }
 
     /** Returns the shards in the order of the event loops. */

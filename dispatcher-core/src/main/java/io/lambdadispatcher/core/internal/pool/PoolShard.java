@@ -12,11 +12,13 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.FairQueue;
 import io.lambdadispatcher.core.internal.loop.LoopClock;
+import io.lambdadispatcher.core.internal.policy.ClientSession;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.observe.WaitReason;
+import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -115,6 +117,7 @@ public final class PoolShard implements ExchangeOwner {
     private int sentBytes;
     private double retryBalance = MAX_RETRY_BALANCE / 10;
     private @Nullable Overflow overflow;
+    private Affinity affinity;
 
     // Worker connections of this loop by worker id.
     private final Map<String, Set<PooledConnection>> all = new LinkedHashMap<>();
@@ -138,10 +141,11 @@ public final class PoolShard implements ExchangeOwner {
         this.loop = loop;
         this.clock = new LoopClock(loop);
         this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
+        this.affinity = pool.options().affinity();
         long queueTimeoutNanos = queueTimeoutNanos(pool.options());
         this.waiting = new FairQueue<>(loop, queueTimeoutNanos, this::onQueueTimeout);
         this.overShare =
-                new OverShare(loop, queueTimeoutNanos, pool.shares, this::mayBegin, this::onRoom, this::onShareTimeout);
+                new OverShare(loop, queueTimeoutNanos, this::heldBackBy, this::mayGo, this::onRoom, this::onShareTimeout);
         this.anyonesBodies = Math.max(1, ANYONES_BODIES / loops);
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
         this.tunnels = new DeadlineQueue<>(loop, 0, expired -> {});
@@ -153,11 +157,12 @@ public final class PoolShard implements ExchangeOwner {
         return Math.max(1, options.queueTimeout().toNanos());
     }
 
-    /** Applies new timeouts. Requests that are queued or in flight keep theirs. */
+    /** Applies new timeouts and affinity. Requests that are queued or in flight keep theirs. */
     @Override
     public void setOptions(FunctionOptions options) {
         assert loop.inEventLoop();
         requestTimeoutNanos = options.requestTimeout().toNanos();
+        affinity = options.affinity();
         underWay.setTimeout(requestTimeoutNanos);
         waiting.setTimeout(queueTimeoutNanos(options));
         overShare.setTimeout(queueTimeoutNanos(options));
@@ -191,6 +196,9 @@ public final class PoolShard implements ExchangeOwner {
         assert loop.inEventLoop();
         retryBalance = Math.min(MAX_RETRY_BALANCE, retryBalance + RETRIES_PER_REQUEST);
         Exchange exchange = Exchange.begin(this, head, end, response);
+        if (affinity != Affinity.NONE) {
+            exchange.setSession(ClientSession.of(affinity, head));
+        }
         if (observed) {
             exchange.announceTo(observer);
         }
@@ -201,8 +209,9 @@ public final class PoolShard implements ExchangeOwner {
     private void place(Exchange exchange) {
         boolean mayBegin = mayBegin(exchange);
         arrived += mayBegin && exchange.countsAsArrived() ? 1 : 0;
+        boolean mayGo = mayBegin && !waitsForItsWorker(exchange);
         // If requests are queued on any loop, one of them may be next.
-        if (mayBegin && pool.pending.get() == 0 && dispatch(exchange)) {
+        if (mayGo && pool.pending.get() == 0 && dispatch(exchange)) {
             return;
         }
         Failure refusal = pool.refusal(exchange, exchange.startNanos(), nanoTime());
@@ -224,23 +233,26 @@ public final class PoolShard implements ExchangeOwner {
         }
         long tag = exchange.share(pool.shares).nextTag(pool.virtualTime());
         FairQueue.Ticket<Exchange> ticket = waiting.newTicket(exchange, tag, exchange.startNanos());
-        if (!mayBegin) {
-            exchange.onShareUsed();
+        if (!mayGo) {
+            exchange.onHeldBack(mayBegin ? WaitReason.SESSION_WORKER : WaitReason.CLIENT_SHARE);
         }
         exchange.onWaiting(ticket);
         memory.add(exchange.waitingBytes());
         if (overflow != null) {
             overflow.onWaiting(exchange);
         }
-        if (mayBegin) {
+        if (mayGo) {
             enqueue(ticket);
         } else {
-            waitForShare(ticket);
+            holdBack(ticket, mayBegin);
         }
     }
 
-    private void waitForShare(FairQueue.Ticket<Exchange> ticket) {
-        observer.onProtection(Protection.SHARE_EXCEEDED);
+    /** @param mayBegin false = its client's share holds the request back, not its session */
+    private void holdBack(FairQueue.Ticket<Exchange> ticket, boolean mayBegin) {
+        if (!mayBegin) {
+            observer.onProtection(Protection.SHARE_EXCEEDED);
+        }
         pool.overShare.incrementAndGet();
         overShare.add(ticket);
     }
@@ -259,6 +271,22 @@ public final class PoolShard implements ExchangeOwner {
         return exchange.isRequestEnded()
                 || exchange.hold(anyone, anyonesBodies)
                 || exchange.hold(exchange.share(pool.shares), pool.openBodiesLimit());
+    }
+
+    /** Returns whether the worker of the exchange's session is connected but has no free stream. */
+    private boolean waitsForItsWorker(Exchange exchange) {
+        ClientSession session = exchange.session();
+        return session != null && session.waitsFor(pool.open(), exchange.failedWorker());
+    }
+
+    private boolean mayGo(Exchange exchange) {
+        return mayBegin(exchange) && !waitsForItsWorker(exchange);
+    }
+
+    /** Returns what holds a request back: the worker of its session, or the share of its client. */
+    private Object heldBackBy(Exchange exchange) {
+        ClientSession session = exchange.session();
+        return session != null && session.isWaiting() ? session.worker() : exchange.share(pool.shares);
     }
 
     private boolean isOfSlowReader(Exchange exchange) {
@@ -286,7 +314,7 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    /** Queues a request that is no longer over its client's share. */
+    /** Queues a request that is no longer held back. */
     private void onRoom(FairQueue.Ticket<Exchange> ticket) {
         pool.overShare.decrementAndGet();
         arrived += ticket.entry.countsAsArrived() ? 1 : 0;
@@ -355,7 +383,35 @@ public final class PoolShard implements ExchangeOwner {
 
     private boolean dispatch(Exchange exchange) {
         String failedWorker = exchange.failedWorker();
+        ClientSession session = exchange.session();
+        PooledConnection wanted = session == null ? null : session.choose(pool.open(), failedWorker);
+        if (wanted != null) {
+            return dispatchTo(wanted, exchange);
+        }
         return failedWorker == null ? dispatchToAny(exchange) : dispatchToAnother(exchange, failedWorker, 0);
+    }
+
+    /**
+     * Sends the exchange to the worker connection of its session, on any loop.
+     *
+     * @return false if another event loop has taken the last permit just now
+     */
+    private boolean dispatchTo(PooledConnection wanted, Exchange exchange) {
+        PoolShard its = wanted.shard;
+        if (its == null || !its.tryAcquire()) {
+            return false;
+        }
+        if (its != this) {
+            crossOver(exchange, new Crossing(exchange, this, its, wanted, exchange.failedWorker()));
+            return true;
+        }
+        Carrier stream = takeStreamOf(wanted);
+        if (stream == null) {
+            onPermitUnused();
+            return false;
+        }
+        carry(exchange, stream);
+        return true;
     }
 
     private boolean dispatchToAny(Exchange exchange) {
@@ -399,13 +455,16 @@ public final class PoolShard implements ExchangeOwner {
         for (int i = from; i < shards.size(); i++) {
             PoolShard other = shards.get(i);
             if (other != this && other.tryAcquire()) {
-                Crossing crossing = new Crossing(exchange, this, other, avoidedWorker);
-                begin(exchange, crossing);
-                exchange.crossOver(crossing);
+                crossOver(exchange, new Crossing(exchange, this, other, null, avoidedWorker));
                 return true;
             }
         }
         return false;
+    }
+
+    private void crossOver(Exchange exchange, Crossing crossing) {
+        begin(exchange, crossing);
+        exchange.crossOver(crossing);
     }
 
     private void carry(Exchange exchange, Carrier stream) {
@@ -499,10 +558,11 @@ public final class PoolShard implements ExchangeOwner {
                     ", because its queue has not been empty for too long");
             return true;
         }
-        if (!mayBegin(head.entry)) {
+        boolean mayBegin = mayBegin(head.entry);
+        if (!mayBegin || waitsForItsWorker(head.entry)) {
             memory.add(head.entry.waitingBytes());
             head.entry.share(pool.shares).onQueued();
-            waitForShare(head);
+            holdBack(head, mayBegin);
         } else if (dispatch(head.entry)) {
             pool.onServed(head.tag);
         } else {
@@ -745,7 +805,13 @@ public final class PoolShard implements ExchangeOwner {
         underWay.forOldest(limit, begun);
         tunnels.forOldest(limit, begun);
         waiting.forOldest(limit, exchange -> snapshots.accept(exchange.snapshot(RequestSnapshot.State.QUEUED)));
-        overShare.forOldest(limit, exchange -> snapshots.accept(exchange.snapshot(RequestSnapshot.State.OVER_SHARE)));
+        overShare.forOldest(limit, exchange -> snapshots.accept(exchange.snapshot(heldBackState(exchange))));
+    }
+
+    private RequestSnapshot.State heldBackState(Exchange exchange) {
+        ClientSession session = exchange.session();
+        boolean forWorker = session != null && session.isWaiting();
+        return forWorker ? RequestSnapshot.State.QUEUED : RequestSnapshot.State.OVER_SHARE;
     }
 
     private void onQueueTimeout(FairQueue.Ticket<Exchange> expired) {
@@ -759,6 +825,14 @@ public final class PoolShard implements ExchangeOwner {
 
     private void onShareTimeout(FairQueue.Ticket<Exchange> expired) {
         onLeftOverShare(expired.entry);
+        ClientSession session = expired.entry.session();
+        if (session != null && session.isWaiting()) {
+            session.stopWaiting();
+            if (!dispatch(expired.entry)) {
+                failQueued(expired.entry, "the worker of the session has no room", withinTimeout());
+            }
+            return;
+        }
         failQueued(expired.entry, "too many unfinished requests of the same client", withinTimeout());
     }
 
@@ -838,9 +912,21 @@ public final class PoolShard implements ExchangeOwner {
     Carrier takeStream(@Nullable String avoidedWorker) {
         assert loop.inEventLoop();
         PooledConnection member = avoidedWorker == null ? leastOrLast() : leastExcept(avoidedWorker);
-        if (member == null) {
-            return null;
-        }
+        return member == null ? null : take(member);
+    }
+
+    /**
+     * Takes a free stream of this worker connection. The caller must hold a permit.
+     *
+     * @return {@code null} if it has none any more
+     */
+    @Nullable
+    Carrier takeStreamOf(PooledConnection wanted) {
+        assert loop.inEventLoop();
+        return wanted.offered > 0 ? take(wanted) : null;
+    }
+
+    private Carrier take(PooledConnection member) {
         Carrier stream = member.take();
         // The shard's permit count is already lower: tryAcquire took the permit.
         member.offered--;
@@ -957,6 +1043,7 @@ public final class PoolShard implements ExchangeOwner {
     /** Adds a worker connection. This is the first call for it. */
     public void onMember(PooledConnection member) {
         assert loop.inEventLoop();
+        member.shard = this;
         all.computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2)).add(member);
     }
 
@@ -974,6 +1061,7 @@ public final class PoolShard implements ExchangeOwner {
         if (member.open != open) {
             member.open = open;
             settle(member);
+            pool.setOpen(member, open);
             offerIf(open);
         }
     }
