@@ -54,6 +54,7 @@ public record FunctionConfiguration(
                 .streamsPerConnection(values.get(Settings.FUNCTION_STREAMS))
                 .queue(values.get(Settings.FUNCTION_QUEUE_LIMIT), values.get(Settings.FUNCTION_QUEUE_TIMEOUT))
                 .requestTimeout(values.get(Settings.FUNCTION_REQUEST_TIMEOUT))
+                .affinity(values.get(Settings.FUNCTION_AFFINITY))
                 .build();
         return new FunctionConfiguration(
                 options,

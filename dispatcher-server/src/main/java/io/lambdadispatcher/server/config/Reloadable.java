@@ -21,6 +21,7 @@ final class Reloadable {
             Settings.FUNCTION_HOST,
             Settings.FUNCTION_HEADER,
             Settings.FUNCTION_WEIGHT,
+            Settings.FUNCTION_AFFINITY,
             Settings.FUNCTION_QUEUE_LIMIT,
             Settings.FUNCTION_QUEUE_TIMEOUT,
             Settings.FUNCTION_REQUEST_TIMEOUT,

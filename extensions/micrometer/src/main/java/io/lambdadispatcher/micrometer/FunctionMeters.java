@@ -2,6 +2,7 @@ package io.lambdadispatcher.micrometer;
 
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.Outcome;
+import io.lambdadispatcher.core.observe.SessionResult;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
@@ -49,6 +50,7 @@ final class FunctionMeters {
 
     private final Map<String, Counter> failures = new ConcurrentHashMap<>();
     private final Map<WaitReason, Counter> waits = new ConcurrentHashMap<>();
+    private final Map<SessionResult, Counter> sessions = new ConcurrentHashMap<>();
     private final Timer duration;
     private final Timer tunnelDuration;
     private final Timer queueTime;
@@ -96,6 +98,9 @@ final class FunctionMeters {
         if (end.waitReason() != null) {
             waits.computeIfAbsent(end.waitReason(), this::waits).increment();
         }
+        if (end.sessionResult() != null) {
+            sessions.computeIfAbsent(end.sessionResult(), this::sessions).increment();
+        }
         (end.isTunnel() ? tunnelDuration : duration).record(end.totalNanos(), TimeUnit.NANOSECONDS);
         queueTime.record(end.queueNanos(), TimeUnit.NANOSECONDS);
         add(requestBytes, end.requestBytes());
@@ -132,6 +137,10 @@ final class FunctionMeters {
 
     private Counter waits(WaitReason reason) {
         return counter(Meters.WAITS, "reason", reason.token());
+    }
+
+    private Counter sessions(SessionResult result) {
+        return counter(Meters.SESSIONS, "worker", result.token());
     }
 
     void workerConnected() {
