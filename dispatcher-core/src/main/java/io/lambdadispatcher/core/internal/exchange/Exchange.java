@@ -307,8 +307,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         ticket = place;
     }
 
-    /** Notes that the exchange will be held back, although there may be free worker streams. */
-    public void onHeldBack(WaitReason reason) {
+    /** Notes that the exchange will wait, although there may be free worker streams. */
+    public void onSetAside(WaitReason reason) {
         waitReason = reason;
     }
 

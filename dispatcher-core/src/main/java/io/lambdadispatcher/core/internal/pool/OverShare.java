@@ -38,7 +38,7 @@ final class OverShare {
     private final List<Ticket<Exchange>> all = new ArrayList<>();
 
     /**
-     * @param holder returns what holds a request back: its client or its session's worker
+     * @param holder returns whose room a request waits for: its client or its session's worker
      * @param onRoom receives each ticket that was removed because {@code hasRoom} was true
      */
     OverShare(
@@ -115,7 +115,7 @@ final class OverShare {
         }
     }
 
-    /** Checks one request. If its holder has no room for it, the holder's later requests are skipped. */
+    /** Checks one request. If there is no room for it, later requests for the same are skipped. */
     private void lookAt(Ticket<Exchange> ticket) {
         Object its = holder.apply(ticket.entry);
         if (full.contains(its)) {

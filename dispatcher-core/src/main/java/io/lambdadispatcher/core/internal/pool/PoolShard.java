@@ -145,7 +145,7 @@ public final class PoolShard implements ExchangeOwner {
         long queueTimeoutNanos = queueTimeoutNanos(pool.options());
         this.waiting = new FairQueue<>(loop, queueTimeoutNanos, this::onQueueTimeout);
         this.overShare =
-                new OverShare(loop, queueTimeoutNanos, this::heldBackBy, this::mayGo, this::onRoom, this::onShareTimeout);
+                new OverShare(loop, queueTimeoutNanos, this::setAsideFor, this::mayGo, this::onRoom, this::onShareTimeout);
         this.anyonesBodies = Math.max(1, ANYONES_BODIES / loops);
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
         this.tunnels = new DeadlineQueue<>(loop, 0, expired -> {});
@@ -234,7 +234,7 @@ public final class PoolShard implements ExchangeOwner {
         long tag = exchange.share(pool.shares).nextTag(pool.virtualTime());
         FairQueue.Ticket<Exchange> ticket = waiting.newTicket(exchange, tag, exchange.startNanos());
         if (!mayGo) {
-            exchange.onHeldBack(mayBegin ? WaitReason.SESSION_WORKER : WaitReason.CLIENT_SHARE);
+            exchange.onSetAside(mayBegin ? WaitReason.SESSION_WORKER : WaitReason.CLIENT_SHARE);
         }
         exchange.onWaiting(ticket);
         memory.add(exchange.waitingBytes());
@@ -244,12 +244,12 @@ public final class PoolShard implements ExchangeOwner {
         if (mayGo) {
             enqueue(ticket);
         } else {
-            holdBack(ticket, mayBegin);
+            setAside(ticket, mayBegin);
         }
     }
 
-    /** @param mayBegin false = its client's share holds the request back, not its session */
-    private void holdBack(FairQueue.Ticket<Exchange> ticket, boolean mayBegin) {
+    /** @param mayBegin false = the request waits for its client's share, not for its worker */
+    private void setAside(FairQueue.Ticket<Exchange> ticket, boolean mayBegin) {
         if (!mayBegin) {
             observer.onProtection(Protection.SHARE_EXCEEDED);
         }
@@ -283,8 +283,8 @@ public final class PoolShard implements ExchangeOwner {
         return mayBegin(exchange) && !waitsForItsWorker(exchange);
     }
 
-    /** Returns what holds a request back: the worker of its session, or the share of its client. */
-    private Object heldBackBy(Exchange exchange) {
+    /** Returns whose room a request waits for: its session's worker, or its client's share. */
+    private Object setAsideFor(Exchange exchange) {
         ClientSession session = exchange.session();
         return session != null && session.isWaiting() ? session.worker() : exchange.share(pool.shares);
     }
@@ -314,7 +314,7 @@ public final class PoolShard implements ExchangeOwner {
         }
     }
 
-    /** Queues a request that is no longer held back. */
+    /** Queues a request for which there is room now. */
     private void onRoom(FairQueue.Ticket<Exchange> ticket) {
         pool.overShare.decrementAndGet();
         arrived += ticket.entry.countsAsArrived() ? 1 : 0;
@@ -562,7 +562,7 @@ public final class PoolShard implements ExchangeOwner {
         if (!mayBegin || waitsForItsWorker(head.entry)) {
             memory.add(head.entry.waitingBytes());
             head.entry.share(pool.shares).onQueued();
-            holdBack(head, mayBegin);
+            setAside(head, mayBegin);
         } else if (dispatch(head.entry)) {
             pool.onServed(head.tag);
         } else {
@@ -805,10 +805,10 @@ public final class PoolShard implements ExchangeOwner {
         underWay.forOldest(limit, begun);
         tunnels.forOldest(limit, begun);
         waiting.forOldest(limit, exchange -> snapshots.accept(exchange.snapshot(RequestSnapshot.State.QUEUED)));
-        overShare.forOldest(limit, exchange -> snapshots.accept(exchange.snapshot(heldBackState(exchange))));
+        overShare.forOldest(limit, exchange -> snapshots.accept(exchange.snapshot(asideState(exchange))));
     }
 
-    private RequestSnapshot.State heldBackState(Exchange exchange) {
+    private RequestSnapshot.State asideState(Exchange exchange) {
         ClientSession session = exchange.session();
         boolean forWorker = session != null && session.isWaiting();
         return forWorker ? RequestSnapshot.State.QUEUED : RequestSnapshot.State.OVER_SHARE;

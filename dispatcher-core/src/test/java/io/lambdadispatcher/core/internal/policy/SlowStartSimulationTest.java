@@ -29,6 +29,7 @@ class SlowStartSimulationTest {
     private static final double JOIN_MILLIS = 10_000;
     private static final double END_MILLIS = 70_000;
     private static final double STEP_MILLIS = 0.1;
+    private static final double REPORT_MILLIS = 5_000;
 
     private static final class Worker {
         final double bornMillis;
@@ -37,10 +38,30 @@ class SlowStartSimulationTest {
 
         int inFlight;
         double served;
+        private double reportedAtMillis;
+        private double cpuSinceMillis;
+        private int servedSince;
+        /** Processor time of a request by the last report, in units of a warm worker; 0 = none. */
+        double reported;
 
         Worker(double bornMillis, double served) {
             this.bornMillis = bornMillis;
             this.served = served;
+            this.reportedAtMillis = bornMillis;
+            this.reported = served == 0 ? 0 : 1;
+        }
+
+        void report(double now) {
+            if (now - reportedAtMillis >= REPORT_MILLIS) {
+                reportedAtMillis = now;
+                reported = servedSince == 0 ? reported : cpuSinceMillis / servedSince / CPU_MILLIS;
+                cpuSinceMillis = 0;
+                servedSince = 0;
+            }
+        }
+
+        double byReport(double atFirst) {
+            return reported == 0 ? atFirst : Math.max(1, reported);
         }
 
         /** Returns the factor by which requests need more processor time than when warm. */
@@ -65,8 +86,9 @@ class SlowStartSimulationTest {
     /** The load that workers report: the processor time of a request. */
     private static final Rule BY_LOAD = new Rule("share by reported processor time", Worker::coldness);
 
-    private static final Rule STRICT = new Rule(
-            "share by reported processor time, squared", worker -> worker.coldness() * worker.coldness());
+    private static Rule reported(double atFirst) {
+        return new Rule("share by the last report, " + atFirst + " before the first", worker -> worker.byReport(atFirst));
+    }
 
     private record Wait(double endMillis, Worker by, double arrivedMillis) {}
 
@@ -134,7 +156,9 @@ class SlowStartSimulationTest {
 
         private void step(double now) {
             for (Worker worker : workers) {
+                worker.report(now);
                 double each = STEP_MILLIS / Math.max(1, worker.running.size());
+                worker.cpuSinceMillis += worker.running.isEmpty() ? 0 : STEP_MILLIS;
                 for (int i = worker.running.size() - 1; i >= 0; i--) {
                     double[] request = worker.running.get(i);
                     request[0] -= each;
@@ -148,6 +172,7 @@ class SlowStartSimulationTest {
                 Wait done = waiting.remove();
                 done.by.inFlight--;
                 done.by.served++;
+                done.by.servedSince++;
                 if (now >= JOIN_MILLIS) {
                     seconds.get((int) (now / 1_000)).add(now - done.arrivedMillis);
                     latencies.add(now - done.arrivedMillis);
@@ -197,7 +222,7 @@ class SlowStartSimulationTest {
 
     public static void main(String[] args) {
         for (Scenario scenario : Scenario.values()) {
-            for (Rule rule : Arrays.asList(NONE, BY_LOAD, STRICT)) {
+            for (Rule rule : Arrays.asList(NONE, BY_LOAD, reported(1), reported(2), reported(4), reported(8))) {
                 System.out.println(new Run(scenario, rule).row());
             }
         }
