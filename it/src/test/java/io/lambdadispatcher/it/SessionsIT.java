@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.options.Affinity;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpClient.Version;
@@ -27,7 +28,7 @@ class SessionsIT {
             Map.of("LAMBDA_DISPATCHER_HANDLER", SessionHandler.class.getName());
 
     private static Rig start(Affinity affinity) {
-        Rig rig = Rig.start(Rig.function().affinity(affinity).build(), DispatcherObserver.NONE);
+        Rig rig = Rig.start(Rig.function().traffic(TrafficPolicy.builder().affinity(affinity).build()).build(), DispatcherObserver.NONE);
         rig.worker(2, 20, HANDLER);
         rig.worker(2, 20, HANDLER);
         return rig;

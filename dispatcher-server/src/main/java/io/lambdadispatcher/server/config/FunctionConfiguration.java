@@ -1,9 +1,12 @@
 package io.lambdadispatcher.server.config;
 
+import io.lambdadispatcher.core.options.AttemptPolicy;
 import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -11,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * The configuration of one function. Immutable.
  *
  * @param route matches the requests for this function
+ * @param routes further routes of this function, with policies of their own
  * @param direct {@code null} = no direct requests
  * @param lambda the Lambda function that runs the workers
  * @param directLambda the Lambda function that direct requests invoke
@@ -21,6 +25,7 @@ import org.jspecify.annotations.Nullable;
 public record FunctionConfiguration(
         FunctionOptions options,
         Route route,
+        List<RoutePolicy> routes,
         @Nullable DirectOptions direct,
         Launcher launcher,
         String lambda,
@@ -46,7 +51,11 @@ public record FunctionConfiguration(
         LAMBDA
     }
 
-    static FunctionConfiguration of(SettingValues values) {
+    /** A route with a policy that replaces the function's. */
+    public record RoutePolicy(Route route, TrafficPolicy policy) {}
+
+    /** @param routes the entries of {@code routes} for this function */
+    static FunctionConfiguration of(SettingValues values, List<SettingValues> routes) {
         FunctionOptions options = FunctionOptions.builder(values.get(Settings.FUNCTION_NAME))
                 .capacity(capacity(values))
                 .launching(launching(values))
@@ -54,11 +63,15 @@ public record FunctionConfiguration(
                 .streamsPerConnection(values.get(Settings.FUNCTION_STREAMS))
                 .queue(values.get(Settings.FUNCTION_QUEUE_LIMIT), values.get(Settings.FUNCTION_QUEUE_TIMEOUT))
                 .requestTimeout(values.get(Settings.FUNCTION_REQUEST_TIMEOUT))
-                .affinity(values.get(Settings.FUNCTION_AFFINITY))
+                .traffic(traffic(values))
+                .extraAttempts(values.get(Settings.FUNCTION_EXTRA_ATTEMPTS) / 100.0)
                 .build();
         return new FunctionConfiguration(
                 options,
                 route(values),
+                routes.stream()
+                        .map(each -> new RoutePolicy(route(each), traffic(each)))
+                        .toList(),
                 direct(values),
                 values.get(Settings.FUNCTION_LAUNCHER),
                 lambda(values),
@@ -73,6 +86,24 @@ public record FunctionConfiguration(
                 values.find(Settings.FUNCTION_HEADER),
                 values.get(Settings.FUNCTION_PATH),
                 values.get(Settings.FUNCTION_WEIGHT));
+    }
+
+    private static TrafficPolicy traffic(SettingValues values) {
+        DeadlinePolicy.Builder deadline = DeadlinePolicy.builder().limit(values.get(Settings.FUNCTION_DEADLINE));
+        values.get(Settings.FUNCTION_DEADLINE_HEADERS).forEach(deadline::header);
+        HedgeDelay hedge = values.get(Settings.FUNCTION_HEDGE_AFTER);
+        AttemptPolicy attempts = AttemptPolicy.builder()
+                .maxAttempts(values.get(Settings.FUNCTION_MAX_ATTEMPTS))
+                .retryOn(values.get(Settings.FUNCTION_RETRY_ON))
+                .attemptTimeout(values.get(Settings.FUNCTION_ATTEMPT_TIMEOUT))
+                .hedgeAfter(hedge.delay())
+                .hedgeAfterQuantile(hedge.percentile() / 100.0)
+                .build();
+        return TrafficPolicy.builder()
+                .deadline(deadline.build())
+                .attempts(attempts)
+                .affinity(values.get(Settings.FUNCTION_AFFINITY))
+                .build();
     }
 
     private static @Nullable DirectOptions direct(SettingValues values) {

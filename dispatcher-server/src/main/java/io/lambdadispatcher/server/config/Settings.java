@@ -10,6 +10,8 @@ import static io.lambdadispatcher.server.config.ValueType.className;
 import static io.lambdadispatcher.server.config.ValueType.duration;
 import static io.lambdadispatcher.server.config.ValueType.file;
 import static io.lambdadispatcher.server.config.ValueType.headerName;
+import static io.lambdadispatcher.server.config.ValueType.headerNames;
+import static io.lambdadispatcher.server.config.ValueType.hedgeDelay;
 import static io.lambdadispatcher.server.config.ValueType.host;
 import static io.lambdadispatcher.server.config.ValueType.hostNames;
 import static io.lambdadispatcher.server.config.ValueType.number;
@@ -20,6 +22,7 @@ import static io.lambdadispatcher.server.config.ValueType.port;
 import static io.lambdadispatcher.server.config.ValueType.portOrOff;
 import static io.lambdadispatcher.server.config.ValueType.positiveDuration;
 import static io.lambdadispatcher.server.config.ValueType.ratio;
+import static io.lambdadispatcher.server.config.ValueType.retryConditions;
 import static io.lambdadispatcher.server.config.ValueType.size;
 import static io.lambdadispatcher.server.config.ValueType.sizeOrAuto;
 import static io.lambdadispatcher.server.config.ValueType.text;
@@ -31,6 +34,7 @@ import io.lambdadispatcher.core.observe.AccessField;
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
 import java.net.InetSocketAddress;
@@ -151,6 +155,35 @@ public final class Settings {
             .doc(
                     "Maximum time from dispatch to the end of the response. After it, the request gets 504, or its response"
                             + " is cut off. 0 means no limit.");
+
+    private static final Topic TRAFFIC = new Topic("Deadlines and attempts");
+    public static final Setting<Duration> FUNCTION_DEADLINE = TRAFFIC.setting("function.deadline", duration(), "0")
+            .doc("Maximum time from the arrival of a request to the end of its response. The queue and all attempts"
+                    + " count. After it, the request gets 504. 0 means no limit.");
+    public static final Setting<List<String>> FUNCTION_DEADLINE_HEADERS = TRAFFIC.setting(
+                    "function.deadline-headers", headerNames(), "")
+            .doc("Headers with which clients set a shorter deadline: grpc-timeout, or any others with a number of"
+                    + " milliseconds. Handlers receive them with the time that is left.");
+
+    public static final Setting<Integer> FUNCTION_MAX_ATTEMPTS = TRAFFIC.setting(
+                    "function.max-attempts", number(1, 5), "2")
+            .doc("Maximum number of workers that a request is sent to: the first attempt, retries and hedges.");
+    public static final Setting<Set<RetryCondition>> FUNCTION_RETRY_ON = TRAFFIC.setting(
+                    "function.retry-on", retryConditions(), "refused, lost")
+            .doc("What lets a repeatable request be sent to another worker. refused = the worker did not begin, lost ="
+                    + " the worker is gone, timeout = function.attempt-timeout is over, or a status of the handler.");
+    public static final Setting<Duration> FUNCTION_ATTEMPT_TIMEOUT = TRAFFIC.setting(
+                    "function.attempt-timeout", duration(), "0")
+            .doc("Sends a repeatable request to another worker if there are no headers of a response within this time."
+                    + " It needs timeout in function.retry-on. 0 means no limit.");
+    public static final Setting<HedgeDelay> FUNCTION_HEDGE_AFTER = TRAFFIC.setting(
+                    "function.hedge-after", hedgeDelay(), "off")
+            .doc("Sends a repeatable request to a second worker, too, if there are no headers of a response after this"
+                    + " time. p95 = the time in which 95 % of the recent responses began. The first response wins.");
+    public static final Setting<Integer> FUNCTION_EXTRA_ATTEMPTS = TRAFFIC.setting(
+                    "function.extra-attempts", number(0, 100), "10")
+            .doc("Maximum number of retries and hedges together, in percent of the requests. It is the same for all"
+                    + " routes of the function.");
 
     private static final Topic DIRECT = new Topic("Direct requests");
     public static final Setting<Mode> FUNCTION_MODE = DIRECT.setting("function.mode", choice(Mode.class), "dispatch")
@@ -443,6 +476,19 @@ public final class Settings {
                             + " Ctrl-C (SIGINT) skips it.");
     public static final Setting<Duration> SHUTDOWN_GRACE = PROCESS.setting("shutdown.grace", duration(), "15s")
             .doc("Maximum time after shutdown.delay in which requests in flight can finish. Then they are cut off.");
+
+    /** Settings of a function that each of its routes can have, too. */
+    static final List<Setting<?>> OF_ROUTES = List.of(
+            FUNCTION_AFFINITY,
+            FUNCTION_PATH,
+            FUNCTION_HOST,
+            FUNCTION_HEADER,
+            FUNCTION_DEADLINE,
+            FUNCTION_DEADLINE_HEADERS,
+            FUNCTION_MAX_ATTEMPTS,
+            FUNCTION_RETRY_ON,
+            FUNCTION_ATTEMPT_TIMEOUT,
+            FUNCTION_HEDGE_AFTER);
 
     static final Map<String, Setting<?>> BY_NAME = by(Setting::name);
     static final Map<String, Setting<?>> BY_VARIABLE = by(Setting::variable);

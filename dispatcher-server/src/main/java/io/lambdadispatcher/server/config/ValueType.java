@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.core.options.Affinity;
+import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.io.IOException;
@@ -12,6 +13,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -168,6 +171,41 @@ public record ValueType<T>(
             require(!duration.isZero());
             return duration;
         });
+    }
+
+    /** A fixed delay, a percentile of the response times, or {@code off}. */
+    static ValueType<HedgeDelay> hedgeDelay() {
+        return single("off|pNN|DURATION", "off, p50 to p99, or a positive duration such as 50ms", text -> {
+            // YAML 1.1 reads an unquoted off as false, and many editors write false.
+            if (text.equals("off") || text.equals("false")) {
+                return HedgeDelay.OFF;
+            }
+            if (text.startsWith("p")) {
+                return new HedgeDelay(Duration.ZERO, number(text.substring(1), 50, 99));
+            }
+            Duration delay = parseDuration(text);
+            require(!delay.isZero());
+            return new HedgeDelay(delay, 0);
+        });
+    }
+
+    static ValueType<Set<RetryCondition>> retryConditions() {
+        Map<String, RetryCondition> tokens = new LinkedHashMap<>();
+        for (RetryCondition condition : RetryCondition.values()) {
+            tokens.put(condition.token(), condition);
+        }
+        return new ValueType<>(
+                "CONDITION...",
+                "none, or some of " + String.join(", ", tokens.keySet()),
+                items -> {
+                    Set<RetryCondition> conditions = EnumSet.noneOf(RetryCondition.class);
+                    if (!items.equals(List.of("none"))) {
+                        require(!items.isEmpty() && tokens.keySet().containsAll(items));
+                        items.forEach(item -> conditions.add(tokens.get(item)));
+                    }
+                    return Collections.unmodifiableSet(conditions);
+                },
+                COMMAS);
     }
 
     private static Duration parseDuration(String text) {
@@ -412,6 +450,18 @@ public record ValueType<T>(
                 default -> throw new IllegalArgumentException(text);
             };
         });
+    }
+
+    /** Header names in lower case. */
+    static ValueType<List<String>> headerNames() {
+        return new ValueType<>(
+                "NAME...",
+                "names of headers such as x-timeout-ms",
+                items -> {
+                    items.forEach(item -> require(HeaderSyntax.isToken(item)));
+                    return items.stream().map(item -> item.toLowerCase(Locale.ROOT)).toList();
+                },
+                COMMAS);
     }
 
     static ValueType<String> className() {

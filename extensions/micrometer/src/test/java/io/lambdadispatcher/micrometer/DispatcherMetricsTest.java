@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
+import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.SessionResult;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -62,6 +64,16 @@ class DispatcherMetricsTest {
         @Override
         public @Nullable SessionResult sessionResult() {
             return attempts == 3 ? SessionResult.WORKER_GONE : null;
+        }
+
+        @Override
+        public int extraAttempts(ExtraAttempt reason) {
+            return reason == ExtraAttempt.HEDGE ? attempts - 1 : 0;
+        }
+
+        @Override
+        public @Nullable RetryDenial retryDenial() {
+            return failure == null ? null : RetryDenial.BUDGET;
         }
     }
 
@@ -120,7 +132,8 @@ class DispatcherMetricsTest {
         assertThat(registry.scrape())
                 .contains("lambda_dispatcher_request_body_bytes_total{function=\"a\"} 20.0\n")
                 .contains("lambda_dispatcher_response_body_bytes_total{function=\"a\"} 800.0\n")
-                .contains("lambda_dispatcher_request_retries_total{function=\"a\"} 2.0\n")
+                .contains("lambda_dispatcher_request_retries_total{function=\"a\",reason=\"hedge\"} 2.0\n")
+                .contains("lambda_dispatcher_request_retries_denied_total{function=\"a\",reason=\"budget\"} 1.0\n")
                 .containsOnlyOnce("lambda_dispatcher_request_sessions_total{")
                 .contains("lambda_dispatcher_request_sessions_total{function=\"a\",worker=\"worker_gone\"} 1.0\n");
     }

@@ -9,6 +9,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpScheme;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
+import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +24,8 @@ import org.jspecify.annotations.Nullable;
  * loop.
  */
 public final class ClientSession {
+    private static final long[] NO_TAGS = {};
+
     private final Affinity affinity;
 
     /** What names the session, without the worker; {@code null} = the session is new. */
@@ -99,18 +102,21 @@ public final class ClientSession {
      * Returns whether the request should wait, because the worker that it names has no room. No
      * other worker has the state of the session.
      *
-     * @param failedWorker the worker of a failed attempt; {@code null} = none
+     * @param tried the workers of failed attempts
      */
-    public <C extends Candidate> boolean waitsFor(C[] candidates, @Nullable String failedWorker) {
-        waiting = worker != WorkerTag.NONE && !impatient && isFull(candidates, failedWorker);
+    public <C extends Candidate> boolean waitsFor(C[] candidates, List<String> tried) {
+        waiting = worker != WorkerTag.NONE
+                && !impatient
+                && isFull(candidates)
+                && !Rendezvous.contains(tags(tried), worker);
         return waiting;
     }
 
-    private <C extends Candidate> boolean isFull(C[] candidates, @Nullable String failedWorker) {
+    private <C extends Candidate> boolean isFull(C[] candidates) {
         boolean connected = false;
         for (C candidate : candidates) {
             if (candidate.tag() == worker) {
-                if (candidate.hasRoom() || failedWorker != null && WorkerTag.of(failedWorker) == worker) {
+                if (candidate.hasRoom()) {
                     return false;
                 }
                 connected = true;
@@ -139,23 +145,31 @@ public final class ClientSession {
      * Chooses a worker connection. Called for each attempt.
      *
      * @param candidates all connections that are open for requests
-     * @param failedWorker the worker of a failed attempt; {@code null} = none
+     * @param tried the workers of failed attempts
      * @return {@code null} = the least busy worker should serve the request
      */
-    public <C extends Candidate> @Nullable C choose(C[] candidates, @Nullable String failedWorker) {
+    public <C extends Candidate> @Nullable C choose(C[] candidates, List<String> tried) {
         if (own == null) {
             result = SessionResult.NEW;
             return null;
         }
-        long avoided = failedWorker == null ? WorkerTag.NONE : WorkerTag.of(failedWorker);
+        long[] avoided = tried.isEmpty() ? NO_TAGS : tags(tried);
         return namesWorker() ? chooseNamed(own, candidates, avoided) : chooseByKey(own, candidates, avoided);
     }
 
-    private boolean namesWorker() {
+    private static long[] tags(List<String> workers) {
+        return workers.stream().mapToLong(WorkerTag::of).toArray();
+    }
+
+    /**
+     * Returns whether sessions of this kind name a worker, which has what no other worker has. So a
+     * second attempt elsewhere is no help while the first one lasts.
+     */
+    public boolean namesWorker() {
         return affinity.kind() == Kind.OWN_COOKIE || affinity.kind() == Kind.SESSION_HEADER;
     }
 
-    private <C extends Candidate> @Nullable C chooseByKey(CharSequence name, C[] candidates, long avoided) {
+    private <C extends Candidate> @Nullable C chooseByKey(CharSequence name, C[] candidates, long[] avoided) {
         long key = Rendezvous.hash(name);
         C chosen = Rendezvous.choose(key, candidates, avoided);
         boolean first = chosen != null && Rendezvous.isFirst(key, candidates, chosen);
@@ -163,11 +177,11 @@ public final class ClientSession {
         return chosen;
     }
 
-    private <C extends Candidate> @Nullable C chooseNamed(CharSequence name, C[] candidates, long avoided) {
+    private <C extends Candidate> @Nullable C chooseNamed(CharSequence name, C[] candidates, long[] avoided) {
         result = SessionResult.WORKER_GONE;
         C least = null;
         for (C candidate : candidates) {
-            if (candidate.tag() != worker || worker == avoided) {
+            if (candidate.tag() != worker || Rendezvous.contains(avoided, worker)) {
                 continue;
             }
             if (candidate.hasRoom() && (least == null || candidate.load() < least.load())) {

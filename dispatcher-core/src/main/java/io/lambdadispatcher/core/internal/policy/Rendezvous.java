@@ -44,16 +44,16 @@ public final class Rendezvous {
      * Returns the candidate with the highest score among those that have room and are within the
      * bound. If several have the same tag, it is the one with the lowest load.
      *
-     * @param avoided the tag of a worker that is not chosen; 0 = none
+     * @param avoided the tags of workers that are not chosen
      * @return {@code null} if there is none
      */
-    static <C extends Candidate> @Nullable C choose(long key, C[] candidates, long avoided) {
+    static <C extends Candidate> @Nullable C choose(long key, C[] candidates, long[] avoided) {
         int bound = bound(candidates);
         C best = null;
         long highest = Long.MIN_VALUE;
         for (C candidate : candidates) {
             long tag = candidate.tag();
-            if (tag == avoided || candidate.load() >= bound || !candidate.hasRoom()) {
+            if (candidate.load() >= bound || !candidate.hasRoom() || contains(avoided, tag)) {
                 continue;
             }
             long score = score(key, tag);
@@ -63,6 +63,15 @@ public final class Rendezvous {
             }
         }
         return best;
+    }
+
+    static boolean contains(long[] tags, long tag) {
+        for (long each : tags) {
+            if (each == tag) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Returns whether no candidate has a higher score for the key than the chosen one. */

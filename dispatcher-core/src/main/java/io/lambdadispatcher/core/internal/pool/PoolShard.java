@@ -2,24 +2,33 @@ package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.internal.capacity.RecentTimes;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.ClientShare;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
+import io.lambdadispatcher.core.internal.exchange.ExchangeTimer;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
+import io.lambdadispatcher.core.internal.exchange.Hedge;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.FairQueue;
 import io.lambdadispatcher.core.internal.loop.LoopClock;
+import io.lambdadispatcher.core.internal.loop.TimerHeap;
+import io.lambdadispatcher.core.internal.policy.AttemptBudget;
 import io.lambdadispatcher.core.internal.policy.ClientSession;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
+import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
@@ -59,10 +68,7 @@ import org.jspecify.annotations.Nullable;
  * be called on any thread. All other methods must be called on the shard's event loop, and each
  * entry point asserts this.
  */
-public final class PoolShard implements ExchangeOwner {
-    private static final double RETRIES_PER_REQUEST = 0.2;
-    private static final double MAX_RETRY_BALANCE = 100;
-
+public final class PoolShard implements FunctionOpener, ExchangeOwner {
     /** Open bodies of a function, over all event loops, that count against no client's share. */
     private static final int ANYONES_BODIES = 8;
 
@@ -78,6 +84,9 @@ public final class PoolShard implements ExchangeOwner {
      * longer wait for a loop that takes longer.
      */
     private static final long STALLED_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    private static final Failure NO_STREAM =
+            new Failure(Failure.Kind.WORKER_LOST, "the worker stream was taken by another request");
 
     /** Maximum of all sent bodies of this shard that are kept for another attempt. */
     private static final int MAX_SENT_BYTES = 16 * 1024 * 1024;
@@ -111,13 +120,17 @@ public final class PoolShard implements ExchangeOwner {
     private final DeadlineQueue<Exchange> underWay;
     /** Exchanges that have become tunnels, which have no deadline. */
     private final DeadlineQueue<Exchange> tunnels;
+    /** Timers of exchanges whose policy needs one. */
+    private final TimerHeap<ExchangeTimer> timers;
 
     private final SlowReaders slowReaders;
     private long requestTimeoutNanos;
+    private TrafficPolicy traffic;
     private int sentBytes;
-    private double retryBalance = MAX_RETRY_BALANCE / 10;
+    private final AttemptBudget budget;
+    /** Times from the start of an attempt to its response's headers, if a policy needs them. */
+    private final RecentTimes responseTimes = new RecentTimes();
     private @Nullable Overflow overflow;
-    private Affinity affinity;
 
     // Worker connections of this loop by worker id.
     private final Map<String, Set<PooledConnection>> all = new LinkedHashMap<>();
@@ -141,7 +154,7 @@ public final class PoolShard implements ExchangeOwner {
         this.loop = loop;
         this.clock = new LoopClock(loop);
         this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
-        this.affinity = pool.options().affinity();
+        this.traffic = pool.options().traffic();
         long queueTimeoutNanos = queueTimeoutNanos(pool.options());
         this.waiting = new FairQueue<>(loop, queueTimeoutNanos, this::onQueueTimeout);
         this.overShare =
@@ -149,6 +162,8 @@ public final class PoolShard implements ExchangeOwner {
         this.anyonesBodies = Math.max(1, ANYONES_BODIES / loops);
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
         this.tunnels = new DeadlineQueue<>(loop, 0, expired -> {});
+        this.timers = new TimerHeap<>(loop, ExchangeTimer::onDue);
+        this.budget = new AttemptBudget(pool.options().extraAttempts());
         this.slowReaders = new SlowReaders(pool, loop, underWay, observer);
     }
 
@@ -157,12 +172,13 @@ public final class PoolShard implements ExchangeOwner {
         return Math.max(1, options.queueTimeout().toNanos());
     }
 
-    /** Applies new timeouts and affinity. Requests that are queued or in flight keep theirs. */
+    /** Applies new timeouts and policies. Requests that are queued or in flight keep theirs. */
     @Override
     public void setOptions(FunctionOptions options) {
         assert loop.inEventLoop();
+        traffic = options.traffic();
+        budget.setPerRequest(options.extraAttempts());
         requestTimeoutNanos = options.requestTimeout().toNanos();
-        affinity = options.affinity();
         underWay.setTimeout(requestTimeoutNanos);
         waiting.setTimeout(queueTimeoutNanos(options));
         overShare.setTimeout(queueTimeoutNanos(options));
@@ -192,17 +208,25 @@ public final class PoolShard implements ExchangeOwner {
     // Requests.
 
     /** Starts an exchange. When this returns, the exchange is carried, queued or failed. */
+    @Override
     public Exchange open(Http2Headers head, boolean end, ResponseSink response) {
+        return open(head, end, response, traffic);
+    }
+
+    @Override
+    public Exchange open(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy policy) {
         assert loop.inEventLoop();
-        retryBalance = Math.min(MAX_RETRY_BALANCE, retryBalance + RETRIES_PER_REQUEST);
-        Exchange exchange = Exchange.begin(this, head, end, response);
-        if (affinity != Affinity.NONE) {
-            exchange.setSession(ClientSession.of(affinity, head));
+        budget.onRequest();
+        Exchange exchange = Exchange.begin(this, head, end, response, policy);
+        if (policy.affinity() != Affinity.NONE) {
+            exchange.setSession(ClientSession.of(policy.affinity(), head));
         }
         if (observed) {
             exchange.announceTo(observer);
         }
-        place(exchange);
+        if (exchange.startDeadline()) {
+            place(exchange);
+        }
         return exchange;
     }
 
@@ -276,7 +300,7 @@ public final class PoolShard implements ExchangeOwner {
     /** Returns whether the worker of the exchange's session is connected but has no free stream. */
     private boolean waitsForItsWorker(Exchange exchange) {
         ClientSession session = exchange.session();
-        return session != null && session.waitsFor(pool.open(), exchange.failedWorker());
+        return session != null && session.waitsFor(pool.open(), exchange.triedWorkers());
     }
 
     private boolean mayGo(Exchange exchange) {
@@ -382,13 +406,13 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     private boolean dispatch(Exchange exchange) {
-        String failedWorker = exchange.failedWorker();
+        List<String> tried = exchange.triedWorkers();
         ClientSession session = exchange.session();
-        PooledConnection wanted = session == null ? null : session.choose(pool.open(), failedWorker);
+        PooledConnection wanted = session == null ? null : session.choose(pool.open(), tried);
         if (wanted != null) {
             return dispatchTo(wanted, exchange);
         }
-        return failedWorker == null ? dispatchToAny(exchange) : dispatchToAnother(exchange, failedWorker, 0);
+        return tried.isEmpty() ? dispatchToAny(exchange) : dispatchToAnother(exchange, tried, 0);
     }
 
     /**
@@ -402,7 +426,7 @@ public final class PoolShard implements ExchangeOwner {
             return false;
         }
         if (its != this) {
-            crossOver(exchange, new Crossing(exchange, this, its, wanted, exchange.failedWorker()));
+            crossOver(exchange, its, wanted, List.of());
             return true;
         }
         Carrier stream = takeStreamOf(wanted);
@@ -416,32 +440,30 @@ public final class PoolShard implements ExchangeOwner {
 
     private boolean dispatchToAny(Exchange exchange) {
         if (tryAcquire()) {
-            Carrier stream = takeStream(null);
+            Carrier stream = takeStream(List.of());
             if (stream != null) {
                 carry(exchange, stream);
                 return true;
             }
             onPermitUnused();
         }
-        return crossOver(exchange, 0, null);
+        return crossOver(exchange, 0, List.of());
     }
 
     /**
-     * Sends the exchange to a worker other than {@code failedWorker} if any has room, on any loop.
+     * Sends the exchange to a worker that is not among {@code tried} if any has room, on any loop.
      * Only the other loop knows its workers. So an exchange may find none after it crossed over,
      * comes back and tries the next loop.
      *
      * @param from index of the first shard to try
      */
-    private boolean dispatchToAnother(Exchange exchange, String failedWorker, int from) {
-        if (from == 0 && leastExcept(failedWorker) != null && tryAcquire()) {
-            Carrier stream = takeStream(failedWorker);
-            if (stream != null) {
-                carry(exchange, stream);
-                return true;
-            }
+    private boolean dispatchToAnother(Exchange exchange, List<String> tried, int from) {
+        Carrier stream = from == 0 ? tryTakeExcept(tried) : null;
+        if (stream != null) {
+            carry(exchange, stream);
+            return true;
         }
-        if (crossOver(exchange, from, failedWorker)) {
+        if (crossOver(exchange, from, tried)) {
             return true;
         }
         // Avoid the worker only once: otherwise, two exchanges that avoid the same worker could
@@ -450,21 +472,48 @@ public final class PoolShard implements ExchangeOwner {
         return dispatchToAny(exchange);
     }
 
-    private boolean crossOver(Exchange exchange, int from, @Nullable String avoidedWorker) {
+    /** Takes a stream of this loop from a worker that is not among {@code tried}, if any. */
+    private @Nullable Carrier tryTakeExcept(List<String> tried) {
+        if (leastExcept(tried) == null || !tryAcquire()) {
+            return null;
+        }
+        Carrier stream = takeStream(tried);
+        if (stream == null) {
+            onPermitUnused();
+        }
+        return stream;
+    }
+
+    private boolean crossOver(Exchange exchange, int from, List<String> avoided) {
+        PoolShard other = tryAcquireElsewhere(from);
+        if (other == null) {
+            return false;
+        }
+        crossOver(exchange, other, null, avoided);
+        return true;
+    }
+
+    private void crossOver(
+            Exchange exchange, PoolShard other, @Nullable PooledConnection wanted, List<String> avoided) {
+        Crossing crossing = new Crossing(exchange, this, other, wanted, avoided, () -> onStranded(exchange, other));
+        begin(exchange, crossing);
+        exchange.crossOver(crossing);
+    }
+
+    /**
+     * Takes a permit of another shard.
+     *
+     * @param from index of the first shard to try
+     */
+    private @Nullable PoolShard tryAcquireElsewhere(int from) {
         List<PoolShard> shards = pool.shards();
         for (int i = from; i < shards.size(); i++) {
             PoolShard other = shards.get(i);
             if (other != this && other.tryAcquire()) {
-                crossOver(exchange, new Crossing(exchange, this, other, null, avoidedWorker));
-                return true;
+                return other;
             }
         }
-        return false;
-    }
-
-    private void crossOver(Exchange exchange, Crossing crossing) {
-        begin(exchange, crossing);
-        exchange.crossOver(crossing);
+        return null;
     }
 
     private void carry(Exchange exchange, Carrier stream) {
@@ -549,6 +598,9 @@ public final class PoolShard implements ExchangeOwner {
         }
         // Counted off first, because the carrier may end the exchange immediately.
         onLeft(head.entry);
+        if (head.entry.failIfHopeless(nanoTime())) {
+            return true;
+        }
         // The last request is not shed, because shedding must leave no stream idle.
         if (waiting.size() > 0 && pool.isStale(head.sinceNanos(), nanoTime())) {
             observer.onProtection(Protection.QUEUE_SHED);
@@ -644,15 +696,55 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     @Override
-    public boolean retry(Exchange exchange) {
+    public TimerHeap<ExchangeTimer> timers() {
+        return timers;
+    }
+
+    @Override
+    public @Nullable RetryDenial takeExtraAttempt(ExtraAttempt reason) {
         assert loop.inEventLoop();
-        if (retryBalance < 1) {
-            return false;
+        RetryDenial denial = budget.denial(reason, pool.queued() > 0);
+        if (denial == null) {
+            budget.take();
         }
-        retryBalance--;
+        return denial;
+    }
+
+    @Override
+    public void retry(Exchange exchange) {
+        assert loop.inEventLoop();
         underWay.remove(exchange);
         waitAgain(newTicketInFront(exchange, nanoTime()));
-        return true;
+    }
+
+    @Override
+    public @Nullable RetryDenial start(Hedge hedge, List<String> tried) {
+        assert loop.inEventLoop();
+        RetryDenial denial = budget.denial(ExtraAttempt.HEDGE, pool.queued() > 0);
+        if (denial != null) {
+            return denial;
+        }
+        Carrier carrier = tryTakeExcept(tried);
+        if (carrier == null) {
+            PoolShard other = tryAcquireElsewhere(0);
+            if (other == null) {
+                return RetryDenial.NO_OTHER_WORKER;
+            }
+            carrier = new Crossing(hedge, this, other, null, tried, () -> hedge.onStranded(NO_STREAM));
+        }
+        budget.take();
+        hedge.carryOn(carrier);
+        return null;
+    }
+
+    @Override
+    public void onResponseTime(long nanos) {
+        responseTimes.record(nanos);
+    }
+
+    @Override
+    public long responseTimeNanos(double quantile) {
+        return responseTimes.quantileNanos(quantile);
     }
 
     @Override
@@ -692,9 +784,9 @@ public final class PoolShard implements ExchangeOwner {
             return;
         }
         underWay.remove(exchange);
-        String failedWorker = exchange.failedWorker();
+        List<String> tried = exchange.triedWorkers();
         int next = pool.shards().indexOf(away) + 1;
-        if (failedWorker == null || !dispatchToAnother(exchange, failedWorker, next)) {
+        if (tried.isEmpty() || !dispatchToAnother(exchange, tried, next)) {
             waitAgain(earlierTicket(exchange));
         }
     }
@@ -905,13 +997,13 @@ public final class PoolShard implements ExchangeOwner {
      * Takes a free stream of the least busy worker connection, or of the one that got the previous
      * exchange of this turn of the event loop. The caller must hold a permit.
      *
-     * @param avoidedWorker the worker whose streams must not be taken; {@code null} = any worker
+     * @param avoided the workers whose streams must not be taken
      * @return {@code null} if no such stream is free
      */
     @Nullable
-    Carrier takeStream(@Nullable String avoidedWorker) {
+    Carrier takeStream(List<String> avoided) {
         assert loop.inEventLoop();
-        PooledConnection member = avoidedWorker == null ? leastOrLast() : leastExcept(avoidedWorker);
+        PooledConnection member = avoided.isEmpty() ? leastOrLast() : leastExcept(avoided);
         return member == null ? null : take(member);
     }
 
@@ -954,8 +1046,8 @@ public final class PoolShard implements ExchangeOwner {
         return least;
     }
 
-    private @Nullable PooledConnection leastExcept(String workerId) {
-        return members.least(member -> !member.workerId().equals(workerId));
+    private @Nullable PooledConnection leastExcept(List<String> workerIds) {
+        return members.least(member -> !workerIds.contains(member.workerId()));
     }
 
     /**

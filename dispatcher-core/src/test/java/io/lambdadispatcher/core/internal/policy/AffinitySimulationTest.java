@@ -135,11 +135,11 @@ class AffinitySimulationTest {
                 case HASH_WITHOUT_BOUND -> first(session);
                 case HASH_WITH_BOUND -> {
                     ClientSession read = ClientSession.of(Affinity.header("x-user"), head("x-user", "user-" + session));
-                    yield read.choose(all, null);
+                    yield read.choose(all, List.of());
                 }
                 case OWN_COOKIE -> {
                     ClientSession read = ClientSession.of(Affinity.ownCookie("w"), head("cookie", cookies[session]));
-                    SimulatedMember chosen = read.choose(all, null);
+                    SimulatedMember chosen = read.choose(all, List.of());
                     SimulatedMember by = chosen == null ? least() : chosen;
                     Http2Headers response = new DefaultHttp2Headers();
                     read.mark(response, by.workerId);
@@ -166,7 +166,7 @@ class AffinitySimulationTest {
             SimulatedMember[] idle = workers.stream()
                     .map(worker -> new SimulatedMember(worker.workerId))
                     .toArray(SimulatedMember[]::new);
-            SimulatedMember first = Rendezvous.choose(Rendezvous.hash("user-" + session), idle, 0);
+            SimulatedMember first = Rendezvous.choose(Rendezvous.hash("user-" + session), idle, new long[0]);
             return workers.stream()
                     .filter(worker -> worker.tag() == first.tag())
                     .findFirst()

@@ -24,7 +24,7 @@ class RendezvousTest {
     }
 
     private SimulatedMember choose(String key) {
-        return Rendezvous.choose(Rendezvous.hash(key), all(), WorkerTag.NONE);
+        return Rendezvous.choose(Rendezvous.hash(key), all(), new long[0]);
     }
 
     private Map<String, SimulatedMember> chosen(int keys) {

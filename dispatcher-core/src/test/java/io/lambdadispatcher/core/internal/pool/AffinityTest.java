@@ -14,6 +14,7 @@ import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.SessionResult;
 import io.lambdadispatcher.core.options.Affinity;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -33,7 +34,9 @@ class AffinityTest {
     private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
     private final List<SessionResult> results = new ArrayList<>();
     private final FunctionPool pool = new FunctionPool(
-            FunctionOptions.builder("f").affinity(Affinity.sessionHeader("id")).build(),
+            FunctionOptions.builder("f").traffic(TrafficPolicy.builder()
+                            .affinity(Affinity.sessionHeader("id"))
+                            .build()).build(),
             List.of(loops[0].eventLoop(), loops[1].eventLoop()),
             new DispatcherObserver() {
                 @Override

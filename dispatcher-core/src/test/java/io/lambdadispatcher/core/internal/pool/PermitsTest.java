@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.policy.ClientSession;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.Affinity;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.Unpooled;
@@ -251,7 +252,7 @@ class PermitsTest {
                 FunctionOptions.builder("f")
                         .streamsPerConnection(6)
                         .queue(20, Duration.ofHours(1))
-                        .affinity(affinity(seed))
+                        .traffic(TrafficPolicy.builder().affinity(affinity(seed)).build())
                         .build(),
                 eventLoops,
                 DispatcherObserver.NONE);

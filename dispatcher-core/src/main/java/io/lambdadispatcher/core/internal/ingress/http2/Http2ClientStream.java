@@ -430,8 +430,17 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     @Override
     public void onFailure(Failure failure) {
         switch (state) {
-            case REQUESTED ->
-                answer(failure.kind().status(), failure.kind().token(), failure.detail(), failure.retryAfterSeconds());
+            case REQUESTED -> {
+                if (failure.kind() == Failure.Kind.DEADLINE_EXCEEDED && head != null && Grpc.isCall(head)) {
+                    answerLateCall(failure.detail());
+                } else {
+                    answer(
+                            failure.kind().status(),
+                            failure.kind().token(),
+                            failure.detail(),
+                            failure.retryAfterSeconds());
+                }
+            }
             case RESPONDING -> cut(failure);
             case RESPONDED -> {
                 if (tunnel) {
@@ -454,7 +463,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
      */
     private static Http2Error error(Failure.Kind kind) {
         return switch (kind) {
-            case HANDLER_CANCELLED, TIMEOUT -> Http2Error.CANCEL;
+            case HANDLER_CANCELLED, TIMEOUT, DEADLINE_EXCEEDED -> Http2Error.CANCEL;
             default -> Http2Error.INTERNAL_ERROR;
         };
     }
@@ -501,6 +510,14 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             outlet.meta(answer.body());
             outlet.end();
         }
+    }
+
+    /** A gRPC client would make UNAVAILABLE of 504, and might repeat the call. */
+    private void answerLateCall(String detail) {
+        state = State.RESPONDED;
+        Http2Headers answer = Grpc.deadlineExceeded(detail);
+        connection.rules().ownResponse(answer);
+        writeHead(answer, true);
     }
 
     private void writeHead(Http2Headers head, boolean end) {
