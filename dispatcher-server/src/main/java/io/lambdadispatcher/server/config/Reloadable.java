@@ -45,6 +45,7 @@ final class Reloadable {
             Settings.FUNCTION_IDLE_AFTER,
             Settings.FUNCTION_SCALE_IN_AFTER,
             Settings.FUNCTION_WARM_ENVIRONMENTS,
+            Settings.FUNCTION_SLOW_START,
             Settings.LOCAL_JAVA,
             Settings.LOCAL_JVM_FLAGS,
             Settings.LOCAL_CLASS_PATH,

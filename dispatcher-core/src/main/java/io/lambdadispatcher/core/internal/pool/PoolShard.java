@@ -19,6 +19,7 @@ import io.lambdadispatcher.core.internal.loop.LoopClock;
 import io.lambdadispatcher.core.internal.loop.TimerHeap;
 import io.lambdadispatcher.core.internal.policy.AttemptBudget;
 import io.lambdadispatcher.core.internal.policy.ClientSession;
+import io.lambdadispatcher.core.internal.policy.SlowStart;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
@@ -1136,7 +1137,39 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     public void onMember(PooledConnection member) {
         assert loop.inEventLoop();
         member.shard = this;
+        beginSlowStart(member);
         all.computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2)).add(member);
+    }
+
+    private void beginSlowStart(PooledConnection member) {
+        long nanos = pool.options().slowStart().toNanos();
+        if (nanos > 0) {
+            member.fresh = true;
+            member.slowness = SlowStart.factor(0, pool.warmCpuMicros());
+            loop.schedule(() -> endSlowStart(member), nanos, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private void endSlowStart(PooledConnection member) {
+        member.fresh = false;
+        member.slowness = SlowStart.ONE;
+        settle(member);
+    }
+
+    /**
+     * The worker has reported how much processor time it uses for a request.
+     *
+     * @param micros 0 = not known
+     */
+    public void onRequestCpu(PooledConnection member, int micros) {
+        assert loop.inEventLoop();
+        member.onRequestCpu(micros);
+        if (micros > 0 && member.fresh) {
+            member.slowness = SlowStart.factor(micros, pool.warmCpuMicros());
+            settle(member);
+        } else if (micros > 0) {
+            pool.onWarmCpu(micros);
+        }
     }
 
     /** Removes a worker connection. This is the last call for it. */

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.pool;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.policy.Rendezvous;
+import io.lambdadispatcher.core.internal.policy.SlowStart;
 import io.lambdadispatcher.core.internal.policy.WorkerTag;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -80,6 +81,12 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
 
     /** The number of exchanges by which this connection may exceed the least busy one. */
     int batch;
+
+    /** How much slower the worker is than others, because it is fresh: {@link SlowStart}. */
+    int slowness = SlowStart.ONE;
+
+    /** Whether the worker has just started. */
+    boolean fresh;
 
     /** What is added to the rank, because the worker is in another availability zone. */
     private int zonePenalty;
@@ -178,6 +185,9 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
      */
     int rank() {
         int rank = busy + zonePenalty;
+        if (slowness != SlowStart.ONE) {
+            rank = SlowStart.multiply(rank, slowness);
+        }
         return refusals == 0 ? rank : rank + (1 << Math.min(refusals, MAX_PENALTY_BITS));
     }
 
