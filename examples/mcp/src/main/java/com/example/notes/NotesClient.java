@@ -5,7 +5,6 @@ import io.modelcontextprotocol.client.McpSyncClient;
 import io.modelcontextprotocol.client.transport.HttpClientStreamableHttpTransport;
 import io.modelcontextprotocol.spec.McpSchema.CallToolRequest;
 import io.modelcontextprotocol.spec.McpSchema.TextContent;
-import io.modelcontextprotocol.spec.McpTransportSessionNotFoundException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,9 +41,9 @@ public final class NotesClient {
             String said;
             try {
                 said = call(text);
-            } catch (McpTransportSessionNotFoundException e) {
-                // The worker of the session is gone. The SDK's client begins a new session, and the
-                // call is made again.
+            } catch (RuntimeException e) {
+                // The worker of the session is gone. The SDK's client begins a new session but does
+                // not repeat the call. Its exceptions for this differ, so the notes prove it below.
                 begunAgain++;
                 notes.clear();
                 process = "";
