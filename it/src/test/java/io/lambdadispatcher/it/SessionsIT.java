@@ -28,7 +28,11 @@ class SessionsIT {
             Map.of("LAMBDA_DISPATCHER_HANDLER", SessionHandler.class.getName());
 
     private static Rig start(Affinity affinity) {
-        Rig rig = Rig.start(Rig.function().traffic(TrafficPolicy.builder().affinity(affinity).build()).build(), DispatcherObserver.NONE);
+        Rig rig = Rig.start(
+                Rig.function()
+                        .traffic(TrafficPolicy.builder().affinity(affinity).build())
+                        .build(),
+                DispatcherObserver.NONE);
         rig.worker(2, 20, HANDLER);
         rig.worker(2, 20, HANDLER);
         return rig;
@@ -147,7 +151,8 @@ class SessionsIT {
             HttpClient http = rig.client(Version.HTTP_1_1);
             for (int i = 0; i < 6; i++) {
                 HttpResponse<String> first = get(http, rig.http("/process"));
-                String cookie = first.headers().firstValue("set-cookie").orElseThrow().split(";")[0];
+                String cookie =
+                        first.headers().firstValue("set-cookie").orElseThrow().split(";")[0];
                 for (int call = 0; call < 5; call++) {
                     HttpResponse<String> next = get(http, rig.http("/process"), "cookie", "a=b; " + cookie);
                     assertThat(next.body()).isEqualTo(first.body());

@@ -48,8 +48,7 @@ public final class FunctionOptions {
         Check.notNegative("queueTimeout", queueTimeout);
         Check.notNegative("requestTimeout", requestTimeout);
         Check.notNegative("slowStart", slowStart);
-        Check.that(
-                extraAttempts >= 0 && extraAttempts <= 1, "extraAttempts", Check.number(extraAttempts), "0 to 1");
+        Check.that(extraAttempts >= 0 && extraAttempts <= 1, "extraAttempts", Check.number(extraAttempts), "0 to 1");
     }
 
     /**

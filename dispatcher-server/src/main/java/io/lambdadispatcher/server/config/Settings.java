@@ -272,8 +272,9 @@ public final class Settings {
                     "function.scale-in-after", duration(), "1m")
             .doc("Retires a worker after this time in which the traffic did not need it.");
     public static final Setting<Duration> FUNCTION_SLOW_START = SCALING.setting("function.slow-start", duration(), "0")
-            .doc("Time for which a new worker gets fewer requests, as long as it reports more processor time for each than"
-                    + " the other workers. 0 means never.");
+            .doc(
+                    "Time for which a new worker gets fewer requests, as long as it reports more processor time for each than"
+                            + " the other workers. 0 means never.");
     public static final Setting<Integer> FUNCTION_WARM_ENVIRONMENTS = SCALING.setting(
                     "function.warm-environments", number(0, 1000), "0")
             .doc(

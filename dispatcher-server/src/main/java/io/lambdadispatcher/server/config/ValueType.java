@@ -459,7 +459,9 @@ public record ValueType<T>(
                 "names of headers such as x-timeout-ms",
                 items -> {
                     items.forEach(item -> require(HeaderSyntax.isToken(item)));
-                    return items.stream().map(item -> item.toLowerCase(Locale.ROOT)).toList();
+                    return items.stream()
+                            .map(item -> item.toLowerCase(Locale.ROOT))
+                            .toList();
                 },
                 COMMAS);
     }

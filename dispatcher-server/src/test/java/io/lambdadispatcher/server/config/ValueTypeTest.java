@@ -75,7 +75,8 @@ class ValueTypeTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "none x", "header", "header a b", "header a:b", "cookie a=b", "mcp-session-id", "HEADER a"})
+    @ValueSource(
+            strings = {"", "none x", "header", "header a b", "header a:b", "cookie a=b", "mcp-session-id", "HEADER a"})
     void should_refuse_what_is_no_affinity(String text) {
         assertThatThrownBy(() -> parse(ValueType.affinity(), text)).isInstanceOf(IllegalArgumentException.class);
     }

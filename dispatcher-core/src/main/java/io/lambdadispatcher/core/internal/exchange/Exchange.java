@@ -757,8 +757,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /** Answers the client with an error, or cuts the response off. Has no effect after the end. */
     public void fail(Failure failure) {
         if (state != State.ENDED) {
-            boolean late =
-                    failure.kind() == Failure.Kind.TIMEOUT || failure.kind() == Failure.Kind.DEADLINE_EXCEEDED;
+            boolean late = failure.kind() == Failure.Kind.TIMEOUT || failure.kind() == Failure.Kind.DEADLINE_EXCEEDED;
             cancelAttempts(late ? ErrorCode.TIMEOUT : ErrorCode.CANCELLED);
             endFailed(failure);
         }
@@ -975,8 +974,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
      */
     private boolean sendAgain(
             RetryCondition condition, ExtraAttempt reason, String token, @Nullable ErrorCode cancelled) {
-        RetryDenial denied =
-                RetryRule.denial(policy.attempts(), condition, attempts, isIdempotent(), isRepeatable());
+        RetryDenial denied = RetryRule.denial(policy.attempts(), condition, attempts, isIdempotent(), isRepeatable());
         if (denied == null) {
             denied = owner.takeExtraAttempt(reason);
         }
@@ -1018,8 +1016,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (state != State.CARRIED || hedge != null || session != null && session.namesWorker()) {
             return;
         }
-        RetryDenial denied = RetryRule.denialOfHedge(
-                policy.attempts(), attempts, isIdempotent(), requestEnded && isRepeatable());
+        RetryDenial denied =
+                RetryRule.denialOfHedge(policy.attempts(), attempts, isIdempotent(), requestEnded && isRepeatable());
         if (denied == null) {
             Http2Headers headers = copyOf(head);
             EarlyBody body = sentBody == null ? null : sentBody.copy();
@@ -1042,9 +1040,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         attempts++;
         if (timer != null && timer.hasDeadline()) {
             DeadlineHeaders.writeLeft(
-                    policy.deadline(),
-                    second.head(),
-                    Math.max(1, timer.deadline - (second.startNanos() - startNanos)));
+                    policy.deadline(), second.head(), Math.max(1, timer.deadline - (second.startNanos() - startNanos)));
         }
         countExtra(ExtraAttempt.HEDGE);
         if (listener != null) {
@@ -1255,8 +1251,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
     }
 
-    private static void report(
-            @Nullable ExchangeListener to, int number, @Nullable String workerId, String token) {
+    private static void report(@Nullable ExchangeListener to, int number, @Nullable String workerId, String token) {
         try {
             if (to != null) {
                 to.onAttemptFailed(number, workerId, token);

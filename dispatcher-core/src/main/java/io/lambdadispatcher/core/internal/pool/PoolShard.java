@@ -131,6 +131,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     private final AttemptBudget budget;
     /** Times from the start of an attempt to its response's headers, if a policy needs them. */
     private final RecentTimes responseTimes = new RecentTimes();
+
     private @Nullable Overflow overflow;
 
     // Worker connections of this loop by worker id.
@@ -158,8 +159,8 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         this.traffic = pool.options().traffic();
         long queueTimeoutNanos = queueTimeoutNanos(pool.options());
         this.waiting = new FairQueue<>(loop, queueTimeoutNanos, this::onQueueTimeout);
-        this.overShare =
-                new OverShare(loop, queueTimeoutNanos, this::setAsideFor, this::mayGo, this::onRoom, this::onShareTimeout);
+        this.overShare = new OverShare(
+                loop, queueTimeoutNanos, this::setAsideFor, this::mayGo, this::onRoom, this::onShareTimeout);
         this.anyonesBodies = Math.max(1, ANYONES_BODIES / loops);
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
         this.tunnels = new DeadlineQueue<>(loop, 0, expired -> {});

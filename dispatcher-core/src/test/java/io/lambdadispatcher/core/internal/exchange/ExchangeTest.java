@@ -3,6 +3,8 @@ package io.lambdadispatcher.core.internal.exchange;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.loop.FairQueue;
+import io.lambdadispatcher.core.internal.policy.ClientSession;
+import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -64,6 +66,8 @@ class ExchangeTest {
             return ClientShare.ofAnyone();
         } else if (type == TrafficPolicy.class) {
             return TrafficPolicy.builder().build();
+        } else if (type == ClientSession.class) {
+            return ClientSession.of(Affinity.header("a"), new DefaultHttp2Headers().set("a", "b"));
         } else if (type == ExchangeTimer.class) {
             return new ExchangeTimer(newExchange(), 7);
         } else if (type == Hedge.class) {
@@ -89,7 +93,8 @@ class ExchangeTest {
         field("shared").set(used, false);
 
         ResponseSink sink = stub(ResponseSink.class, used);
-        assertThat(Exchange.begin(owner, head, false, sink, TrafficPolicy.NEUTRAL)).isSameAs(used);
+        assertThat(Exchange.begin(owner, head, false, sink, TrafficPolicy.NEUTRAL))
+                .isSameAs(used);
         Exchange fresh = new Exchange(owner, head, false, sink, TrafficPolicy.NEUTRAL);
         for (Field field : fields()) {
             assertThat(field.get(used)).as(field.getName()).isEqualTo(field.get(fresh));
@@ -100,14 +105,17 @@ class ExchangeTest {
     void should_not_reuse_an_exchange_that_others_may_refer_to() throws Exception {
         Exchange open = new Exchange(owner, head, true, stub(ResponseSink.class, null), TrafficPolicy.NEUTRAL);
         ResponseSink sink = stub(ResponseSink.class, open);
-        assertThat(Exchange.begin(owner, head, true, sink, TrafficPolicy.NEUTRAL)).isNotSameAs(open);
+        assertThat(Exchange.begin(owner, head, true, sink, TrafficPolicy.NEUTRAL))
+                .isNotSameAs(open);
 
         field("state").set(open, other(field("state").getType()));
         field("shared").set(open, true);
-        assertThat(Exchange.begin(owner, head, true, sink, TrafficPolicy.NEUTRAL)).isNotSameAs(open);
+        assertThat(Exchange.begin(owner, head, true, sink, TrafficPolicy.NEUTRAL))
+                .isNotSameAs(open);
         field("shared").set(open, false);
         assertThat(Exchange.begin(stub(ExchangeOwner.class, null), head, true, sink, TrafficPolicy.NEUTRAL))
                 .isNotSameAs(open);
-        assertThat(Exchange.begin(owner, head, true, sink, TrafficPolicy.NEUTRAL)).isSameAs(open);
+        assertThat(Exchange.begin(owner, head, true, sink, TrafficPolicy.NEUTRAL))
+                .isSameAs(open);
     }
 }

@@ -145,7 +145,8 @@ class AffinitySimulationTest {
                     read.mark(response, by.workerId);
                     CharSequence set = response.get("set-cookie");
                     assertThat(set == null).isEqualTo(read.result() == SessionResult.KEPT);
-                    cookies[session] = set == null ? cookies[session] : set.toString().split(";")[0];
+                    cookies[session] =
+                            set == null ? cookies[session] : set.toString().split(";")[0];
                     yield by;
                 }
             };
@@ -202,7 +203,8 @@ class AffinitySimulationTest {
     public static void main(String[] args) {
         System.out.println(new Run(Rule.LEAST_BUSY).row("least busy worker, no affinity"));
         System.out.println(new Run(Rule.HASH_WITHOUT_BOUND).row("hash of the session, no bound"));
-        System.out.println(new Run(Rule.HASH_WITH_BOUND).row("hash of the session, bound of 1.25 (`header`, `cookie`)"));
+        System.out.println(
+                new Run(Rule.HASH_WITH_BOUND).row("hash of the session, bound of 1.25 (`header`, `cookie`)"));
         System.out.println(new Run(Rule.OWN_COOKIE).row("worker named by the client (`own-cookie`, `session-header`)"));
     }
 

@@ -4,14 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.observe.SessionResult;
 import io.lambdadispatcher.core.options.Affinity;
-import io.netty.handler.codec.http2.Http2Headers;
 import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-class SessionTest {
+class ClientSessionTest {
     private static final Affinity MCP = Affinity.sessionHeader("Mcp-Session-Id");
     private static final Affinity COOKIE = Affinity.ownCookie("lb");
 
@@ -33,7 +33,8 @@ class SessionTest {
         return session;
     }
 
-    private static @Nullable CharSequence marked(ClientSession session, String name, Http2Headers response, String workerId) {
+    private static @Nullable CharSequence marked(
+            ClientSession session, String name, Http2Headers response, String workerId) {
         session.mark(response, workerId);
         return response.get(name);
     }
@@ -42,15 +43,19 @@ class SessionTest {
     void should_have_no_session_without_affinity_or_without_a_key() {
         assertThat(ClientSession.of(Affinity.NONE, head("x-user", "ann"))).isNull();
         assertThat(ClientSession.of(Affinity.header("x-user"), head())).isNull();
-        assertThat(ClientSession.of(Affinity.header("x-user"), head("x-user", ""))).isNull();
-        assertThat(ClientSession.of(Affinity.cookie("user"), head("cookie", "users=ann"))).isNull();
+        assertThat(ClientSession.of(Affinity.header("x-user"), head("x-user", "")))
+                .isNull();
+        assertThat(ClientSession.of(Affinity.cookie("user"), head("cookie", "users=ann")))
+                .isNull();
     }
 
     @Test
     void should_choose_the_same_worker_for_the_same_header_or_cookie() {
         ClientSession byHeader = read(Affinity.header("X-User"), head("x-user", "ann"));
         ClientSession byCookie = read(Affinity.cookie("user"), head("cookie", "a=b; user=ann; c=d"));
-        assertThat(byHeader.choose(workers, List.of())).isSameAs(byCookie.choose(workers, List.of())).isNotNull();
+        assertThat(byHeader.choose(workers, List.of()))
+                .isSameAs(byCookie.choose(workers, List.of()))
+                .isNotNull();
         assertThat(byHeader.result()).isEqualTo(SessionResult.KEPT);
         Http2Headers response = head();
         byHeader.mark(response, "a");
@@ -85,7 +90,8 @@ class SessionTest {
         assertThat(session.result()).isEqualTo(SessionResult.KEPT);
         assertThat(marked(session, "mcp-session-id", head(), "c")).isNull();
         // A worker that repeats the id in each response.
-        assertThat(marked(session, "mcp-session-id", head("mcp-session-id", "4f-2~x"), "c")).hasToString(id.toString());
+        assertThat(marked(session, "mcp-session-id", head("mcp-session-id", "4f-2~x"), "c"))
+                .hasToString(id.toString());
     }
 
     @Test
@@ -101,7 +107,9 @@ class SessionTest {
 
     @Test
     void should_leave_ids_alone_that_name_no_worker() {
-        String[] others = {"", "~w", "4f2", "~w000000000000", "id~w00000000000_0", "id~x0000000000000", "id~wzzzzzzzzzzzzz"};
+        String[] others = {
+            "", "~w", "4f2", "~w000000000000", "id~w00000000000_0", "id~x0000000000000", "id~wzzzzzzzzzzzzz"
+        };
         for (String id : others) {
             Http2Headers head = head("mcp-session-id", id);
             ClientSession session = read(MCP, head);
@@ -168,7 +176,8 @@ class SessionTest {
         assertThat(session.waitsFor(workers, List.of())).isTrue();
         assertThat(session.isWaiting()).isTrue();
         assertThat(session.waitsFor(workers, List.of("b"))).isFalse();
-        assertThat(session.waitsFor(new SimulatedMember[] {workers[0]}, List.of())).isFalse();
+        assertThat(session.waitsFor(new SimulatedMember[] {workers[0]}, List.of()))
+                .isFalse();
         assertThat(session.waitsFor(workers, List.of())).isTrue();
         session.stopWaiting();
         assertThat(session.isWaiting()).isFalse();

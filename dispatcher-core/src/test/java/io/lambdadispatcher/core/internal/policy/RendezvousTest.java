@@ -45,9 +45,8 @@ class RendezvousTest {
         Map<String, SimulatedMember> before = chosen(1_000);
         for (int step = 0; step < 20; step++) {
             boolean leaves = workers.size() > 2 && random.nextBoolean();
-            SimulatedMember changed = leaves
-                    ? workers.remove(random.nextInt(workers.size()))
-                    : join("later-" + random.nextLong());
+            SimulatedMember changed =
+                    leaves ? workers.remove(random.nextInt(workers.size())) : join("later-" + random.nextLong());
             Map<String, SimulatedMember> after = chosen(1_000);
             int n = leaves ? workers.size() + 1 : workers.size();
             int moved = 0;
@@ -88,9 +87,8 @@ class RendezvousTest {
                 SimulatedMember chosen = choose("key-" + random.nextInt(3));
                 chosen.load++;
                 total++;
-                assertThat(chosen.load)
-                        .as("step %d, seed %d", step, seed)
-                        .isLessThanOrEqualTo((int) Math.max(Rendezvous.FLOOR, Math.ceil(1.25 * total / n)));
+                assertThat(chosen.load).as("step %d, seed %d", step, seed).isLessThanOrEqualTo((int)
+                        Math.max(Rendezvous.FLOOR, Math.ceil(1.25 * total / n)));
             }
         }
     }

@@ -157,8 +157,7 @@ class SlowStartSimulationTest {
             for (Worker worker : workers) {
                 double rank = rule.rank(worker);
                 // Among equals, the one that has waited longest is first, as in LeastOutstanding.
-                if (rank < rule.rank(best)
-                        || rank == rule.rank(best) && random.nextInt(workers.size()) == 0) {
+                if (rank < rule.rank(best) || rank == rule.rank(best) && random.nextInt(workers.size()) == 0) {
                     best = worker;
                 }
             }
@@ -202,7 +201,10 @@ class SlowStartSimulationTest {
             return seconds.stream()
                     .filter(second -> !second.isEmpty())
                     .mapToDouble(second -> {
-                        double[] sorted = second.stream().mapToDouble(each -> each).sorted().toArray();
+                        double[] sorted = second.stream()
+                                .mapToDouble(each -> each)
+                                .sorted()
+                                .toArray();
                         return sorted[(int) (sorted.length * 0.99)];
                     })
                     .max()
@@ -214,7 +216,10 @@ class SlowStartSimulationTest {
             return seconds.stream()
                     .filter(second -> !second.isEmpty())
                     .filter(second -> {
-                        double[] sorted = second.stream().mapToDouble(each -> each).sorted().toArray();
+                        double[] sorted = second.stream()
+                                .mapToDouble(each -> each)
+                                .sorted()
+                                .toArray();
                         return sorted[(int) (sorted.length * 0.99)] > 2 * warmMillis;
                     })
                     .count();

@@ -14,8 +14,8 @@ import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.SessionResult;
 import io.lambdadispatcher.core.options.Affinity;
-import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -34,9 +34,11 @@ class AffinityTest {
     private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
     private final List<SessionResult> results = new ArrayList<>();
     private final FunctionPool pool = new FunctionPool(
-            FunctionOptions.builder("f").traffic(TrafficPolicy.builder()
+            FunctionOptions.builder("f")
+                    .traffic(TrafficPolicy.builder()
                             .affinity(Affinity.sessionHeader("id"))
-                            .build()).build(),
+                            .build())
+                    .build(),
             List.of(loops[0].eventLoop(), loops[1].eventLoop()),
             new DispatcherObserver() {
                 @Override
@@ -263,7 +265,8 @@ class AffinityTest {
     @Test
     void should_find_another_worker_if_its_own_has_left_when_the_request_arrives() {
         CharSequence id = sessionOf(there);
-        Http2Headers head = new FlatHeaders().method("GET").scheme("http").authority("a").path("/");
+        Http2Headers head =
+                new FlatHeaders().method("GET").scheme("http").authority("a").path("/");
         pool.shard(0).open(head.set("id", id), true, new Client());
         there.shard.setOpen(there.member, false);
         turn();

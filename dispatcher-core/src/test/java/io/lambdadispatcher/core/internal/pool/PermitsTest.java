@@ -12,8 +12,8 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.policy.ClientSession;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.Affinity;
-import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
@@ -47,6 +47,7 @@ class PermitsTest {
     private final ResponseSink[] clients = {named("a"), named("b"), named("c"), new SilentClient()};
     /** The first names no worker, and the last one that never connects. */
     private final String[] users = {"a", tagged("w0"), tagged("w1"), tagged("w2"), tagged("gone")};
+
     private FunctionPool pool;
     private Random random;
     private int carried;
@@ -252,7 +253,8 @@ class PermitsTest {
                 FunctionOptions.builder("f")
                         .streamsPerConnection(6)
                         .queue(20, Duration.ofHours(1))
-                        .traffic(TrafficPolicy.builder().affinity(affinity(seed)).build())
+                        .traffic(
+                                TrafficPolicy.builder().affinity(affinity(seed)).build())
                         .build(),
                 eventLoops,
                 DispatcherObserver.NONE);
