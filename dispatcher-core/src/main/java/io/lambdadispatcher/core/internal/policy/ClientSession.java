@@ -146,14 +146,16 @@ public final class ClientSession {
      *
      * @param candidates all connections that are open for requests
      * @param tried the workers of failed attempts
-     * @return {@code null} = the least busy worker should serve the request
+     * @return {@code null} = any worker should serve the request
      */
     public <C extends Candidate> @Nullable C choose(C[] candidates, List<String> tried) {
-        if (own == null) {
-            result = SessionResult.NEW;
-            return null;
-        }
         long[] avoided = tried.isEmpty() ? NO_TAGS : tags(tried);
+        if (own == null) {
+            // An ordinary request prefers workers of its own event loop. A session stays, so it
+            // begins on the least busy worker of all.
+            result = SessionResult.NEW;
+            return Rendezvous.least(candidates, avoided);
+        }
         return namesWorker() ? chooseNamed(own, candidates, avoided) : chooseByKey(own, candidates, avoided);
     }
 

@@ -65,6 +65,24 @@ public final class Rendezvous {
         return best;
     }
 
+    /**
+     * Returns the candidate with the lowest load among those that have room.
+     *
+     * @param avoided the tags of workers that are not chosen
+     * @return {@code null} if there is none
+     */
+    static <C extends Candidate> @Nullable C least(C[] candidates, long[] avoided) {
+        C least = null;
+        for (C candidate : candidates) {
+            if ((least == null || candidate.load() < least.load())
+                    && candidate.hasRoom()
+                    && !contains(avoided, candidate.tag())) {
+                least = candidate;
+            }
+        }
+        return least;
+    }
+
     static boolean contains(long[] tags, long tag) {
         for (long each : tags) {
             if (each == tag) {

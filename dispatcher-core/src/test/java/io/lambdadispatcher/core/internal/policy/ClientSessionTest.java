@@ -78,7 +78,10 @@ class ClientSessionTest {
     @Test
     void should_append_the_worker_to_a_session_id_and_remove_it_again() {
         ClientSession created = read(MCP, head());
-        assertThat(created.choose(workers, List.of())).isNull();
+        workers[0].load = 1;
+        workers[1].streams = 0;
+        assertThat(created.choose(workers, List.of("c"))).isSameAs(workers[3]);
+        assertThat(created.choose(workers, List.of())).isSameAs(workers[2]);
         assertThat(created.result()).isEqualTo(SessionResult.NEW);
         CharSequence id = marked(created, "mcp-session-id", head("mcp-session-id", "4f-2~x"), "c");
         assertThat(id.toString()).matches("4f-2~x~w[0-9a-z]{13}");
@@ -122,7 +125,7 @@ class ClientSessionTest {
     @Test
     void should_set_a_cookie_that_names_the_worker() {
         ClientSession created = read(COOKIE, head("cookie", "lb=of-another-program"));
-        assertThat(created.choose(workers, List.of())).isNull();
+        assertThat(created.choose(workers, List.of())).isNotNull();
         String set = marked(created, "set-cookie", head(), "b").toString();
         assertThat(set).matches("lb=[0-9a-z]+~w[0-9a-z]{13}; Path=/; HttpOnly; SameSite=Lax; Secure");
 

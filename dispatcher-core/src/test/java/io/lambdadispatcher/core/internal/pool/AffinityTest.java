@@ -174,7 +174,10 @@ class AffinityTest {
     }
 
     private CharSequence sessionOf(Worker worker) {
-        Client client = request(worker == here ? 0 : 1, null);
+        Worker other = worker == here ? there : here;
+        other.shard.setOpen(other.member, false);
+        Client client = request(0, null);
+        other.shard.setOpen(other.member, true);
         worker.serves().respond(ok().set("id", "s1"));
         turn();
         return Objects.requireNonNull(client.head).get("id");
@@ -200,6 +203,15 @@ class AffinityTest {
                         SessionResult.NEW,
                         SessionResult.KEPT,
                         SessionResult.KEPT);
+    }
+
+    @Test
+    void should_begin_sessions_on_the_least_busy_worker_of_all_event_loops() {
+        for (int i = 0; i < 4; i++) {
+            request(0, null);
+        }
+        assertThat(here.busy()).hasSize(2);
+        assertThat(there.busy()).hasSize(2);
     }
 
     @Test
