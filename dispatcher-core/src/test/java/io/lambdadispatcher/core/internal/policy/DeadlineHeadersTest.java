@@ -16,7 +16,7 @@ class DeadlineHeadersTest {
             DeadlinePolicy.builder().header("grpc-timeout").header("X-Timeout-Ms").build();
 
     private static long budget(String name, String value) {
-        return DeadlineHeaders.budgetNanos(BOTH, new DefaultHttp2Headers().add(name, value));
+        return DeadlineHeaders.budgetNanos(BOTH, new DefaultHttp2Headers(false).add(name, value));
     }
 
     @ParameterizedTest
