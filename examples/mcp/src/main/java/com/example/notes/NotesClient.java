@@ -130,6 +130,6 @@ public final class NotesClient {
         ProcessHandle worker =
                 ProcessHandle.of(server).flatMap(ProcessHandle::parent).orElseThrow();
         check(worker.destroy(), "worker " + worker.pid() + " was not told to drain");
-        Thread.sleep(1_000);
+        Thread.sleep(3_000); // the worker tells the dispatcher
     }
 }
