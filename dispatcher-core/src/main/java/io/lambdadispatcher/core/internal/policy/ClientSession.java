@@ -152,9 +152,9 @@ public final class ClientSession {
         long[] avoided = tried.isEmpty() ? NO_TAGS : tags(tried);
         if (own == null) {
             // An ordinary request prefers workers of its own event loop. A session stays, so it
-            // begins on the least busy worker of all.
+            // begins on the least busy worker of all, at random among idle ones.
             result = SessionResult.NEW;
-            return Rendezvous.least(candidates, avoided);
+            return Rendezvous.least(ThreadLocalRandom.current().nextLong(), candidates, avoided);
         }
         return namesWorker() ? chooseNamed(own, candidates, avoided) : chooseByKey(own, candidates, avoided);
     }

@@ -66,21 +66,27 @@ public final class Rendezvous {
     }
 
     /**
-     * Returns the candidate with the lowest load among those that have room.
+     * Returns the candidate with the lowest load among those that have room, and among equals the
+     * one with the highest score.
      *
      * @param avoided the tags of workers that are not chosen
      * @return {@code null} if there is none
      */
-    static <C extends Candidate> @Nullable C least(C[] candidates, long[] avoided) {
+    static <C extends Candidate> @Nullable C least(long key, C[] candidates, long[] avoided) {
         C least = null;
         for (C candidate : candidates) {
-            if ((least == null || candidate.load() < least.load())
+            if ((least == null || isBefore(key, candidate, least))
                     && candidate.hasRoom()
                     && !contains(avoided, candidate.tag())) {
                 least = candidate;
             }
         }
         return least;
+    }
+
+    private static boolean isBefore(long key, Candidate one, Candidate other) {
+        int order = Integer.compare(one.load(), other.load());
+        return order < 0 || order == 0 && score(key, one.tag()) > score(key, other.tag());
     }
 
     static boolean contains(long[] tags, long tag) {

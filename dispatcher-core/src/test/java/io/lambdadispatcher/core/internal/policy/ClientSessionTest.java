@@ -7,7 +7,9 @@ import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -78,8 +80,9 @@ class ClientSessionTest {
     @Test
     void should_append_the_worker_to_a_session_id_and_remove_it_again() {
         ClientSession created = read(MCP, head());
-        workers[0].load = 1;
+        workers[0].load = 2;
         workers[1].streams = 0;
+        workers[3].load = 1;
         assertThat(created.choose(workers, List.of("c"))).isSameAs(workers[3]);
         assertThat(created.choose(workers, List.of())).isSameAs(workers[2]);
         assertThat(created.result()).isEqualTo(SessionResult.NEW);
@@ -95,6 +98,15 @@ class ClientSessionTest {
         // A worker that repeats the id in each response.
         assertThat(marked(session, "mcp-session-id", head("mcp-session-id", "4f-2~x"), "c"))
                 .hasToString(id.toString());
+    }
+
+    @Test
+    void should_spread_new_sessions_over_idle_workers() {
+        Set<SimulatedMember> chosen = new HashSet<>();
+        for (int i = 0; i < 200; i++) {
+            chosen.add(read(MCP, head()).choose(workers, List.of()));
+        }
+        assertThat(chosen).hasSize(4);
     }
 
     @Test
