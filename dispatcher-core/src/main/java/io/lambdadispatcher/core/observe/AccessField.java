@@ -35,6 +35,8 @@ public enum AccessField {
     FAILURE,
     /** Why the request was queued. */
     WAIT_REASON,
+    /** Which worker affinity chose: {@link SessionResult} in lower case. */
+    SESSION,
     /** The id of the request, if requests have ids. */
     REQUEST_ID,
     /** The trace id in the header {@code traceparent}. */

@@ -63,6 +63,10 @@ final class AccessLine {
                 WaitReason reason = end.waitReason();
                 text(field, reason == null ? null : reason.token());
             }
+            case SESSION -> {
+                SessionResult result = end.sessionResult();
+                text(field, result == null ? null : result.token());
+            }
             case REQUEST_ID ->
                 text(field, requestIdHeader == null ? null : end.headers().get(requestIdHeader));
             case TRACE_ID -> text(field, TraceParent.traceId(end.headers()));

@@ -81,6 +81,14 @@ public interface ExchangeEnd {
         return null;
     }
 
+    /**
+     * Returns which worker affinity chose for the last attempt. Returns {@code null} if the
+     * function has no affinity, the request has no key, or no worker was looked for.
+     */
+    default @Nullable SessionResult sessionResult() {
+        return null;
+    }
+
     /** Returns the size of the request's body that has arrived, in bytes. */
     long requestBytes();
 

@@ -16,7 +16,9 @@ public enum WaitReason {
     /** All worker streams have a request. */
     ALL_BUSY,
     /** The client has used its share of the worker streams. */
-    CLIENT_SHARE;
+    CLIENT_SHARE,
+    /** The worker of the request's session has no free worker stream. */
+    SESSION_WORKER;
 
     private final String token = name().toLowerCase(Locale.ROOT);
 

@@ -26,6 +26,7 @@ public final class FunctionOptions {
     private final Duration requestTimeout;
     private final TrafficPolicy traffic;
     private final double extraAttempts;
+    private final Duration slowStart;
 
     private FunctionOptions(Builder from) {
         name = from.name;
@@ -38,6 +39,7 @@ public final class FunctionOptions {
         requestTimeout = from.requestTimeout;
         traffic = from.traffic;
         extraAttempts = from.extraAttempts;
+        slowStart = from.slowStart;
         Check.that(
                 !name.isEmpty() && name.length() <= 256, "name", name.length() + " characters", "1 to 256 characters");
         Check.range("connectionsPerWorker", connectionsPerWorker, 1, 64);
@@ -45,6 +47,7 @@ public final class FunctionOptions {
         Check.atLeast("queueLimit", queueLimit, 0);
         Check.notNegative("queueTimeout", queueTimeout);
         Check.notNegative("requestTimeout", requestTimeout);
+        Check.notNegative("slowStart", slowStart);
         Check.that(extraAttempts >= 0 && extraAttempts <= 1, "extraAttempts", Check.number(extraAttempts), "0 to 1");
     }
 
@@ -128,6 +131,11 @@ public final class FunctionOptions {
         return extraAttempts;
     }
 
+    /** Returns how long a worker counts as fresh. See {@link Builder#slowStart}. */
+    public Duration slowStart() {
+        return slowStart;
+    }
+
     /**
      * Builds {@link FunctionOptions}. Setters accept any value, and {@link #build} validates them.
      * Not thread-safe.
@@ -143,6 +151,7 @@ public final class FunctionOptions {
         private Duration requestTimeout = Duration.ofMinutes(15);
         private TrafficPolicy traffic = TrafficPolicy.NEUTRAL;
         private double extraAttempts = 0.1;
+        private Duration slowStart = Duration.ZERO;
 
         private Builder(String name) {
             this.name = name;
@@ -230,6 +239,19 @@ public final class FunctionOptions {
          */
         public Builder extraAttempts(double perRequest) {
             extraAttempts = perRequest;
+            return this;
+        }
+
+        /**
+         * Sets for how long a worker counts as fresh after it has connected. A fresh worker gets
+         * fewer requests the more processor time it reports for each, compared with the workers
+         * that are not fresh. Its share rises as its JVM warms up. Default: zero, which means that
+         * no worker counts as fresh.
+         *
+         * @param time 0 or more, for example 60 s
+         */
+        public Builder slowStart(Duration time) {
+            slowStart = time;
             return this;
         }
 

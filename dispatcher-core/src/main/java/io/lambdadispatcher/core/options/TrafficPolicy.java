@@ -21,11 +21,13 @@ public final class TrafficPolicy {
 
     private final DeadlinePolicy deadline;
     private final AttemptPolicy attempts;
+    private final Affinity affinity;
     private final boolean timed;
 
     private TrafficPolicy(Builder from) {
         deadline = from.deadline;
         attempts = from.attempts;
+        affinity = from.affinity;
         timed = deadline.isTimed() || attempts.isTimed();
     }
 
@@ -36,7 +38,7 @@ public final class TrafficPolicy {
 
     /** Starts a policy with the values of this one. */
     public Builder toBuilder() {
-        return new Builder().deadline(deadline).attempts(attempts);
+        return new Builder().deadline(deadline).attempts(attempts).affinity(affinity);
     }
 
     /** Returns how long a request may take. See {@link Builder#deadline}. */
@@ -47,6 +49,11 @@ public final class TrafficPolicy {
     /** Returns how often a request is sent, and when. See {@link Builder#attempts}. */
     public AttemptPolicy attempts() {
         return attempts;
+    }
+
+    /** Returns which requests should reach the same worker. See {@link Builder#affinity}. */
+    public Affinity affinity() {
+        return affinity;
     }
 
     /**
@@ -61,6 +68,7 @@ public final class TrafficPolicy {
     public static final class Builder {
         private DeadlinePolicy deadline = DeadlinePolicy.NONE;
         private AttemptPolicy attempts = AttemptPolicy.DEFAULT;
+        private Affinity affinity = Affinity.NONE;
 
         private Builder() {}
 
@@ -76,6 +84,15 @@ public final class TrafficPolicy {
          */
         public Builder attempts(AttemptPolicy policy) {
             attempts = Objects.requireNonNull(policy, "attempts");
+            return this;
+        }
+
+        /**
+         * Sets which requests should reach the same worker. Default: {@link Affinity#NONE}. Direct
+         * requests have no affinity.
+         */
+        public Builder affinity(Affinity value) {
+            affinity = Objects.requireNonNull(value, "affinity");
             return this;
         }
 

@@ -4,8 +4,9 @@
  * fleet keep what they share.
  *
  * <pre>{@code
- * RequestRouter router =
- *         headers -> headers.path().toString().startsWith("/images/") ? "images" : "api";
+ * RouteTarget images = RouteTarget.of("images");
+ * RouteTarget api = RouteTarget.of("api");
+ * RequestRouter router = headers -> headers.path().toString().startsWith("/images/") ? images : api;
  * }</pre>
  */
 @NullMarked

@@ -181,6 +181,11 @@ class AccessLogTest {
             }
 
             @Override
+            public SessionResult sessionResult() {
+                return SessionResult.WORKER_GONE;
+            }
+
+            @Override
             public long requestBytes() {
                 return 10;
             }
@@ -220,7 +225,7 @@ class AccessLogTest {
                 .isEqualTo("{\"time\":\"2026-11-21T10:15:30.123Z\",\"function\":\"api\",\"worker\":\"w-1\","
                         + "\"client\":\"10.0.0.1\",\"forwarded_for\":\"192.0.2.7, 10.0.0.1\",\"protocol\":\"h2\","
                         + "\"method\":\"POST\",\"host\":\"shop.example.org\",\"path\":\"/orders\",\"user_agent\":\"curl/8\","
-                        + "\"status\":201,\"outcome\":\"completed\",\"wait_reason\":\"max_workers\",\"request_id\":\"r-1\","
+                        + "\"status\":201,\"outcome\":\"completed\",\"wait_reason\":\"max_workers\",\"session\":\"worker_gone\",\"request_id\":\"r-1\","
                         + "\"trace_id\":\"4bf92f3577b34da6a3ce929d0e0e4736\",\"request_bytes\":10,\"response_bytes\":20,"
                         + "\"queue_us\":1000,\"first_byte_us\":3000,\"worker_us\":4000,\"handler_us\":3500,"
                         + "\"total_us\":5000,\"attempts\":2}");

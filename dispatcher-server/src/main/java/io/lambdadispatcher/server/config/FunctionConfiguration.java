@@ -64,6 +64,7 @@ public record FunctionConfiguration(
                 .queue(values.get(Settings.FUNCTION_QUEUE_LIMIT), values.get(Settings.FUNCTION_QUEUE_TIMEOUT))
                 .requestTimeout(values.get(Settings.FUNCTION_REQUEST_TIMEOUT))
                 .traffic(traffic(values))
+                .slowStart(values.get(Settings.FUNCTION_SLOW_START))
                 .extraAttempts(values.get(Settings.FUNCTION_EXTRA_ATTEMPTS) / 100.0)
                 .build();
         return new FunctionConfiguration(
@@ -102,6 +103,7 @@ public record FunctionConfiguration(
         return TrafficPolicy.builder()
                 .deadline(deadline.build())
                 .attempts(attempts)
+                .affinity(values.get(Settings.FUNCTION_AFFINITY))
                 .build();
     }
 

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.config;
 
 import static io.lambdadispatcher.server.config.ValueType.addresses;
+import static io.lambdadispatcher.server.config.ValueType.affinity;
 import static io.lambdadispatcher.server.config.ValueType.allOf;
 import static io.lambdadispatcher.server.config.ValueType.bool;
 import static io.lambdadispatcher.server.config.ValueType.choice;
@@ -30,6 +31,7 @@ import static io.lambdadispatcher.server.config.ValueType.variables;
 import static io.lambdadispatcher.server.config.ValueType.words;
 
 import io.lambdadispatcher.core.observe.AccessField;
+import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.RetryCondition;
@@ -135,6 +137,10 @@ public final class Settings {
     public static final Setting<Integer> FUNCTION_WEIGHT = FUNCTION.setting("function.weight", number(0, 10_000), "100")
             .doc("Share of the requests among functions with the same host, header and path. 0 means none."
                     + " Set it for all of them or for none.");
+    public static final Setting<Affinity> FUNCTION_AFFINITY = FUNCTION.setting("function.affinity", affinity(), "none")
+            .doc("Sends requests that belong together to the same worker. header and cookie: those with the same value"
+                    + " of this header or cookie. own-cookie: those with a cookie that the dispatcher sets."
+                    + " session-header: those with a session id that the worker has created in this header.");
     public static final Setting<Integer> FUNCTION_QUEUE_LIMIT = FUNCTION.setting(
                     "function.queue-limit", number(0, 10_000_000), "10000")
             .doc("Maximum number of queued requests, which wait for a worker. Further requests get 503. One client "
@@ -265,6 +271,10 @@ public final class Settings {
     public static final Setting<Duration> FUNCTION_SCALE_IN_AFTER = SCALING.setting(
                     "function.scale-in-after", duration(), "1m")
             .doc("Retires a worker after this time in which the traffic did not need it.");
+    public static final Setting<Duration> FUNCTION_SLOW_START = SCALING.setting("function.slow-start", duration(), "0")
+            .doc(
+                    "Time for which a new worker gets fewer requests, as long as it reports more processor time for each than"
+                            + " the other workers. 0 means never.");
     public static final Setting<Integer> FUNCTION_WARM_ENVIRONMENTS = SCALING.setting(
                     "function.warm-environments", number(0, 1000), "0")
             .doc(
@@ -473,6 +483,7 @@ public final class Settings {
 
     /** Settings of a function that each of its routes can have, too. */
     static final List<Setting<?>> OF_ROUTES = List.of(
+            FUNCTION_AFFINITY,
             FUNCTION_PATH,
             FUNCTION_HOST,
             FUNCTION_HEADER,

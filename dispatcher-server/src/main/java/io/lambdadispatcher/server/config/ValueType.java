@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.config;
 
+import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -431,6 +432,23 @@ public record ValueType<T>(
         return single("NAME", "the name of a header such as x-client-id", text -> {
             require(HeaderSyntax.isToken(text));
             return text.toLowerCase(Locale.ROOT);
+        });
+    }
+
+    static ValueType<Affinity> affinity() {
+        String expected = "none, or header, cookie, own-cookie or session-header and a name, such as"
+                + " 'session-header mcp-session-id'";
+        return single("AFFINITY", expected, text -> {
+            String[] words = SPACES.split(text);
+            require(words.length == (words[0].equals("none") ? 1 : 2));
+            return switch (words[0]) {
+                case "none" -> Affinity.NONE;
+                case "header" -> Affinity.header(words[1]);
+                case "cookie" -> Affinity.cookie(words[1]);
+                case "own-cookie" -> Affinity.ownCookie(words[1]);
+                case "session-header" -> Affinity.sessionHeader(words[1]);
+                default -> throw new IllegalArgumentException(text);
+            };
         });
     }
 

@@ -33,7 +33,7 @@ record QueueReason(WaitReason reason, String detail) {
                             case WORKERS_STARTING -> ", and " + starting(capacity == null ? 0 : capacity.starting());
                             case NO_WORKER -> ", and none is launched here";
                             case MAX_WORKERS -> ", and function.max-workers (" + maxWorkers + ") is reached";
-                            case ALL_BUSY, CLIENT_SHARE -> "";
+                            case ALL_BUSY, CLIENT_SHARE, SESSION_WORKER -> "";
                         });
     }
 

@@ -3,6 +3,7 @@ package io.lambdadispatcher.server.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.core.options.Affinity;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Map;
@@ -61,6 +62,23 @@ class ValueTypeTest {
     void should_refuse_what_is_no_size(String text) {
         assertThatThrownBy(() -> parse(ValueType.size(0, Integer.MAX_VALUE), text))
                 .isInstanceOfAny(IllegalArgumentException.class, ArithmeticException.class);
+    }
+
+    @Test
+    void should_read_affinity() {
+        assertThat(parse(ValueType.affinity(), "none")).isSameAs(Affinity.NONE);
+        assertThat(parse(ValueType.affinity(), "header X-Tenant")).isEqualTo(Affinity.header("x-tenant"));
+        assertThat(parse(ValueType.affinity(), "cookie  User")).isEqualTo(Affinity.cookie("User"));
+        assertThat(parse(ValueType.affinity(), "own-cookie lb")).isEqualTo(Affinity.ownCookie("lb"));
+        assertThat(parse(ValueType.affinity(), "session-header mcp-session-id"))
+                .isEqualTo(Affinity.sessionHeader("Mcp-Session-Id"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"", "none x", "header", "header a b", "header a:b", "cookie a=b", "mcp-session-id", "HEADER a"})
+    void should_refuse_what_is_no_affinity(String text) {
+        assertThatThrownBy(() -> parse(ValueType.affinity(), text)).isInstanceOf(IllegalArgumentException.class);
     }
 
     @Test

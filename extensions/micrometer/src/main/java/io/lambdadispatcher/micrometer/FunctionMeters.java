@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.RetryDenial;
+import io.lambdadispatcher.core.observe.SessionResult;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
@@ -52,6 +53,7 @@ final class FunctionMeters {
 
     private final Map<String, Counter> failures = new ConcurrentHashMap<>();
     private final Map<WaitReason, Counter> waits = new ConcurrentHashMap<>();
+    private final Map<SessionResult, Counter> sessions = new ConcurrentHashMap<>();
     private final Map<ExtraAttempt, Counter> retries = new ConcurrentHashMap<>();
     private final Map<RetryDenial, Counter> denials = new ConcurrentHashMap<>();
     private final Timer duration;
@@ -98,6 +100,9 @@ final class FunctionMeters {
         }
         if (end.waitReason() != null) {
             waits.computeIfAbsent(end.waitReason(), this::waits).increment();
+        }
+        if (end.sessionResult() != null) {
+            sessions.computeIfAbsent(end.sessionResult(), this::sessions).increment();
         }
         (end.isTunnel() ? tunnelDuration : duration).record(end.totalNanos(), TimeUnit.NANOSECONDS);
         queueTime.record(end.queueNanos(), TimeUnit.NANOSECONDS);
@@ -148,6 +153,10 @@ final class FunctionMeters {
 
     private Counter waits(WaitReason reason) {
         return counter(Meters.WAITS, "reason", reason.token());
+    }
+
+    private Counter sessions(SessionResult result) {
+        return counter(Meters.SESSIONS, "worker", result.token());
     }
 
     private Counter retries(ExtraAttempt reason) {

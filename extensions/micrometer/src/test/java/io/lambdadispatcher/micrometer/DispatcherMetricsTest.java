@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.RetryDenial;
+import io.lambdadispatcher.core.observe.SessionResult;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -58,6 +59,11 @@ class DispatcherMetricsTest {
         @Override
         public Http2Headers headers() {
             return new DefaultHttp2Headers().method(method).path(path);
+        }
+
+        @Override
+        public @Nullable SessionResult sessionResult() {
+            return attempts == 3 ? SessionResult.WORKER_GONE : null;
         }
 
         @Override
@@ -119,7 +125,7 @@ class DispatcherMetricsTest {
     }
 
     @Test
-    void should_count_bytes_and_retries() {
+    void should_count_bytes_retries_and_sessions() {
         tell(end("a", 200, Outcome.COMPLETED, null, 3));
         tell(end("a", 503, Outcome.FAILED, "queue_full", 0));
 
@@ -127,7 +133,9 @@ class DispatcherMetricsTest {
                 .contains("lambda_dispatcher_request_body_bytes_total{function=\"a\"} 20.0\n")
                 .contains("lambda_dispatcher_response_body_bytes_total{function=\"a\"} 800.0\n")
                 .contains("lambda_dispatcher_request_retries_total{function=\"a\",reason=\"hedge\"} 2.0\n")
-                .contains("lambda_dispatcher_request_retries_denied_total{function=\"a\",reason=\"budget\"} 1.0\n");
+                .contains("lambda_dispatcher_request_retries_denied_total{function=\"a\",reason=\"budget\"} 1.0\n")
+                .containsOnlyOnce("lambda_dispatcher_request_sessions_total{")
+                .contains("lambda_dispatcher_request_sessions_total{function=\"a\",worker=\"worker_gone\"} 1.0\n");
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.exchange;
 
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.FairQueue;
+import io.lambdadispatcher.core.internal.policy.ClientSession;
 import io.lambdadispatcher.core.internal.policy.DeadlineHeaders;
 import io.lambdadispatcher.core.internal.policy.DeadlineRule;
 import io.lambdadispatcher.core.internal.policy.RetryRule;
@@ -138,6 +139,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     private @Nullable ClientShare share;
 
+    /** {@code null} if affinity has no effect on the request. */
+    private @Nullable ClientSession session;
+
     /** The share in which the request holds a place until its body ends. */
     private @Nullable ClientShare heldFrom;
 
@@ -221,6 +225,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         waitReason = null;
         ticket = null;
         share = null;
+        session = null;
         heldFrom = null;
         earlyData = null;
         earlyTrailers = null;
@@ -310,6 +315,16 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
         failLate();
         return true;
+    }
+
+    /** Sets the session that chooses the request's worker. Called before the first attempt. */
+    public void setSession(@Nullable ClientSession value) {
+        session = value;
+    }
+
+    /** Returns the session that chooses the request's worker; {@code null} = any worker. */
+    public @Nullable ClientSession session() {
+        return session;
     }
 
     /** Gives the request to a worker stream of this event loop. */
@@ -449,9 +464,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         ticket = place;
     }
 
-    /** Notes that the exchange will be queued because its client has used its share. */
-    public void onShareUsed() {
-        waitReason = WaitReason.CLIENT_SHARE;
+    /** Notes that the exchange will wait, although there may be free worker streams. */
+    public void onSetAside(WaitReason reason) {
+        waitReason = reason;
     }
 
     /** Returns the client's share of the function. {@link #releaseShare} must follow at the end. */
@@ -785,6 +800,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             if (timer != null) {
                 onAnswered(timer);
             }
+            if (session != null) {
+                markWorker(session, responseHead);
+            }
             if (tunnelRequested && StatusCode.isSuccess(status)) {
                 state = requestEnded ? State.CLIENT_ENDED : State.TUNNEL;
                 release();
@@ -795,6 +813,13 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             }
             response.onHead(responseHead, end);
             endIf(end);
+        }
+    }
+
+    private void markWorker(ClientSession itsSession, Http2Headers responseHead) {
+        String workerId = lastCarrier == null ? null : lastCarrier.workerId();
+        if (workerId != null) {
+            itsSession.mark(responseHead, workerId);
         }
     }
 
@@ -997,7 +1022,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     private void startHedge(long nowNanos) {
-        if (state != State.CARRIED || hedge != null) {
+        if (state != State.CARRIED || hedge != null || session != null && session.namesWorker()) {
             return;
         }
         RetryDenial denied =
@@ -1298,6 +1323,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
                 outcome,
                 failure == null ? null : failure.kind().token(),
                 waitReason,
+                session == null ? null : session.result(),
                 requestBytes,
                 responseBytes,
                 (attempts == 0 ? now : carriedNanos) - startNanos,

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.RetryDenial;
+import io.lambdadispatcher.core.observe.SessionResult;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.Ticker;
@@ -29,6 +30,7 @@ record FinishedExchange(
         Outcome outcome,
         @Nullable String failure,
         @Nullable WaitReason waitReason,
+        @Nullable SessionResult sessionResult,
         long requestBytes,
         long responseBytes,
         long queueNanos,

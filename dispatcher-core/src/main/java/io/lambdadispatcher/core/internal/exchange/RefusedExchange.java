@@ -36,6 +36,7 @@ public record RefusedExchange(@Nullable String function, Http2Headers headers, R
                             Outcome.FAILED,
                             kind.token(),
                             null,
+                            null,
                             0,
                             0,
                             0,

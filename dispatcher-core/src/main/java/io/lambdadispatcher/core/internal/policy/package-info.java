@@ -1,6 +1,7 @@
 /**
- * Decisions about traffic: how long a request may take, and whether it is sent again. Each class
- * decides one thing from values that it is given. None has a thread, a clock or I/O.
+ * Decisions about traffic: how long a request may take, whether it is sent again, and which worker
+ * its session has. Each class decides one thing from values that it is given. None has a thread, a
+ * clock or I/O.
  */
 @NullMarked
 package io.lambdadispatcher.core.internal.policy;

@@ -33,6 +33,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     private final RemoteAttempt exchange;
     private final PoolShard home;
     private final PoolShard away;
+    private final @Nullable PooledConnection wanted;
     private final List<String> avoided;
     private final Runnable onStranded;
     private volatile @Nullable String workerId;
@@ -50,13 +51,22 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     private boolean over;
 
     /**
+     * @param wanted the connection of {@code away} that the exchange's session prefers; {@code
+     *     null} = any connection
      * @param avoided the workers whose streams must not be taken
      * @param onStranded called on the exchange's loop if no such stream is free
      */
-    Crossing(RemoteAttempt exchange, PoolShard home, PoolShard away, List<String> avoided, Runnable onStranded) {
+    Crossing(
+            RemoteAttempt exchange,
+            PoolShard home,
+            PoolShard away,
+            @Nullable PooledConnection wanted,
+            List<String> avoided,
+            Runnable onStranded) {
         this.exchange = exchange;
         this.home = home;
         this.away = away;
+        this.wanted = wanted;
         this.avoided = avoided;
         this.onStranded = onStranded;
     }
@@ -98,7 +108,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     }
 
     private void arrive(Http2Headers head, boolean end, int timeoutMillis) {
-        Carrier taken = away.takeStream(avoided);
+        Carrier taken = wanted == null ? away.takeStream(avoided) : away.takeStreamOf(wanted);
         if (taken == null) {
             away.onPermitUnused();
             toClient(onStranded);

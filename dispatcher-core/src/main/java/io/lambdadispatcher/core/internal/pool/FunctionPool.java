@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.ClientShares;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
+import io.lambdadispatcher.core.internal.policy.SlowStart;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.WaitReason;
@@ -82,6 +83,15 @@ public final class FunctionPool {
     /** Whether other dispatchers use the workers, too. */
     private volatile boolean shared;
 
+    /**
+     * Processor time of a request on warm workers, in microseconds; 0 = not known. Event loops may
+     * overwrite each other's values.
+     */
+    private volatile int warmCpuMicros;
+
+    /** The worker connections that are open for requests. The array never changes. */
+    private volatile PooledConnection[] open = {};
+
     private volatile Runnable shortage = () -> {};
 
     /** {@code null} if no workers are launched here. */
@@ -123,6 +133,34 @@ public final class FunctionPool {
     /** Sets whether other dispatchers use the workers, so that these may be busy. */
     public void setShared(boolean value) {
         shared = value;
+    }
+
+    /**
+     * Returns the worker connections of all event loops that are open for requests. The caller must
+     * not change the array.
+     */
+    PooledConnection[] open() {
+        return open;
+    }
+
+    /** Records whether a worker connection is open for requests, for affinity. */
+    synchronized void setOpen(PooledConnection member, boolean isOpen) {
+        List<PooledConnection> members = new ArrayList<>(List.of(open));
+        if (isOpen) {
+            members.add(member);
+        } else {
+            members.remove(member);
+        }
+        open = members.toArray(PooledConnection[]::new);
+    }
+
+    int warmCpuMicros() {
+        return warmCpuMicros;
+    }
+
+    /** A worker that is not fresh has reported the processor time of a request. */
+    void onWarmCpu(int micros) {
+        warmCpuMicros = SlowStart.warmMicros(warmCpuMicros, micros);
     }
 
     /** Returns the shards in the order of the event loops. */

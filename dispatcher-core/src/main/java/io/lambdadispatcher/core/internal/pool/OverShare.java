@@ -1,7 +1,5 @@
 package io.lambdadispatcher.core.internal.pool;
 
-import io.lambdadispatcher.core.internal.exchange.ClientShare;
-import io.lambdadispatcher.core.internal.exchange.ClientShares;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.FairQueue.Ticket;
@@ -12,13 +10,14 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests that wait because their client has too many requests with unfinished bodies or unread
- * responses. They do not wait in the queue, so they delay no other request and no worker is
- * launched for them.
+ * Requests that wait although worker streams may be free: their client has too many requests with
+ * unfinished bodies or unread responses, or the worker of their session has no free stream. They do
+ * not wait in the queue, so they delay no other request and no worker is launched for them.
  *
  * <p>They are checked every 10 ms. A notification would be difficult, because any event loop can
  * make room. With 5,000 such requests, the check takes less than 1 % of the loop's time. Confined
@@ -29,27 +28,28 @@ final class OverShare {
 
     private final EventLoop loop;
     private final Predicate<Exchange> hasRoom;
-    private final ClientShares shares;
+    private final Function<Exchange, Object> holder;
     private final Consumer<Ticket<Exchange>> onRoom;
     private final DeadlineQueue<Ticket<Exchange>> waiting;
     private boolean timerSet;
 
     // State of the check that is in progress.
-    private final Set<ClientShare> full = new HashSet<>();
+    private final Set<Object> full = new HashSet<>();
     private final List<Ticket<Exchange>> all = new ArrayList<>();
 
     /**
+     * @param holder returns whose room a request waits for: its client or its session's worker
      * @param onRoom receives each ticket that was removed because {@code hasRoom} was true
      */
     OverShare(
             EventLoop loop,
             long timeoutNanos,
-            ClientShares shares,
+            Function<Exchange, Object> holder,
             Predicate<Exchange> hasRoom,
             Consumer<Ticket<Exchange>> onRoom,
             Consumer<Ticket<Exchange>> onExpired) {
         this.loop = loop;
-        this.shares = shares;
+        this.holder = holder;
         this.hasRoom = hasRoom;
         this.onRoom = onRoom;
         this.waiting = new DeadlineQueue<>(loop, timeoutNanos, onExpired);
@@ -115,17 +115,17 @@ final class OverShare {
         }
     }
 
-    /** Checks one request. If a client has no room for it, its later requests are skipped. */
+    /** Checks one request. If there is no room for it, later requests for the same are skipped. */
     private void lookAt(Ticket<Exchange> ticket) {
-        ClientShare client = ticket.entry.share(shares);
-        if (full.contains(client)) {
+        Object its = holder.apply(ticket.entry);
+        if (full.contains(its)) {
             return;
         }
         if (hasRoom.test(ticket.entry)) {
             waiting.remove(ticket);
             onRoom.accept(ticket);
         } else {
-            full.add(client);
+            full.add(its);
         }
     }
 }

@@ -18,6 +18,8 @@ import io.lambdadispatcher.core.internal.loop.FairQueue;
 import io.lambdadispatcher.core.internal.loop.LoopClock;
 import io.lambdadispatcher.core.internal.loop.TimerHeap;
 import io.lambdadispatcher.core.internal.policy.AttemptBudget;
+import io.lambdadispatcher.core.internal.policy.ClientSession;
+import io.lambdadispatcher.core.internal.policy.SlowStart;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
@@ -25,6 +27,7 @@ import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.WaitReason;
+import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.netty.channel.EventLoop;
@@ -156,8 +159,8 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         this.traffic = pool.options().traffic();
         long queueTimeoutNanos = queueTimeoutNanos(pool.options());
         this.waiting = new FairQueue<>(loop, queueTimeoutNanos, this::onQueueTimeout);
-        this.overShare =
-                new OverShare(loop, queueTimeoutNanos, pool.shares, this::mayBegin, this::onRoom, this::onShareTimeout);
+        this.overShare = new OverShare(
+                loop, queueTimeoutNanos, this::setAsideFor, this::mayGo, this::onRoom, this::onShareTimeout);
         this.anyonesBodies = Math.max(1, ANYONES_BODIES / loops);
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
         this.tunnels = new DeadlineQueue<>(loop, 0, expired -> {});
@@ -217,6 +220,9 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         assert loop.inEventLoop();
         budget.onRequest();
         Exchange exchange = Exchange.begin(this, head, end, response, policy);
+        if (policy.affinity() != Affinity.NONE) {
+            exchange.setSession(ClientSession.of(policy.affinity(), head));
+        }
         if (observed) {
             exchange.announceTo(observer);
         }
@@ -229,8 +235,9 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     private void place(Exchange exchange) {
         boolean mayBegin = mayBegin(exchange);
         arrived += mayBegin && exchange.countsAsArrived() ? 1 : 0;
+        boolean mayGo = mayBegin && !waitsForItsWorker(exchange);
         // If requests are queued on any loop, one of them may be next.
-        if (mayBegin && pool.pending.get() == 0 && dispatch(exchange)) {
+        if (mayGo && pool.pending.get() == 0 && dispatch(exchange)) {
             return;
         }
         Failure refusal = pool.refusal(exchange, exchange.startNanos(), nanoTime());
@@ -252,23 +259,26 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         }
         long tag = exchange.share(pool.shares).nextTag(pool.virtualTime());
         FairQueue.Ticket<Exchange> ticket = waiting.newTicket(exchange, tag, exchange.startNanos());
-        if (!mayBegin) {
-            exchange.onShareUsed();
+        if (!mayGo) {
+            exchange.onSetAside(mayBegin ? WaitReason.SESSION_WORKER : WaitReason.CLIENT_SHARE);
         }
         exchange.onWaiting(ticket);
         memory.add(exchange.waitingBytes());
         if (overflow != null) {
             overflow.onWaiting(exchange);
         }
-        if (mayBegin) {
+        if (mayGo) {
             enqueue(ticket);
         } else {
-            waitForShare(ticket);
+            setAside(ticket, mayBegin);
         }
     }
 
-    private void waitForShare(FairQueue.Ticket<Exchange> ticket) {
-        observer.onProtection(Protection.SHARE_EXCEEDED);
+    /** @param mayBegin false = the request waits for its client's share, not for its worker */
+    private void setAside(FairQueue.Ticket<Exchange> ticket, boolean mayBegin) {
+        if (!mayBegin) {
+            observer.onProtection(Protection.SHARE_EXCEEDED);
+        }
         pool.overShare.incrementAndGet();
         overShare.add(ticket);
     }
@@ -287,6 +297,22 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         return exchange.isRequestEnded()
                 || exchange.hold(anyone, anyonesBodies)
                 || exchange.hold(exchange.share(pool.shares), pool.openBodiesLimit());
+    }
+
+    /** Returns whether the worker of the exchange's session is connected but has no free stream. */
+    private boolean waitsForItsWorker(Exchange exchange) {
+        ClientSession session = exchange.session();
+        return session != null && session.waitsFor(pool.open(), exchange.triedWorkers());
+    }
+
+    private boolean mayGo(Exchange exchange) {
+        return mayBegin(exchange) && !waitsForItsWorker(exchange);
+    }
+
+    /** Returns whose room a request waits for: its session's worker, or its client's share. */
+    private Object setAsideFor(Exchange exchange) {
+        ClientSession session = exchange.session();
+        return session != null && session.isWaiting() ? session.worker() : exchange.share(pool.shares);
     }
 
     private boolean isOfSlowReader(Exchange exchange) {
@@ -314,7 +340,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         }
     }
 
-    /** Queues a request that is no longer over its client's share. */
+    /** Queues a request for which there is room now. */
     private void onRoom(FairQueue.Ticket<Exchange> ticket) {
         pool.overShare.decrementAndGet();
         arrived += ticket.entry.countsAsArrived() ? 1 : 0;
@@ -383,7 +409,35 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     private boolean dispatch(Exchange exchange) {
         List<String> tried = exchange.triedWorkers();
+        ClientSession session = exchange.session();
+        PooledConnection wanted = session == null ? null : session.choose(pool.open(), tried);
+        if (wanted != null) {
+            return dispatchTo(wanted, exchange);
+        }
         return tried.isEmpty() ? dispatchToAny(exchange) : dispatchToAnother(exchange, tried, 0);
+    }
+
+    /**
+     * Sends the exchange to the worker connection of its session, on any loop.
+     *
+     * @return false if another event loop has taken the last permit just now
+     */
+    private boolean dispatchTo(PooledConnection wanted, Exchange exchange) {
+        PoolShard its = wanted.shard;
+        if (its == null || !its.tryAcquire()) {
+            return false;
+        }
+        if (its != this) {
+            crossOver(exchange, its, wanted, List.of());
+            return true;
+        }
+        Carrier stream = takeStreamOf(wanted);
+        if (stream == null) {
+            onPermitUnused();
+            return false;
+        }
+        carry(exchange, stream);
+        return true;
     }
 
     private boolean dispatchToAny(Exchange exchange) {
@@ -437,10 +491,15 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         if (other == null) {
             return false;
         }
-        Crossing crossing = new Crossing(exchange, this, other, avoided, () -> onStranded(exchange, other));
+        crossOver(exchange, other, null, avoided);
+        return true;
+    }
+
+    private void crossOver(
+            Exchange exchange, PoolShard other, @Nullable PooledConnection wanted, List<String> avoided) {
+        Crossing crossing = new Crossing(exchange, this, other, wanted, avoided, () -> onStranded(exchange, other));
         begin(exchange, crossing);
         exchange.crossOver(crossing);
-        return true;
     }
 
     /**
@@ -553,10 +612,11 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
                     ", because its queue has not been empty for too long");
             return true;
         }
-        if (!mayBegin(head.entry)) {
+        boolean mayBegin = mayBegin(head.entry);
+        if (!mayBegin || waitsForItsWorker(head.entry)) {
             memory.add(head.entry.waitingBytes());
             head.entry.share(pool.shares).onQueued();
-            waitForShare(head);
+            setAside(head, mayBegin);
         } else if (dispatch(head.entry)) {
             pool.onServed(head.tag);
         } else {
@@ -672,7 +732,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
             if (other == null) {
                 return RetryDenial.NO_OTHER_WORKER;
             }
-            carrier = new Crossing(hedge, this, other, tried, () -> hedge.onStranded(NO_STREAM));
+            carrier = new Crossing(hedge, this, other, null, tried, () -> hedge.onStranded(NO_STREAM));
         }
         budget.take();
         hedge.carryOn(carrier);
@@ -839,7 +899,13 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         underWay.forOldest(limit, begun);
         tunnels.forOldest(limit, begun);
         waiting.forOldest(limit, exchange -> snapshots.accept(exchange.snapshot(RequestSnapshot.State.QUEUED)));
-        overShare.forOldest(limit, exchange -> snapshots.accept(exchange.snapshot(RequestSnapshot.State.OVER_SHARE)));
+        overShare.forOldest(limit, exchange -> snapshots.accept(exchange.snapshot(asideState(exchange))));
+    }
+
+    private RequestSnapshot.State asideState(Exchange exchange) {
+        ClientSession session = exchange.session();
+        boolean forWorker = session != null && session.isWaiting();
+        return forWorker ? RequestSnapshot.State.QUEUED : RequestSnapshot.State.OVER_SHARE;
     }
 
     private void onQueueTimeout(FairQueue.Ticket<Exchange> expired) {
@@ -853,6 +919,14 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     private void onShareTimeout(FairQueue.Ticket<Exchange> expired) {
         onLeftOverShare(expired.entry);
+        ClientSession session = expired.entry.session();
+        if (session != null && session.isWaiting()) {
+            session.stopWaiting();
+            if (!dispatch(expired.entry)) {
+                failQueued(expired.entry, "the worker of the session has no room", withinTimeout());
+            }
+            return;
+        }
         failQueued(expired.entry, "too many unfinished requests of the same client", withinTimeout());
     }
 
@@ -932,9 +1006,21 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     Carrier takeStream(List<String> avoided) {
         assert loop.inEventLoop();
         PooledConnection member = avoided.isEmpty() ? leastOrLast() : leastExcept(avoided);
-        if (member == null) {
-            return null;
-        }
+        return member == null ? null : take(member);
+    }
+
+    /**
+     * Takes a free stream of this worker connection. The caller must hold a permit.
+     *
+     * @return {@code null} if it has none any more
+     */
+    @Nullable
+    Carrier takeStreamOf(PooledConnection wanted) {
+        assert loop.inEventLoop();
+        return wanted.offered > 0 ? take(wanted) : null;
+    }
+
+    private Carrier take(PooledConnection member) {
         Carrier stream = member.take();
         // The shard's permit count is already lower: tryAcquire took the permit.
         member.offered--;
@@ -1058,7 +1144,40 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     /** Adds a worker connection. This is the first call for it. */
     public void onMember(PooledConnection member) {
         assert loop.inEventLoop();
+        member.shard = this;
+        beginSlowStart(member);
         all.computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2)).add(member);
+    }
+
+    private void beginSlowStart(PooledConnection member) {
+        long nanos = pool.options().slowStart().toNanos();
+        if (nanos > 0) {
+            member.fresh = true;
+            member.slowness = SlowStart.factor(0, pool.warmCpuMicros());
+            loop.schedule(() -> endSlowStart(member), nanos, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private void endSlowStart(PooledConnection member) {
+        member.fresh = false;
+        member.slowness = SlowStart.ONE;
+        settle(member);
+    }
+
+    /**
+     * The worker has reported how much processor time it uses for a request.
+     *
+     * @param micros 0 = not known
+     */
+    public void onRequestCpu(PooledConnection member, int micros) {
+        assert loop.inEventLoop();
+        member.onRequestCpu(micros);
+        if (micros > 0 && member.fresh) {
+            member.slowness = SlowStart.factor(micros, pool.warmCpuMicros());
+            settle(member);
+        } else if (micros > 0) {
+            pool.onWarmCpu(micros);
+        }
     }
 
     /** Removes a worker connection. This is the last call for it. */
@@ -1075,6 +1194,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         if (member.open != open) {
             member.open = open;
             settle(member);
+            pool.setOpen(member, open);
             offerIf(open);
         }
     }

@@ -2,6 +2,11 @@ package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.policy.Rendezvous;
+import io.lambdadispatcher.core.internal.policy.SlowStart;
+import io.lambdadispatcher.core.internal.policy.WorkerTag;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.ArrayDeque;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -9,10 +14,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A worker connection in its pool shard: its free worker streams, the number of busy ones, and how
- * its exchanges ended. Confined to the connection's event loop. Only {@link PoolShard} changes its
- * streams.
+ * its exchanges ended. Confined to the connection's event loop, except for what affinity reads.
+ * Only {@link PoolShard} changes its streams.
  */
-public final class PooledConnection extends LeastOutstanding.Entry {
+public final class PooledConnection extends LeastOutstanding.Entry implements Rendezvous.Candidate {
+    private static final VarHandle BUSY = handle("busy");
+    private static final VarHandle OFFERED = handle("offered");
+
     /**
      * The largest penalty, which is larger than the number of streams that a connection can have.
      */
@@ -37,6 +45,12 @@ public final class PooledConnection extends LeastOutstanding.Entry {
     private static final long MAX_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final String workerId;
+    private final long tag;
+
+    /** The shard of the connection, which {@link PoolShard#onMember} sets. */
+    @Nullable
+    PoolShard shard;
+
     final ArrayDeque<Carrier> free = new ArrayDeque<>();
     /**
      * Worker streams that carry an exchange, or a cancelled one that the worker has not ended yet.
@@ -74,6 +88,12 @@ public final class PooledConnection extends LeastOutstanding.Entry {
     /** The number of exchanges by which this connection may exceed the least busy one. */
     int batch;
 
+    /** How much slower the worker is than others, because it is fresh: {@link SlowStart}. */
+    int slowness = SlowStart.ONE;
+
+    /** Whether the worker has just started. */
+    boolean fresh;
+
     /** What is added to the rank, because the worker is in another availability zone. */
     private int zonePenalty;
 
@@ -91,6 +111,33 @@ public final class PooledConnection extends LeastOutstanding.Entry {
 
     public PooledConnection(String workerId) {
         this.workerId = workerId;
+        this.tag = WorkerTag.of(workerId);
+    }
+
+    private static VarHandle handle(String field) {
+        try {
+            return MethodHandles.lookup().findVarHandle(PooledConnection.class, field, int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    @Override
+    public long tag() {
+        return tag;
+    }
+
+    /** Any thread. Other threads may see an earlier number. */
+    @Override
+    public int load() {
+        return (int) BUSY.getOpaque(this);
+    }
+
+    /** Any thread. Other threads may see an earlier state, so the shard decides again. */
+    @Override
+    public boolean hasRoom() {
+        PoolShard its = shard;
+        return its != null && (int) OFFERED.getOpaque(this) > 0 && its.permits() > 0;
     }
 
     /**
@@ -158,6 +205,9 @@ public final class PooledConnection extends LeastOutstanding.Entry {
      */
     int rank() {
         int rank = busy + zonePenalty + (givenUp == 0 ? 0 : 1 << givenUp);
+        if (slowness != SlowStart.ONE) {
+            rank = SlowStart.multiply(rank, slowness);
+        }
         return refusals == 0 ? rank : rank + (1 << Math.min(refusals, MAX_PENALTY_BITS));
     }
 

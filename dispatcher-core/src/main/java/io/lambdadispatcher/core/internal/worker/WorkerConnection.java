@@ -263,7 +263,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         } else if (message instanceof ControlMessage.Readiness readiness) {
             onReadiness(readiness.ready());
         } else if (message instanceof ControlMessage.Load load) {
-            pooled.onRequestCpu(load.requestCpuMicros());
+            shard.onRequestCpu(pooled, load.requestCpuMicros());
             port.events.onLoad(this, load);
             port.observer.onWorkerLoad(
                     function(), workerId, load.cpuPermille(), load.memoryPermille(), load.loopLagMicros());

@@ -3,6 +3,8 @@ package io.lambdadispatcher.core.internal.exchange;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.loop.FairQueue;
+import io.lambdadispatcher.core.internal.policy.ClientSession;
+import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -64,6 +66,8 @@ class ExchangeTest {
             return ClientShare.ofAnyone();
         } else if (type == TrafficPolicy.class) {
             return TrafficPolicy.builder().build();
+        } else if (type == ClientSession.class) {
+            return ClientSession.of(Affinity.header("a"), new DefaultHttp2Headers().set("a", "b"));
         } else if (type == ExchangeTimer.class) {
             return new ExchangeTimer(newExchange(), 7);
         } else if (type == Hedge.class) {

@@ -9,8 +9,11 @@ import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.policy.ClientSession;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
@@ -28,7 +31,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /**
  * Random operations on a pool of three event loops. Workers connect, disconnect, are limited and
  * ejected, and gain and lose streams. Requests of several clients arrive, cross over, are answered,
- * refused or cancelled, with and without bodies that end later. Whenever all loops are idle, the
+ * refused or cancelled, with and without bodies that end later. With even seeds, requests of a user
+ * prefer one worker, or wait for one, which may have no room. Whenever all loops are idle, the
  * permits of each shard must equal what its workers can take, and no request may wait while there
  * is a permit.
  */
@@ -41,6 +45,9 @@ class PermitsTest {
     private final List<Link> links = new ArrayList<>();
     private final List<Exchange> exchanges = new ArrayList<>();
     private final ResponseSink[] clients = {named("a"), named("b"), named("c"), new SilentClient()};
+    /** The first names no worker, and the last one that never connects. */
+    private final String[] users = {"a", tagged("w0"), tagged("w1"), tagged("w2"), tagged("gone")};
+
     private FunctionPool pool;
     private Random random;
     private int carried;
@@ -171,6 +178,13 @@ class PermitsTest {
         }
     }
 
+    private static String tagged(String workerId) {
+        Http2Headers response = new DefaultHttp2Headers().set("id", "s");
+        ClientSession created = ClientSession.of(Affinity.sessionHeader("id"), new DefaultHttp2Headers());
+        created.mark(response, workerId);
+        return response.get("id").toString();
+    }
+
     private static ResponseSink named(String name) {
         return new SilentClient() {
             @Override
@@ -184,12 +198,20 @@ class PermitsTest {
         return links.get(random.nextInt(links.size()));
     }
 
-    private static Http2Headers head() {
+    private Http2Headers head() {
         return new DefaultHttp2Headers()
                 .method("GET")
                 .scheme("http")
                 .authority("a")
-                .path("/");
+                .path("/")
+                .set("x-user", users[random.nextInt(users.length)]);
+    }
+
+    private static Affinity affinity(long seed) {
+        if (seed % 2 == 1) {
+            return Affinity.NONE;
+        }
+        return seed % 4 == 0 ? Affinity.header("x-user") : Affinity.sessionHeader("x-user");
     }
 
     private void rest() {
@@ -231,6 +253,8 @@ class PermitsTest {
                 FunctionOptions.builder("f")
                         .streamsPerConnection(6)
                         .queue(20, Duration.ofHours(1))
+                        .traffic(
+                                TrafficPolicy.builder().affinity(affinity(seed)).build())
                         .build(),
                 eventLoops,
                 DispatcherObserver.NONE);

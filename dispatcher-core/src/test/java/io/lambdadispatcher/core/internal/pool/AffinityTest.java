@@ -1,0 +1,311 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.internal.exchange.Attempt;
+import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
+import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.SessionResult;
+import io.lambdadispatcher.core.options.Affinity;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The way of a request with a session to its worker, over two event loops. */
+class AffinityTest {
+    private static final Failure GONE = new Failure(Failure.Kind.WORKER_LOST, "gone");
+
+    private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
+    private final List<SessionResult> results = new ArrayList<>();
+    private final FunctionPool pool = new FunctionPool(
+            FunctionOptions.builder("f")
+                    .traffic(TrafficPolicy.builder()
+                            .affinity(Affinity.sessionHeader("id"))
+                            .build())
+                    .build(),
+            List.of(loops[0].eventLoop(), loops[1].eventLoop()),
+            new DispatcherObserver() {
+                @Override
+                public ExchangeListener onExchangeStart(ExchangeStart start) {
+                    return AffinityTest.this::onEnd;
+                }
+            });
+    private final Worker here = new Worker("here", 0);
+    private final Worker there = new Worker("there", 1);
+
+    private void onEnd(ExchangeEnd end) {
+        results.add(end.sessionResult());
+    }
+
+    /** A worker with one connection. */
+    private final class Worker {
+        final PoolShard shard;
+        final PooledConnection member;
+        final List<Stream> streams = new ArrayList<>();
+
+        Worker(String id, int loop) {
+            shard = pool.shard(loop);
+            member = new PooledConnection(id);
+            shard.onMember(member);
+            for (int i = 0; i < 3; i++) {
+                Stream stream = new Stream(this);
+                streams.add(stream);
+                shard.onStreamOpened(member, stream);
+            }
+            shard.setOpen(member, true);
+        }
+
+        List<Stream> busy() {
+            return streams.stream().filter(stream -> stream.attempt != null).toList();
+        }
+
+        Stream serves() {
+            assertThat(busy()).hasSize(1);
+            return busy().get(0);
+        }
+    }
+
+    private static final class Stream extends DiscardingSink implements Carrier {
+        final Worker worker;
+
+        @Nullable
+        Attempt attempt;
+
+        @Nullable
+        Http2Headers head;
+
+        Stream(Worker worker) {
+            this.worker = worker;
+        }
+
+        @Override
+        public RequestSink carry(Http2Headers requestHead, boolean end, int timeoutMillis, Attempt forAttempt) {
+            attempt = forAttempt;
+            head = requestHead;
+            return this;
+        }
+
+        void respond(Http2Headers response) {
+            Attempt current = Objects.requireNonNull(attempt);
+            attempt = null;
+            current.onHead(response, true);
+            worker.member.onExchangeEnd(false);
+            worker.shard.onStreamFree(worker.member, this);
+        }
+
+        void refuse() {
+            Attempt current = Objects.requireNonNull(attempt);
+            attempt = null;
+            worker.member.onRefused();
+            current.onRefused(GONE);
+            worker.shard.onStreamFree(worker.member, this);
+        }
+
+        @Override
+        public String workerId() {
+            return worker.member.workerId();
+        }
+    }
+
+    private static final class Client extends SilentClient {
+        @Nullable
+        Http2Headers head;
+
+        @Override
+        public void onHead(Http2Headers responseHead, boolean end) {
+            head = responseHead;
+        }
+    }
+
+    @BeforeEach
+    void freeze() {
+        for (EmbeddedChannel loop : loops) {
+            loop.freezeTime();
+        }
+    }
+
+    private void turn() {
+        for (int i = 0; i < 4; i++) {
+            for (EmbeddedChannel loop : loops) {
+                loop.runPendingTasks();
+            }
+        }
+    }
+
+    private void pass(long millis) {
+        for (EmbeddedChannel loop : loops) {
+            loop.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
+            loop.runScheduledPendingTasks();
+        }
+        turn();
+    }
+
+    private Client request(int loop, @Nullable CharSequence id) {
+        Http2Headers head =
+                new FlatHeaders().method("GET").scheme("http").authority("a").path("/");
+        if (id != null) {
+            head.set("id", id);
+        }
+        Client client = new Client();
+        Exchange exchange = pool.shard(loop).open(head, true, client);
+        assertThat(exchange.isEnded()).isFalse();
+        turn();
+        return client;
+    }
+
+    private static Http2Headers ok() {
+        return new FlatHeaders().status("200");
+    }
+
+    private CharSequence sessionOf(Worker worker) {
+        Worker other = worker == here ? there : here;
+        other.shard.setOpen(other.member, false);
+        Client client = request(0, null);
+        other.shard.setOpen(other.member, true);
+        worker.serves().respond(ok().set("id", "s1"));
+        turn();
+        return Objects.requireNonNull(client.head).get("id");
+    }
+
+    @Test
+    void should_reach_the_worker_of_a_session_from_any_event_loop() {
+        for (Worker worker : List.of(here, there)) {
+            CharSequence id = sessionOf(worker);
+            for (int loop = 0; loop < 2; loop++) {
+                request(loop, id);
+                Stream stream = worker.serves();
+                assertThat(Objects.requireNonNull(stream.head).get("id")).hasToString("s1");
+                stream.respond(ok());
+                turn();
+            }
+        }
+        assertThat(results)
+                .containsExactly(
+                        SessionResult.NEW,
+                        SessionResult.KEPT,
+                        SessionResult.KEPT,
+                        SessionResult.NEW,
+                        SessionResult.KEPT,
+                        SessionResult.KEPT);
+    }
+
+    @Test
+    void should_begin_sessions_on_the_least_busy_worker_of_all_event_loops() {
+        for (int i = 0; i < 4; i++) {
+            request(0, null);
+        }
+        assertThat(here.busy()).hasSize(2);
+        assertThat(there.busy()).hasSize(2);
+    }
+
+    @Test
+    void should_wait_while_the_worker_of_the_session_is_full() {
+        CharSequence id = sessionOf(there);
+        for (int i = 0; i < 3; i++) {
+            request(0, id);
+        }
+        assertThat(there.busy()).hasSize(3);
+        request(0, id);
+        request(1, id);
+        assertThat(pool.queued()).isEqualTo(2);
+        // It delays no request of another session.
+        request(0, null);
+        here.serves().respond(ok());
+
+        there.busy().get(0).respond(ok());
+        pass(20);
+        assertThat(there.busy()).hasSize(3);
+        assertThat(pool.queued()).isEqualTo(1);
+        assertThat(results).containsExactly(SessionResult.NEW, SessionResult.NEW, SessionResult.KEPT);
+    }
+
+    @Test
+    void should_take_another_worker_when_it_has_waited_long_enough() {
+        CharSequence id = sessionOf(there);
+        for (int i = 0; i < 4; i++) {
+            request(0, id);
+        }
+        pass(9_990);
+        assertThat(here.busy()).isEmpty();
+        pass(20);
+        here.serves().respond(ok());
+        turn();
+        assertThat(results).containsExactly(SessionResult.NEW, SessionResult.WORKER_FULL);
+        assertThat(pool.queued()).isZero();
+    }
+
+    @Test
+    void should_no_longer_wait_for_a_worker_that_drains() {
+        CharSequence id = sessionOf(there);
+        for (int i = 0; i < 4; i++) {
+            request(0, id);
+        }
+        there.shard.setOpen(there.member, false);
+        pass(20);
+        here.serves().respond(ok());
+        turn();
+        assertThat(results).containsExactly(SessionResult.NEW, SessionResult.WORKER_GONE);
+    }
+
+    @Test
+    void should_send_a_session_to_another_worker_when_its_own_drains() {
+        CharSequence id = sessionOf(there);
+        there.shard.setOpen(there.member, false);
+        request(1, id);
+        here.serves().respond(ok());
+        turn();
+        assertThat(results).containsExactly(SessionResult.NEW, SessionResult.WORKER_GONE);
+    }
+
+    /** The worker drains while the request is on its way to the worker's event loop. */
+    @Test
+    void should_find_another_worker_if_its_own_has_left_when_the_request_arrives() {
+        CharSequence id = sessionOf(there);
+        Http2Headers head =
+                new FlatHeaders().method("GET").scheme("http").authority("a").path("/");
+        pool.shard(0).open(head.set("id", id), true, new Client());
+        there.shard.setOpen(there.member, false);
+        turn();
+        here.serves().respond(ok());
+        turn();
+        assertThat(there.busy()).isEmpty();
+        assertThat(results).containsExactly(SessionResult.NEW, SessionResult.WORKER_GONE);
+    }
+
+    @Test
+    void should_retry_on_another_worker_if_the_own_one_refuses() {
+        CharSequence id = sessionOf(there);
+        request(0, id);
+        there.serves().refuse();
+        turn();
+        here.serves().respond(ok());
+        turn();
+        assertThat(results).containsExactly(SessionResult.NEW, SessionResult.WORKER_GONE);
+    }
+
+    @Test
+    void should_apply_other_options_to_later_requests() {
+        CharSequence id = sessionOf(there);
+        for (PoolShard shard : pool.shards()) {
+            shard.setOptions(FunctionOptions.of("f"));
+        }
+        request(0, id);
+        assertThat(Objects.requireNonNull(here.serves().head).get("id")).isEqualTo(id);
+    }
+}
