@@ -430,8 +430,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     @Override
     public void onFailure(Failure failure) {
         switch (state) {
-            case REQUESTED ->
-                answer(failure.kind().status(), failure.kind().token(), failure.detail(), failure.retryAfterSeconds());
+            case REQUESTED -> answer(connection.context().errors().answer(ctx.alloc(), failure, head));
             case RESPONDING -> cut(failure);
             case RESPONDED -> {
                 if (tunnel) {
@@ -483,17 +482,13 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     private void reject(HttpResponseStatus status, String detail) {
-        answer(status, ErrorAnswers.BAD_REQUEST, detail, 0);
+        answer(connection.context().errors().answer(ctx.alloc(), status, ErrorAnswers.BAD_REQUEST, detail, head));
     }
 
-    private void answer(HttpResponseStatus status, String failure, String detail, int retryAfterSeconds) {
+    private void answer(TextAnswer answer) {
         state = State.RESPONDED;
         tunnel = false;
-        TextAnswer answer = connection.context().errors().answer(ctx.alloc(), status, failure, detail, head);
         connection.rules().ownResponse(answer.head());
-        if (retryAfterSeconds > 0) {
-            answer.head().add(HttpHeaderNames.RETRY_AFTER, Integer.toString(retryAfterSeconds));
-        }
         writeHead(answer.head(), headRequest);
         if (headRequest) {
             answer.body().release();
