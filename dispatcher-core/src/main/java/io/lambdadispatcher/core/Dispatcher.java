@@ -43,6 +43,7 @@ import io.lambdadispatcher.core.spi.ErrorRenderer;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.RequestRouter;
+import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http2.NettyRequirement;
@@ -1126,7 +1127,7 @@ public final class Dispatcher implements AutoCloseable {
             if (router != null) {
                 return router;
             }
-            String first = functions.get(0).name();
+            RouteTarget first = RouteTarget.of(functions.get(0).name());
             return head -> first;
         }
     }

@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
+import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.netty.pkitesting.CertificateBuilder;
@@ -100,7 +101,7 @@ class DispatcherChangeTest {
                 .direct("slow", direct)
                 .invoker(this::invoke)
                 .launcher("launched", new Launcher())
-                .router(head -> "blue")
+                .router(head -> RouteTarget.of("blue"))
                 .publicListener(ListenerOptions.plain("127.0.0.1", 0))
                 .publicListener(ListenerOptions.tls("127.0.0.1", 0, tls("first")))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
@@ -177,14 +178,14 @@ class DispatcherChangeTest {
 
     @Test
     void should_route_later_requests_and_leave_those_in_flight() throws Exception {
-        dispatcher.change().router(head -> "slow").apply();
+        dispatcher.change().router(head -> RouteTarget.of("slow")).apply();
         try (Socket before = connect();
                 Socket after = connect()) {
             send(before, "");
             CompletableFuture<FunctionInvoker.InvokeResult> inFlight = slow.poll(10, TimeUnit.SECONDS);
             assertThat(inFlight).isNotNull();
 
-            dispatcher.change().router(head -> "blue").apply();
+            dispatcher.change().router(head -> RouteTarget.of("blue")).apply();
 
             assertThat(exchange(after)).isEqualTo("HTTP/1.1 200 OK: blue");
             inFlight.complete(answer("slow"));
@@ -215,7 +216,7 @@ class DispatcherChangeTest {
 
         assertThatThrownBy(() -> dispatcher
                         .change()
-                        .router(head -> "slow")
+                        .router(head -> RouteTarget.of("slow"))
                         .function(FunctionOptions.builder("launched")
                                 .capacity(CapacityPolicy.fixed(5))
                                 .build())

@@ -17,6 +17,7 @@ import io.lambdadispatcher.core.spi.ErrorRenderer;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.RequestRouter;
+import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ErrorFormat;
@@ -113,8 +114,13 @@ final class DispatcherAssembly {
 
     private RequestRouter router() {
         FunctionConfiguration first = functions.get(0);
-        String name = first.options().name();
-        return functions.size() > 1 || !first.route().servesAll() ? new RouteTable(functions) : head -> name;
+        if (functions.size() > 1
+                || !first.route().servesAll()
+                || !first.routes().isEmpty()) {
+            return new RouteTable(functions);
+        }
+        RouteTarget target = RouteTarget.of(first.options().name());
+        return head -> target;
     }
 
     /**

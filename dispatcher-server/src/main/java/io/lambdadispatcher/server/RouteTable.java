@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.core.spi.RequestRouter;
+import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.Route;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -25,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>If these are equal, too, the longest path is the most specific.
  * </ol>
  *
- * <p>Functions with the same route share its requests by weight. The result is always a configured
+ * <p>Functions with the same route share its requests by weight. The result always has a configured
  * name, never a part of the request. Immutable. Runs for every request, so it creates no objects;
  * only {@link Http2Headers} may create an iterator.
  */
@@ -38,16 +39,24 @@ final class RouteTable implements RequestRouter {
     private final Entry[] entries;
 
     RouteTable(List<FunctionConfiguration> functions) {
-        Map<Route, List<FunctionConfiguration>> sharing = new LinkedHashMap<>();
+        Map<Route, List<Share>> sharing = new LinkedHashMap<>();
         for (FunctionConfiguration function : functions) {
-            sharing.computeIfAbsent(function.route().withoutWeight(), route -> new ArrayList<>())
-                    .add(function);
+            String name = function.options().name();
+            add(sharing, function.route(), RouteTarget.of(name));
+            function.routes().forEach(each -> add(sharing, each.route(), new RouteTarget(name, each.policy())));
         }
         entries = sharing.entrySet().stream()
                 .sorted(Map.Entry.comparingByKey(MOST_SPECIFIC_FIRST))
                 .map(shared -> new Entry(shared.getKey(), shared.getValue()))
                 .toArray(Entry[]::new);
     }
+
+    private static void add(Map<Route, List<Share>> sharing, Route route, RouteTarget target) {
+        sharing.computeIfAbsent(route.withoutWeight(), key -> new ArrayList<>()).add(new Share(target, route.weight()));
+    }
+
+    /** A target, and its share of the requests of its route. */
+    private record Share(RouteTarget target, int weight) {}
 
     private static int hostRank(Route route) {
         String host = route.host();
@@ -66,7 +75,7 @@ final class RouteTable implements RequestRouter {
     }
 
     @Override
-    public @Nullable String route(Http2Headers head) {
+    public @Nullable RouteTarget route(Http2Headers head) {
         CharSequence path = head.path();
         if (path == null) {
             return null;
@@ -87,12 +96,12 @@ final class RouteTable implements RequestRouter {
         private final @Nullable AsciiString headerName;
         private final @Nullable AsciiString headerValue;
         private final String path;
-        private final String[] names;
+        private final RouteTarget[] targets;
 
-        /** Ascending. The share of {@code names[i]} ends before {@code bounds[i]}. */
+        /** Ascending. The share of {@code targets[i]} ends before {@code bounds[i]}. */
         private final int[] bounds;
 
-        Entry(Route route, List<FunctionConfiguration> functions) {
+        Entry(Route route, List<Share> shares) {
             String given = route.host();
             anyHost = given == null;
             below = given != null && given.startsWith("*.");
@@ -101,12 +110,12 @@ final class RouteTable implements RequestRouter {
             headerName = header == null ? null : AsciiString.cached(header.name());
             headerValue = header == null || header.value() == null ? null : AsciiString.cached(header.value());
             path = route.path();
-            names = new String[functions.size()];
-            bounds = new int[names.length];
+            targets = new RouteTarget[shares.size()];
+            bounds = new int[targets.length];
             int sum = 0;
-            for (int i = 0; i < names.length; i++) {
-                names[i] = functions.get(i).options().name();
-                sum += functions.get(i).route().weight();
+            for (int i = 0; i < targets.length; i++) {
+                targets[i] = shares.get(i).target();
+                sum += shares.get(i).weight();
                 bounds[i] = sum;
             }
         }
@@ -175,16 +184,16 @@ final class RouteTable implements RequestRouter {
             return false;
         }
 
-        String choose() {
-            if (names.length == 1) {
-                return names[0];
+        RouteTarget choose() {
+            if (targets.length == 1) {
+                return targets[0];
             }
             int drawn = ThreadLocalRandom.current().nextInt(bounds[bounds.length - 1]);
             int i = 0;
             while (drawn >= bounds[i]) {
                 i++;
             }
-            return names[i];
+            return targets[i];
         }
     }
 }

@@ -3,8 +3,11 @@ package io.lambdadispatcher.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
+import io.lambdadispatcher.server.config.FunctionConfiguration.RoutePolicy;
 import io.lambdadispatcher.server.config.Route;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -21,7 +24,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class RouteTableTest {
     private static FunctionConfiguration function(String name, Route route) {
-        return new FunctionConfiguration(FunctionOptions.of(name), route, null, Launcher.SELF, name, name, null, null);
+        return new FunctionConfiguration(
+                FunctionOptions.of(name), route, List.of(), null, Launcher.SELF, name, name, null, null);
     }
 
     private static FunctionConfiguration function(String name, @Nullable String host, String path) {
@@ -35,6 +39,11 @@ class RouteTableTest {
     private static Http2Headers get(@Nullable String authority, String path) {
         Http2Headers head = new DefaultHttp2Headers().method("GET").path(AsciiString.of(path));
         return authority == null ? head : head.authority(authority);
+    }
+
+    private static @Nullable String chosen(RouteTable table, Http2Headers head) {
+        RouteTarget target = table.route(head);
+        return target == null ? null : target.function();
     }
 
     @ParameterizedTest
@@ -56,15 +65,15 @@ class RouteTableTest {
                 function("images", (String) null, "/images"),
                 function("raw", (String) null, "/images/raw")));
 
-        assertThat(table.route(get(null, path))).isEqualTo(expected);
+        assertThat(chosen(table, get(null, path))).isEqualTo(expected);
     }
 
     @Test
     void should_find_no_function_where_no_path_fits() {
         RouteTable table = new RouteTable(List.of(function("images", (String) null, "/images")));
 
-        assertThat(table.route(get(null, "/"))).isNull();
-        assertThat(table.route(new DefaultHttp2Headers().method("CONNECT"))).isNull();
+        assertThat(chosen(table, get(null, "/"))).isNull();
+        assertThat(chosen(table, new DefaultHttp2Headers().method("CONNECT"))).isNull();
     }
 
     @ParameterizedTest
@@ -92,14 +101,14 @@ class RouteTableTest {
                 function("longer", "*.api.example.org", ""),
                 function("exact", "www.example.org", "")));
 
-        assertThat(table.route(get(authority, "/very/long"))).isEqualTo(expected);
+        assertThat(chosen(table, get(authority, "/very/long"))).isEqualTo(expected);
     }
 
     @Test
     void should_not_take_a_request_without_an_authority_for_one_of_a_host() {
         RouteTable table = new RouteTable(List.of(function("exact", "www.example.org", "")));
 
-        assertThat(table.route(get(null, "/"))).isNull();
+        assertThat(chosen(table, get(null, "/"))).isNull();
     }
 
     @Test
@@ -109,13 +118,35 @@ class RouteTableTest {
                 function("present", new Route.Header("x-canary", null), ""),
                 function("value", new Route.Header("x-canary", "yes please"), "")));
 
-        assertThat(table.route(get(null, "/a/b"))).isEqualTo("path");
-        assertThat(table.route(get(null, "/a/b").add("x-canary", "no"))).isEqualTo("present");
-        assertThat(table.route(get(null, "/a/b").add("x-canary", "yes please"))).isEqualTo("value");
-        assertThat(table.route(get(null, "/a/b").add("x-canary", "no").add("x-canary", "yes please")))
+        assertThat(chosen(table, get(null, "/a/b"))).isEqualTo("path");
+        assertThat(chosen(table, get(null, "/a/b").add("x-canary", "no"))).isEqualTo("present");
+        assertThat(chosen(table, get(null, "/a/b").add("x-canary", "yes please")))
                 .isEqualTo("value");
-        assertThat(table.route(get(null, "/a/b").add("x-canary", "Yes please"))).isEqualTo("present");
-        assertThat(table.route(get(null, "/z"))).isNull();
+        assertThat(chosen(table, get(null, "/a/b").add("x-canary", "no").add("x-canary", "yes please")))
+                .isEqualTo("value");
+        assertThat(chosen(table, get(null, "/a/b").add("x-canary", "Yes please")))
+                .isEqualTo("present");
+        assertThat(chosen(table, get(null, "/z"))).isNull();
+    }
+
+    @Test
+    void should_give_the_policy_of_the_most_specific_route() {
+        TrafficPolicy policy = TrafficPolicy.builder().build();
+        FunctionConfiguration api = new FunctionConfiguration(
+                FunctionOptions.of("api"),
+                new Route(null, null, "", Route.DEFAULT_WEIGHT),
+                List.of(new RoutePolicy(new Route(null, null, "/search", Route.DEFAULT_WEIGHT), policy)),
+                null,
+                Launcher.SELF,
+                "api",
+                "api",
+                null,
+                null);
+        RouteTable table = new RouteTable(List.of(api, function("images", (String) null, "/images")));
+
+        assertThat(table.route(get(null, "/search/7"))).isEqualTo(new RouteTarget("api", policy));
+        assertThat(table.route(get(null, "/search/7"))).isSameAs(table.route(get(null, "/search")));
+        assertThat(table.route(get(null, "/other"))).isEqualTo(RouteTarget.of("api"));
     }
 
     @Test
@@ -126,7 +157,7 @@ class RouteTableTest {
                 function("other", (String) null, "/other")));
         int canaries = 0;
         for (int i = 0; i < 20_000; i++) {
-            String chosen = table.route(get(null, "/"));
+            String chosen = chosen(table, get(null, "/"));
             assertThat(chosen).isIn("stable", "canary");
             canaries += "canary".equals(chosen) ? 1 : 0;
         }
@@ -142,7 +173,7 @@ class RouteTableTest {
                 function("second", new Route(null, null, "", 1)),
                 function("third", new Route(null, null, "", 0))));
         for (int i = 0; i < 1000; i++) {
-            assertThat(table.route(get(null, "/"))).isEqualTo("second");
+            assertThat(chosen(table, get(null, "/"))).isEqualTo("second");
         }
     }
 
@@ -174,7 +205,7 @@ class RouteTableTest {
                             .add("lambda-dispatcher-function", "other")
                             .add("host", "admin.example.org")
                             .add("x-forwarded-host", "admin.example.org");
-                    String chosen = table.route(head);
+                    String chosen = chosen(table, head);
                     if (path.startsWith("/admin/") && authority.equals("admin.example.org")) {
                         assertThat(chosen).isEqualTo("admin");
                     } else if (path.startsWith("/public/")) {
@@ -197,7 +228,7 @@ class RouteTableTest {
                     .path(text(random, letters))
                     .authority(text(random, letters))
                     .add("x-admin", text(random, "1 2"));
-            String chosen = table.route(head);
+            String chosen = chosen(table, head);
             if (chosen != null) {
                 assertThat(Set.of("public", "admin")).contains(chosen);
             }

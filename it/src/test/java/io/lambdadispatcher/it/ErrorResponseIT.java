@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.spi.ErrorRenderer;
 import io.lambdadispatcher.core.spi.ErrorRenderer.ErrorPage;
+import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import java.io.InputStream;
@@ -34,7 +35,7 @@ class ErrorResponseIT {
                 builder -> builder.errorRenderer(renderer)
                         .forwarding(
                                 ForwardingPolicy.builder().requestIdHeader(ID).build())
-                        .router(head -> head.path().toString().startsWith("/lost") ? null : "demo"));
+                        .router(head -> head.path().toString().startsWith("/lost") ? null : RouteTarget.of("demo")));
     }
 
     private static HttpResponse<String> get(Rig rig, Version version, String path, String... headers) throws Exception {

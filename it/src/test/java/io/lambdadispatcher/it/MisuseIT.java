@@ -21,6 +21,7 @@ import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
@@ -562,7 +563,7 @@ class MisuseIT {
                 () -> routed(head -> {
                     throw new IllegalStateException("no route");
                 }));
-        requesting.put("a router that names an unknown function", () -> routed(head -> "typo"));
+        requesting.put("a router that names an unknown function", () -> routed(head -> RouteTarget.of("typo")));
         requesting.put(
                 "an observer that throws at the start",
                 () -> observed(new DispatcherObserver() {

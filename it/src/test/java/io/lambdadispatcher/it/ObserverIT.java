@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import java.net.InetSocketAddress;
@@ -72,7 +73,7 @@ class ObserverIT {
             new Faulty(),
             builder -> builder.observer(observer)
                     .observer(observer)
-                    .router(head -> head.path().toString().equals("/lost") ? null : "demo"));
+                    .router(head -> head.path().toString().equals("/lost") ? null : RouteTarget.of("demo")));
 
     private final Worker worker = new Worker(
                     WorkerConfig.of("demo", Rig.SECRET, rig.dispatcher.workerAddress()).toBuilder()

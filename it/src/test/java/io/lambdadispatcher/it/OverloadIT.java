@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.core.spi.RouteTarget;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
@@ -71,7 +72,7 @@ class OverloadIT {
                 builder -> builder.limits(limits)
                         .eventLoops(1)
                         .function(parked)
-                        .router(head -> head.path().toString().startsWith("/parked") ? "parked" : "demo"));
+                        .router(head -> RouteTarget.of(head.path().toString().startsWith("/parked") ? "parked" : "demo")));
         large = Files.write(Files.createTempFile("overload", ".bin"), new byte[16 << 20]);
         Map<String, String> variables = new HashMap<>(Rig.DEMO);
         variables.put("DEMO_FILE", large.toString());

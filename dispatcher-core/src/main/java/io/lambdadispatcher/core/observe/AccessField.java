@@ -54,7 +54,11 @@ public enum AccessField {
     /** Time from arrival until the end. */
     TOTAL_US,
     /** How often the request was given to a worker. */
-    ATTEMPTS;
+    ATTEMPTS,
+    /** Why the request was given to more than one worker: reasons, separated by commas. */
+    EXTRA_ATTEMPTS,
+    /** Why the request was not sent again after an attempt failed or was slow. */
+    RETRY_DENIAL;
 
     private final String key = name().toLowerCase(Locale.ROOT);
 

@@ -9,6 +9,7 @@ import java.net.SocketAddress;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
+import java.util.StringJoiner;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,7 +74,22 @@ final class AccessLine {
             case HANDLER_US -> micros(field, end.handlerNanos());
             case TOTAL_US -> micros(field, end.totalNanos());
             case ATTEMPTS -> number(field, end.attempts());
+            case EXTRA_ATTEMPTS -> text(field, end.attempts() > 1 ? extraAttempts(end) : null);
+            case RETRY_DENIAL -> {
+                RetryDenial denial = end.retryDenial();
+                text(field, denial == null ? null : denial.token());
+            }
         }
+    }
+
+    private static @Nullable String extraAttempts(ExchangeEnd end) {
+        StringJoiner reasons = new StringJoiner(",");
+        for (ExtraAttempt reason : ExtraAttempt.values()) {
+            for (int i = end.extraAttempts(reason); i > 0; i--) {
+                reasons.add(reason.token());
+            }
+        }
+        return reasons.length() == 0 ? null : reasons.toString();
     }
 
     private static @Nullable String address(@Nullable SocketAddress remote) {

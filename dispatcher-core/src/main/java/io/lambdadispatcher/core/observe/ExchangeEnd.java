@@ -127,10 +127,23 @@ public interface ExchangeEnd {
     }
 
     /**
-     * Returns how often the request was given to a worker or a direct invocation: 0 to 2. It is 2
-     * if the dispatcher retried the request.
+     * Returns how often the request was given to a worker or a direct invocation, 0 or more. It is
+     * more than 1 if the dispatcher retried or hedged the request.
      */
     int attempts();
+
+    /** Returns how often the request was sent again for this reason. */
+    default int extraAttempts(ExtraAttempt reason) {
+        return 0;
+    }
+
+    /**
+     * Returns why the request was not sent again after an attempt failed or was slow, or {@code
+     * null} if there was no such decision. The last decision counts.
+     */
+    default @Nullable RetryDenial retryDenial() {
+        return null;
+    }
 
     /**
      * Returns whether this was an open tunnel, such as a WebSocket. Its duration does not tell how

@@ -15,19 +15,21 @@ public interface ExchangeListener {
      * Called before the request is sent to a worker or as a direct invocation. If the worker stream
      * was taken by another request meanwhile, the same attempt is reported again.
      *
-     * @param number 1 for the first attempt, 2 for the retry
+     * @param number 1 for the first attempt, 2 for the first retry or hedge, and so on
      * @param headers the request's headers and pseudo-headers as the handler will receive them. The
      *     listener may set headers of its own, such as {@code traceparent}
      */
     default void onAttempt(int number, Http2Headers headers) {}
 
     /**
-     * Called if an attempt has failed and the request is retried.
+     * Called if an attempt has ended and another one follows or continues.
      *
+     * @param number the number of the attempt, as in {@link #onAttempt}
      * @param workerId the id of the worker, or {@code null} if it is not known
-     * @param failure the token of the failure, for example {@code worker_lost}
+     * @param failure the token of the failure, for example {@code worker_lost}; or a status such as
+     *     {@code 503}, {@code attempt_timeout}, or {@code slower} if another attempt answered first
      */
-    default void onAttemptFailed(@Nullable String workerId, String failure) {}
+    default void onAttemptFailed(int number, @Nullable String workerId, String failure) {}
 
     /** Called once when the exchange has ended. */
     void onEnd(ExchangeEnd end);

@@ -32,6 +32,10 @@ public final class AdmissionPolicy {
     private final @Nullable AsciiString priorityHeader;
     private final Duration shedDelay;
 
+    // For each request.
+    private final boolean limits;
+    private final boolean priorities;
+
     private AdmissionPolicy(Builder from) {
         name = from.name;
         rateLimit = from.rateLimit;
@@ -41,6 +45,8 @@ public final class AdmissionPolicy {
         priority = from.priority;
         priorityHeader = from.priorityHeader;
         shedDelay = from.shedDelay;
+        limits = rateLimit != null || maxRequests > 0 || maxTenantRequests > 0;
+        priorities = from.hasPriority || priorityHeader != null;
         Check.that(
                 !name.isEmpty()
                         && name.length() <= 256
@@ -117,9 +123,14 @@ public final class AdmissionPolicy {
         return shedDelay;
     }
 
+    /** Returns whether the rate or the number of requests has a limit. */
+    public boolean hasLimits() {
+        return limits;
+    }
+
     /** Returns whether requests have priorities, and are refused because of them. */
     public boolean hasPriorities() {
-        return priority != Priority.NORMAL || priorityHeader != null;
+        return priorities;
     }
 
     /**
@@ -133,6 +144,7 @@ public final class AdmissionPolicy {
         private @Nullable AsciiString tenantHeader;
         private int maxTenantRequests;
         private Priority priority = Priority.NORMAL;
+        private boolean hasPriority;
         private @Nullable AsciiString priorityHeader;
         private Duration shedDelay = Duration.ofMillis(100);
 
@@ -175,9 +187,14 @@ public final class AdmissionPolicy {
             return this;
         }
 
-        /** Sets the priority of requests whose headers say none. Default: NORMAL. */
+        /**
+         * Sets the priority of requests whose headers say none. If one policy of a function has
+         * priorities, all should have, because requests without one are not compared with others.
+         * Default: no priorities.
+         */
         public Builder priority(Priority value) {
             priority = Objects.requireNonNull(value, "priority");
+            hasPriority = true;
             return this;
         }
 

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.options;
 
 import java.time.Duration;
+import java.util.Objects;
 
 /**
  * A function and how its workers serve requests. {@link Builder} states units, defaults and ranges.
@@ -23,6 +24,8 @@ public final class FunctionOptions {
     private final int queueLimit;
     private final Duration queueTimeout;
     private final Duration requestTimeout;
+    private final TrafficPolicy traffic;
+    private final double extraAttempts;
 
     private FunctionOptions(Builder from) {
         name = from.name;
@@ -33,6 +36,8 @@ public final class FunctionOptions {
         queueLimit = from.queueLimit;
         queueTimeout = from.queueTimeout;
         requestTimeout = from.requestTimeout;
+        traffic = from.traffic;
+        extraAttempts = from.extraAttempts;
         Check.that(
                 !name.isEmpty() && name.length() <= 256, "name", name.length() + " characters", "1 to 256 characters");
         Check.range("connectionsPerWorker", connectionsPerWorker, 1, 64);
@@ -40,6 +45,7 @@ public final class FunctionOptions {
         Check.atLeast("queueLimit", queueLimit, 0);
         Check.notNegative("queueTimeout", queueTimeout);
         Check.notNegative("requestTimeout", requestTimeout);
+        Check.that(extraAttempts >= 0 && extraAttempts <= 1, "extraAttempts", Check.number(extraAttempts), "0 to 1");
     }
 
     /**
@@ -112,6 +118,16 @@ public final class FunctionOptions {
         return requestTimeout;
     }
 
+    /** Returns the policy of requests whose route has none. See {@link Builder#traffic}. */
+    public TrafficPolicy traffic() {
+        return traffic;
+    }
+
+    /** Returns the budget of further attempts. See {@link Builder#extraAttempts}. */
+    public double extraAttempts() {
+        return extraAttempts;
+    }
+
     /**
      * Builds {@link FunctionOptions}. Setters accept any value, and {@link #build} validates them.
      * Not thread-safe.
@@ -125,6 +141,8 @@ public final class FunctionOptions {
         private int queueLimit = 10_000;
         private Duration queueTimeout = Duration.ofSeconds(10);
         private Duration requestTimeout = Duration.ofMinutes(15);
+        private TrafficPolicy traffic = TrafficPolicy.NEUTRAL;
+        private double extraAttempts = 0.1;
 
         private Builder(String name) {
             this.name = name;
@@ -191,6 +209,27 @@ public final class FunctionOptions {
          */
         public Builder requestTimeout(Duration timeout) {
             requestTimeout = timeout;
+            return this;
+        }
+
+        /**
+         * Sets the policy of requests whose route has none. Default: {@link TrafficPolicy#NEUTRAL}.
+         */
+        public Builder traffic(TrafficPolicy policy) {
+            traffic = Objects.requireNonNull(policy, "traffic");
+            return this;
+        }
+
+        /**
+         * Sets how many further attempts there may be for each request, on average: retries and
+         * hedges together. Each event loop counts on its own and saves at most 100. While requests
+         * are queued, only requests that were refused or whose worker was lost are sent again.
+         * Default: 0.1.
+         *
+         * @param perRequest 0 to 1
+         */
+        public Builder extraAttempts(double perRequest) {
+            extraAttempts = perRequest;
             return this;
         }
 

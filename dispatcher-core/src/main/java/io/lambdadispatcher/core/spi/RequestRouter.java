@@ -4,7 +4,13 @@ import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Chooses the function that serves a request.
+ * Chooses the function that serves a request, and the policy of the request's route.
+ *
+ * <pre>{@code
+ * RouteTarget images = RouteTarget.of("images");
+ * RouteTarget shop = RouteTarget.of("shop");
+ * RequestRouter router = head -> head.path().toString().startsWith("/images/") ? images : shop;
+ * }</pre>
  *
  * <p><b>Threading.</b> Called on event loops, for every request. Must not block.
  */
@@ -13,8 +19,8 @@ public interface RequestRouter {
     /**
      * Returns the function that serves a request. If the method throws, the client receives 500.
      *
-     * @return the name of a configured function, or {@code null} to send 404
+     * @return a target with the name of a configured function, or {@code null} to send 404
      */
     @Nullable
-    String route(Http2Headers head);
+    RouteTarget route(Http2Headers head);
 }

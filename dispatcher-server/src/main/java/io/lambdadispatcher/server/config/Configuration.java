@@ -19,13 +19,20 @@ public final class Configuration {
 
     private final SettingValues values;
     private final List<SettingValues> functions;
+    private final List<SettingValues> routes;
     private final @Nullable Path file;
     private final Map<Path, String> digests;
 
     /** @param digests of the files that have been read */
-    Configuration(SettingValues values, List<SettingValues> functions, @Nullable Path file, Map<Path, String> digests) {
+    Configuration(
+            SettingValues values,
+            List<SettingValues> functions,
+            List<SettingValues> routes,
+            @Nullable Path file,
+            Map<Path, String> digests) {
         this.values = values;
         this.functions = functions;
+        this.routes = routes;
         this.file = file;
         this.digests = Map.copyOf(digests);
     }
@@ -74,7 +81,7 @@ public final class Configuration {
 
     /** Returns a copy in which the setting has this default and this value. */
     public Configuration withDefault(Setting<?> setting, String text) {
-        return new Configuration(values.withDefault(setting, text), functions, file, digests);
+        return new Configuration(values.withDefault(setting, text), functions, routes, file, digests);
     }
 
     /**
@@ -86,6 +93,7 @@ public final class Configuration {
         List<String> problems = new ArrayList<>();
         SettingValues next = values;
         List<SettingValues> nextFunctions = new ArrayList<>(functions);
+        List<SettingValues> nextRoutes = new ArrayList<>(routes);
         for (Map.Entry<CommandedValues.Key, String> each : texts.entrySet()) {
             CommandedValues.Key key = each.getKey();
             if (key.function() == null) {
@@ -95,15 +103,19 @@ public final class Configuration {
                         function -> function.get(Settings.FUNCTION_NAME).equals(key.function())
                                 ? function.withCommanded(key.setting(), each.getValue(), problems::add)
                                 : function);
+                // The weight of a route is that of its function.
+                nextRoutes.replaceAll(route -> route.get(Settings.FUNCTION_NAME).equals(key.function())
+                        ? route.withCommanded(key.setting(), each.getValue(), problem -> {})
+                        : route);
             }
         }
         if (problems.isEmpty()) {
-            ConfigurationChecks.check(next, nextFunctions, true, problems::add);
+            ConfigurationChecks.check(next, nextFunctions, nextRoutes, true, problems::add);
         }
         if (!problems.isEmpty()) {
             throw new ConfigurationException(problems);
         }
-        return new Configuration(next, nextFunctions, file, digests);
+        return new Configuration(next, nextFunctions, nextRoutes, file, digests);
     }
 
     /**
@@ -159,8 +171,16 @@ public final class Configuration {
         functions.stream()
                 .filter(function -> find(start.functions, function) == null)
                 .forEach(added -> restarts.add("function " + added.get(Settings.FUNCTION_NAME) + ": added"));
+        List<SettingValues> nextRoutes = new ArrayList<>();
+        for (SettingValues route : routes) {
+            if (find(start.functions, route) == null) {
+                restarts.add(route.owner() + ": added");
+            } else {
+                nextRoutes.add(route);
+            }
+        }
         List<String> problems = new ArrayList<>();
-        ConfigurationChecks.check(next, nextFunctions, true, problems::add);
+        ConfigurationChecks.check(next, nextFunctions, nextRoutes, true, problems::add);
         if (!problems.isEmpty()) {
             problems.addAll(restarts.stream()
                     .map(restart -> "needs a restart: " + restart)
@@ -170,7 +190,28 @@ public final class Configuration {
         next.differences(running.values, false, changes::add);
         nextFunctions.forEach(function ->
                 function.differences(Objects.requireNonNull(find(running.functions, function)), true, changes::add));
-        return new Reload(new Configuration(next, nextFunctions, file, digests), changes, restarts);
+        Configuration reloaded = new Configuration(next, nextFunctions, nextRoutes, file, digests);
+        for (int i = 0; i < Math.max(nextRoutes.size(), running.routes.size()); i++) {
+            String from = running.describeRoute(i);
+            String to = reloaded.describeRoute(i);
+            if (!from.equals(to)) {
+                changes.add("routes[" + i + "]: " + from + " -> " + to);
+            }
+        }
+        return new Reload(reloaded, changes, restarts);
+    }
+
+    /** Returns what an entry of {@code routes} sets, or "-" if there is no such entry. */
+    private String describeRoute(int index) {
+        return index >= routes.size()
+                ? "-"
+                : rowsOf(routes.get(index))
+                        .map(row -> row.name().substring(row.name().indexOf('.') + 1) + " " + row.value())
+                        .collect(Collectors.joining(", "));
+    }
+
+    private Stream<Row> rowsOf(SettingValues route) {
+        return route.rowsOfRoute(Objects.requireNonNull(find(functions, route)));
     }
 
     /** Returns the function with the same name; {@code null} = there is none. */
@@ -198,7 +239,13 @@ public final class Configuration {
 
     /** Returns the configured functions, at least one. */
     public List<FunctionConfiguration> functions() {
-        return functions.stream().map(FunctionConfiguration::of).toList();
+        return functions.stream()
+                .map(function -> FunctionConfiguration.of(
+                        function,
+                        routes.stream()
+                                .filter(route -> find(List.of(function), route) != null)
+                                .toList()))
+                .toList();
     }
 
     /**
@@ -212,7 +259,11 @@ public final class Configuration {
 
     /** Returns all settings. */
     public List<Row> rows() {
-        return Stream.concat(values.rows(false), functions.stream().flatMap(f -> f.rows(true)))
+        return Stream.of(
+                        values.rows(false),
+                        functions.stream().flatMap(f -> f.rows(true)),
+                        routes.stream().flatMap(this::rowsOf))
+                .flatMap(rows -> rows)
                 .toList();
     }
 

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.aws.FunctionName;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
@@ -49,13 +50,22 @@ final class ConfigurationChecks {
      *     If not, a setting may be missing
      */
     static void check(
-            SettingValues dispatcher, List<SettingValues> functions, boolean complete, Consumer<String> problems) {
+            SettingValues dispatcher,
+            List<SettingValues> functions,
+            List<SettingValues> ofRoutes,
+            boolean complete,
+            Consumer<String> problems) {
         new ConfigurationChecks(dispatcher, dispatcher, complete, problems).checkDispatcher();
         Map<String, SettingValues> names = new HashMap<>();
         Map<Route, SettingValues> routes = new HashMap<>();
         functions.forEach(function ->
                 new ConfigurationChecks(dispatcher, function, complete, problems).checkNameAndRoute(names, routes));
-        checkWeights(functions, problems);
+        for (SettingValues route : ofRoutes) {
+            ConfigurationChecks checks = new ConfigurationChecks(dispatcher, route, complete, problems);
+            checks.checkRoute(routes);
+            checks.checkTraffic();
+        }
+        checkWeights(Stream.concat(functions.stream(), ofRoutes.stream()).toList(), problems);
         functions.forEach(
                 function -> new ConfigurationChecks(dispatcher, function, complete, problems).checkFunction());
     }
@@ -262,6 +272,10 @@ final class ConfigurationChecks {
                 return;
             }
         }
+        checkRoute(routes);
+    }
+
+    private void checkRoute(Map<Route, SettingValues> routes) {
         if (ROUTE.stream().anyMatch(checked::isInvalid)) {
             return;
         }
@@ -269,16 +283,57 @@ final class ConfigurationChecks {
                 routes.putIfAbsent(FunctionConfiguration.route(checked).withoutWeight(), checked);
         if (other != null) {
             // Two functions with one route are an error, unless both have weights.
-            boolean weighted =
-                    !checked.isDefault(Settings.FUNCTION_WEIGHT) && !other.isDefault(Settings.FUNCTION_WEIGHT);
-            String expected = "a path, host or header other than those of " + other.owner() + ", or a weight for both";
+            boolean ofOne = checked.get(Settings.FUNCTION_NAME).equals(other.get(Settings.FUNCTION_NAME));
+            boolean weighted = !ofOne
+                    && !checked.isDefault(Settings.FUNCTION_WEIGHT)
+                    && !other.isDefault(Settings.FUNCTION_WEIGHT);
+            String expected = "a path, host or header other than those of "
+                    + (other.owner().isEmpty() ? "the function" : other.owner())
+                    + (ofOne ? "" : ", or a weight for both");
             // If a name may be misspelt, it may be a part of the route.
             boolean routed = complete || !checked.isDefault(Settings.FUNCTION_PATH);
             require(weighted || !routed, Settings.FUNCTION_PATH, expected);
         }
     }
 
+    private void checkTraffic() {
+        checkAdmission();
+        boolean retries = checked.get(Settings.FUNCTION_RETRY_ON).contains(RetryCondition.TIMEOUT);
+        require(
+                retries || checked.get(Settings.FUNCTION_ATTEMPT_TIMEOUT).isZero(),
+                Settings.FUNCTION_ATTEMPT_TIMEOUT,
+                "0, or function.retry-on to contain timeout",
+                Settings.FUNCTION_RETRY_ON,
+                Settings.FUNCTION_ATTEMPT_TIMEOUT);
+    }
+
+    private void checkAdmission() {
+        int burst = checked.get(Settings.FUNCTION_RATE_LIMIT_BURST);
+        require(
+                burst
+                        <= checked.get(Settings.FUNCTION_RATE_LIMIT)
+                                .map(Rate::requests)
+                                .orElse(burst),
+                Settings.FUNCTION_RATE_LIMIT_BURST,
+                "at most the number of requests of function.rate-limit",
+                Settings.FUNCTION_RATE_LIMIT,
+                Settings.FUNCTION_RATE_LIMIT_BURST);
+        require(
+                checked.isSet(Settings.FUNCTION_TENANT_HEADER)
+                        || checked.get(Settings.FUNCTION_MAX_TENANT_REQUESTS) == 0,
+                Settings.FUNCTION_MAX_TENANT_REQUESTS,
+                "0, or function.tenant-header to be set",
+                Settings.FUNCTION_TENANT_HEADER,
+                Settings.FUNCTION_MAX_TENANT_REQUESTS);
+        require(
+                checked.get(Settings.FUNCTION_SHED_DELAY).compareTo(Duration.ofHours(1)) <= 0,
+                Settings.FUNCTION_SHED_DELAY,
+                "at most 1h",
+                Settings.FUNCTION_SHED_DELAY);
+    }
+
     private void checkFunction() {
+        checkTraffic();
         checkEither(Settings.FUNCTION_SECRET, Settings.FUNCTION_SECRET_FILE);
         int maxWorkers = checked.get(Settings.FUNCTION_MAX_WORKERS);
         boolean inOrder = checked.get(Settings.FUNCTION_MIN_WORKERS) <= maxWorkers;

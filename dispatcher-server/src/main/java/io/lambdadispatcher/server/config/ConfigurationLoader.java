@@ -44,6 +44,9 @@ public final class ConfigurationLoader {
     private static final Set<Setting<?>> MAY_NAME_VARIABLES =
             Set.of(Settings.LOCAL_COMMAND, Settings.LOCAL_JVM_FLAGS, Settings.LOCAL_ENVIRONMENT);
 
+    /** The key in an entry of {@code routes} that names its function. */
+    static final String ROUTE_FUNCTION = "function";
+
     /** Flags that are not settings. */
     private static final List<String> OTHER_FLAGS = List.of("--help", "--config");
 
@@ -165,16 +168,17 @@ public final class ConfigurationLoader {
         raw.forEach((setting, value) ->
                 set(values, setting, value, value.equals(file.values().get(setting.name()))));
         List<SettingValues> functions = functions(values);
+        List<SettingValues> routes = routes(functions);
         // A rule says nothing about the part of a file that could be read.
         if (file.isReadToEnd()) {
-            ConfigurationChecks.check(values, functions, complete && !misspelt, problems::add);
+            ConfigurationChecks.check(values, functions, routes, complete && !misspelt, problems::add);
         }
         values.addFiles(digests);
         functions.forEach(function -> function.addFiles(digests));
         if (!problems.isEmpty()) {
             throw new ConfigurationException(problems, digests);
         }
-        return new Configuration(values, functions, path, digests);
+        return new Configuration(values, functions, routes, path, digests);
     }
 
     private List<SettingValues> functions(SettingValues values) {
@@ -189,6 +193,55 @@ public final class ConfigurationLoader {
         return IntStream.range(0, file.functions().size())
                 .mapToObj(i -> function(i, file.functions().get(i)))
                 .toList();
+    }
+
+    private List<SettingValues> routes(List<SettingValues> functions) {
+        List<SettingValues> routes = new ArrayList<>();
+        for (int i = 0; i < file.routes().size(); i++) {
+            YamlFile.Entry entry = file.routes().get(i);
+            SettingValues function = functionOf(i, entry, functions);
+            if (function != null) {
+                routes.add(route(i, entry, function));
+            }
+        }
+        return routes;
+    }
+
+    /** Returns the function of a route; {@code null} if it has none, which is reported. */
+    private @Nullable SettingValues functionOf(int index, YamlFile.Entry entry, List<SettingValues> functions) {
+        RawValue name = entry.values().get(ROUTE_FUNCTION);
+        if (name == null && functions.size() == 1) {
+            return functions.get(0);
+        }
+        List<String> names = functions.stream()
+                .map(function -> function.get(Settings.FUNCTION_NAME))
+                .toList();
+        int found = name == null ? -1 : names.indexOf(name.text());
+        if (found < 0) {
+            problems.add("routes[" + index + "].function: expected the name of one of the functions " + names
+                    + (name == null
+                            ? ", but it is not set (" + entry.source() + ")"
+                            : ", got \"" + name.text() + "\" (" + name.source() + ")"));
+            return null;
+        }
+        return functions.get(found);
+    }
+
+    private SettingValues route(int index, YamlFile.Entry entry, SettingValues function) {
+        SettingValues values = SettingValues.ofRoute(index, function);
+        List<String> known = Settings.OF_ROUTES.stream().map(Setting::lastName).toList();
+        entry.values().forEach((key, value) -> {
+            if (known.contains(key)) {
+                set(values, Settings.BY_NAME.get("function." + key), value, true);
+            } else if (!key.equals(ROUTE_FUNCTION)) {
+                boolean ofFunction = Settings.BY_NAME.containsKey("function." + key);
+                problems.add(values.owner() + ": "
+                        + (ofFunction ? "expected a setting that a route can have, got \"" : "unknown setting \"")
+                        + key + "\" (" + value.source() + ")"
+                        + (ofFunction ? "" : Nearest.suggestion(key, known)));
+            }
+        });
+        return values;
     }
 
     private void set(SettingValues values, Setting<?> setting, RawValue value, boolean fromFile) {

@@ -56,8 +56,12 @@ final class SettingValues {
     }
 
     private SettingValues(SettingValues other) {
-        owner = other.owner;
-        prefix = other.prefix;
+        this(other.owner, other.prefix, other);
+    }
+
+    private SettingValues(String owner, String prefix, SettingValues other) {
+        this.owner = owner;
+        this.prefix = prefix;
         values.putAll(other.values);
         invalid.addAll(other.invalid);
     }
@@ -70,6 +74,12 @@ final class SettingValues {
     /** Starts with the defaults, for an entry of {@code functions} that has no valid name. */
     static SettingValues ofFunction(int index) {
         return new SettingValues("functions[" + index + "]", "functions[" + index + "].");
+    }
+
+    /** Starts with the values of its function, for an entry of {@code routes}. */
+    static SettingValues ofRoute(int index, SettingValues function) {
+        String owner = "routes[" + index + "]";
+        return new SettingValues(owner, owner + ".", function);
     }
 
     SettingValues withDefault(Setting<?> setting, String text) {
@@ -234,6 +244,19 @@ final class SettingValues {
         String from = before.row(setting).value();
         String to = row(setting).value();
         return name + ": " + (from.equals(to) ? to + " with other contents" : from + " -> " + to);
+    }
+
+    /**
+     * Returns the rows of a route: its function, and the values that differ from those of the
+     * function.
+     */
+    Stream<Row> rowsOfRoute(SettingValues function) {
+        Row name = row(Settings.FUNCTION_NAME);
+        return Stream.concat(
+                Stream.of(new Row(prefix + ConfigurationLoader.ROUTE_FUNCTION, name.value(), name.source())),
+                Settings.OF_ROUTES.stream()
+                        .filter(setting -> !value(setting).equals(function.value(setting)))
+                        .map(this::row));
     }
 
     private Row row(Setting<?> setting) {

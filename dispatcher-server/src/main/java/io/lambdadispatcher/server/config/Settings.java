@@ -9,6 +9,8 @@ import static io.lambdadispatcher.server.config.ValueType.className;
 import static io.lambdadispatcher.server.config.ValueType.duration;
 import static io.lambdadispatcher.server.config.ValueType.file;
 import static io.lambdadispatcher.server.config.ValueType.headerName;
+import static io.lambdadispatcher.server.config.ValueType.headerNames;
+import static io.lambdadispatcher.server.config.ValueType.hedgeDelay;
 import static io.lambdadispatcher.server.config.ValueType.host;
 import static io.lambdadispatcher.server.config.ValueType.hostNames;
 import static io.lambdadispatcher.server.config.ValueType.number;
@@ -18,7 +20,10 @@ import static io.lambdadispatcher.server.config.ValueType.pathPrefix;
 import static io.lambdadispatcher.server.config.ValueType.port;
 import static io.lambdadispatcher.server.config.ValueType.portOrOff;
 import static io.lambdadispatcher.server.config.ValueType.positiveDuration;
+import static io.lambdadispatcher.server.config.ValueType.rateKey;
+import static io.lambdadispatcher.server.config.ValueType.rateOrOff;
 import static io.lambdadispatcher.server.config.ValueType.ratio;
+import static io.lambdadispatcher.server.config.ValueType.retryConditions;
 import static io.lambdadispatcher.server.config.ValueType.size;
 import static io.lambdadispatcher.server.config.ValueType.sizeOrAuto;
 import static io.lambdadispatcher.server.config.ValueType.text;
@@ -29,6 +34,8 @@ import static io.lambdadispatcher.server.config.ValueType.words;
 import io.lambdadispatcher.core.observe.AccessField;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.options.Priority;
+import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
 import java.net.InetSocketAddress;
@@ -40,6 +47,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.function.Function;
@@ -145,6 +153,71 @@ public final class Settings {
             .doc(
                     "Maximum time from dispatch to the end of the response. After it, the request gets 504, or its response"
                             + " is cut off. 0 means no limit.");
+
+    private static final Topic TRAFFIC = new Topic("Deadlines and attempts");
+    public static final Setting<Duration> FUNCTION_DEADLINE = TRAFFIC.setting("function.deadline", duration(), "0")
+            .doc("Maximum time from the arrival of a request to the end of its response. The queue and all attempts"
+                    + " count. After it, the request gets 504. 0 means no limit.");
+    public static final Setting<List<String>> FUNCTION_DEADLINE_HEADERS = TRAFFIC.setting(
+                    "function.deadline-headers", headerNames(), "")
+            .doc("Headers with which clients set a shorter deadline: grpc-timeout, or any others with a number of"
+                    + " milliseconds. Handlers receive them with the time that is left.");
+
+    public static final Setting<Integer> FUNCTION_MAX_ATTEMPTS = TRAFFIC.setting(
+                    "function.max-attempts", number(1, 5), "2")
+            .doc("Maximum number of workers that a request is sent to: the first attempt, retries and hedges.");
+    public static final Setting<Set<RetryCondition>> FUNCTION_RETRY_ON = TRAFFIC.setting(
+                    "function.retry-on", retryConditions(), "refused, lost")
+            .doc("What lets a repeatable request be sent to another worker. refused = the worker did not begin, lost ="
+                    + " the worker is gone, timeout = function.attempt-timeout is over, or a status of the handler.");
+    public static final Setting<Duration> FUNCTION_ATTEMPT_TIMEOUT = TRAFFIC.setting(
+                    "function.attempt-timeout", duration(), "0")
+            .doc("Sends a repeatable request to another worker if there are no headers of a response within this time."
+                    + " It needs timeout in function.retry-on. 0 means no limit.");
+    public static final Setting<HedgeDelay> FUNCTION_HEDGE_AFTER = TRAFFIC.setting(
+                    "function.hedge-after", hedgeDelay(), "off")
+            .doc("Sends a repeatable request to a second worker, too, if there are no headers of a response after this"
+                    + " time. p95 = the time in which 95 % of the recent responses began. The first response wins.");
+    public static final Setting<Integer> FUNCTION_EXTRA_ATTEMPTS = TRAFFIC.setting(
+                    "function.extra-attempts", number(0, 100), "10")
+            .doc("Maximum number of retries and hedges together, in percent of the requests. It is the same for all"
+                    + " routes of the function.");
+
+    private static final Topic ADMISSION = new Topic("Admission");
+    public static final Setting<Optional<Rate>> FUNCTION_RATE_LIMIT = ADMISSION
+            .setting("function.rate-limit", rateOrOff(), "off")
+            .doc("Maximum rate of requests with the same function.rate-limit-key. Others get 429.");
+    public static final Setting<Integer> FUNCTION_RATE_LIMIT_BURST = ADMISSION
+            .setting("function.rate-limit-burst", number(0, 1_000_000), "0")
+            .doc("Maximum number of requests at the same time under function.rate-limit, at most as many as there."
+                    + " 0 means as many.");
+    public static final Setting<String> FUNCTION_RATE_LIMIT_KEY = ADMISSION
+            .setting("function.rate-limit-key", rateKey(), "client")
+            .doc("Whose requests function.rate-limit counts together: client = those of an address, route = all, or"
+                    + " those with the same value of the header with this name.");
+    public static final Setting<Integer> FUNCTION_MAX_REQUESTS = ADMISSION
+            .setting("function.max-requests", number(0, 10_000_000), "0")
+            .doc("Maximum number of requests in flight, including queued ones. Others get 503. 0 means no limit.");
+    public static final Setting<String> FUNCTION_TENANT_HEADER = ADMISSION
+            .setting("function.tenant-header", headerName())
+            .doc(
+                    "Header that names the tenant, for function.max-tenant-requests. Clients must not be able to choose it.");
+    public static final Setting<Integer> FUNCTION_MAX_TENANT_REQUESTS = ADMISSION
+            .setting("function.max-tenant-requests", number(0, 10_000_000), "0")
+            .doc("Maximum number of each tenant's requests in flight, including queued ones. Others get 429."
+                    + " 0 means no limit.");
+    public static final Setting<Priority> FUNCTION_PRIORITY = ADMISSION
+            .setting("function.priority", choice(Priority.class), "normal")
+            .doc("Priority of requests if not all can be served. Sheddable ones are refused first.");
+    public static final Setting<String> FUNCTION_PRIORITY_HEADER = ADMISSION
+            .setting("function.priority-header", headerName())
+            .doc("Header with a priority, which takes precedence over function.priority. Other values are ignored."
+                    + " Clients must not be able to choose it.");
+    public static final Setting<Duration> FUNCTION_SHED_DELAY = ADMISSION
+            .setting("function.shed-delay", positiveDuration(), "100ms")
+            .doc(
+                    "Refuses a sheddable request with 503 if it would wait longer for a worker, and a normal one after four"
+                            + " times as long. At most 1h. Applies only if there are priorities.");
 
     private static final Topic DIRECT = new Topic("Direct requests");
     public static final Setting<Mode> FUNCTION_MODE = DIRECT.setting("function.mode", choice(Mode.class), "dispatch")
@@ -437,6 +510,36 @@ public final class Settings {
                             + " Ctrl-C (SIGINT) skips it.");
     public static final Setting<Duration> SHUTDOWN_GRACE = PROCESS.setting("shutdown.grace", duration(), "15s")
             .doc("Maximum time after shutdown.delay in which requests in flight can finish. Then they are cut off.");
+
+    /** Limits whose counts a route shares with its function if it sets none of them. */
+    static final List<Setting<?>> LIMITS = List.of(
+            FUNCTION_RATE_LIMIT,
+            FUNCTION_RATE_LIMIT_BURST,
+            FUNCTION_RATE_LIMIT_KEY,
+            FUNCTION_MAX_REQUESTS,
+            FUNCTION_TENANT_HEADER,
+            FUNCTION_MAX_TENANT_REQUESTS);
+
+    /** Settings of a function that each of its routes can have, too. */
+    static final List<Setting<?>> OF_ROUTES = List.of(
+            FUNCTION_PATH,
+            FUNCTION_HOST,
+            FUNCTION_HEADER,
+            FUNCTION_DEADLINE,
+            FUNCTION_DEADLINE_HEADERS,
+            FUNCTION_MAX_ATTEMPTS,
+            FUNCTION_RETRY_ON,
+            FUNCTION_ATTEMPT_TIMEOUT,
+            FUNCTION_HEDGE_AFTER,
+            FUNCTION_RATE_LIMIT,
+            FUNCTION_RATE_LIMIT_BURST,
+            FUNCTION_RATE_LIMIT_KEY,
+            FUNCTION_MAX_REQUESTS,
+            FUNCTION_TENANT_HEADER,
+            FUNCTION_MAX_TENANT_REQUESTS,
+            FUNCTION_PRIORITY,
+            FUNCTION_PRIORITY_HEADER,
+            FUNCTION_SHED_DELAY);
 
     static final Map<String, Setting<?>> BY_NAME = by(Setting::name);
     static final Map<String, Setting<?>> BY_VARIABLE = by(Setting::variable);

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.config;
 
+import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.io.IOException;
@@ -11,11 +12,14 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
@@ -44,6 +48,7 @@ public record ValueType<T>(
     private static final Pattern SPACES = Pattern.compile("\\s+");
     private static final Pattern COMMAS = Pattern.compile("[\\s,]+");
     private static final Pattern DURATION = Pattern.compile("(\\d{1,15})(ms|s|m|h|d)");
+    private static final Pattern RATE = Pattern.compile("(\\d{1,7})/([smhd])");
     private static final Pattern RATIO = Pattern.compile("0|1|[01]\\.0{1,9}|0?\\.\\d{1,9}");
     private static final Pattern SIZE = Pattern.compile("(\\d{1,15})(B|KiB|MiB|GiB)?");
     private static final Pattern CLASS_NAME =
@@ -169,6 +174,41 @@ public record ValueType<T>(
         });
     }
 
+    /** A fixed delay, a percentile of the response times, or {@code off}. */
+    static ValueType<HedgeDelay> hedgeDelay() {
+        return single("off|pNN|DURATION", "off, p50 to p99, or a positive duration such as 50ms", text -> {
+            // YAML 1.1 reads an unquoted off as false, and many editors write false.
+            if (text.equals("off") || text.equals("false")) {
+                return HedgeDelay.OFF;
+            }
+            if (text.startsWith("p")) {
+                return new HedgeDelay(Duration.ZERO, number(text.substring(1), 50, 99));
+            }
+            Duration delay = parseDuration(text);
+            require(!delay.isZero());
+            return new HedgeDelay(delay, 0);
+        });
+    }
+
+    static ValueType<Set<RetryCondition>> retryConditions() {
+        Map<String, RetryCondition> tokens = new LinkedHashMap<>();
+        for (RetryCondition condition : RetryCondition.values()) {
+            tokens.put(condition.token(), condition);
+        }
+        return new ValueType<>(
+                "CONDITION...",
+                "none, or some of " + String.join(", ", tokens.keySet()),
+                items -> {
+                    Set<RetryCondition> conditions = EnumSet.noneOf(RetryCondition.class);
+                    if (!items.equals(List.of("none"))) {
+                        require(!items.isEmpty() && tokens.keySet().containsAll(items));
+                        items.forEach(item -> conditions.add(tokens.get(item)));
+                    }
+                    return Collections.unmodifiableSet(conditions);
+                },
+                COMMAS);
+    }
+
     private static Duration parseDuration(String text) {
         Matcher matcher = DURATION.matcher(text);
         require(matcher.matches());
@@ -183,6 +223,28 @@ public record ValueType<T>(
         // A long holds 292 years in nanoseconds. No timeout is longer than LONGEST.
         require(duration.compareTo(LONGEST) <= 0);
         return duration;
+    }
+
+    /** A number of requests in a time, or {@code off} as an empty value. */
+    static ValueType<Optional<Rate>> rateOrOff() {
+        return single(
+                "RATE|off",
+                "off, or a number of requests per s, m, h or d, such as 600/m, at most 1000000",
+                text -> text.equals("off") || text.equals("false") ? Optional.empty() : Optional.of(rate(text)));
+    }
+
+    private static Rate rate(String text) {
+        Matcher matcher = RATE.matcher(text);
+        require(matcher.matches());
+        return new Rate(number(matcher.group(1), 1, 1_000_000), parseDuration("1" + matcher.group(2)));
+    }
+
+    /** {@code client}, {@code route}, or the name of a header in lower case. */
+    static ValueType<String> rateKey() {
+        return single("client|route|NAME", "client, route, or the name of a header such as x-api-key", text -> {
+            require(HeaderSyntax.isToken(text));
+            return text.toLowerCase(Locale.ROOT);
+        });
     }
 
     /** A size in bytes. */
@@ -394,6 +456,20 @@ public record ValueType<T>(
             require(HeaderSyntax.isToken(text));
             return text.toLowerCase(Locale.ROOT);
         });
+    }
+
+    /** Header names in lower case. */
+    static ValueType<List<String>> headerNames() {
+        return new ValueType<>(
+                "NAME...",
+                "names of headers such as x-timeout-ms",
+                items -> {
+                    items.forEach(item -> require(HeaderSyntax.isToken(item)));
+                    return items.stream()
+                            .map(item -> item.toLowerCase(Locale.ROOT))
+                            .toList();
+                },
+                COMMAS);
     }
 
     static ValueType<String> className() {

@@ -25,14 +25,16 @@ import tools.jackson.dataformat.yaml.YAMLParser;
  */
 final class YamlFile {
     private static final String FUNCTIONS = "functions";
+    private static final String ROUTES = "routes";
 
-    /** An entry of the list {@code functions}, with the names of its keys as they are written. */
+    /** An entry of a list, with the names of its keys as they are written. */
     record Entry(Map<String, RawValue> values, String source) {}
 
     private final String fileName;
     private final Consumer<String> problems;
     private final Map<String, RawValue> values = new LinkedHashMap<>();
     private final List<Entry> functions = new ArrayList<>();
+    private final List<Entry> routes = new ArrayList<>();
     private boolean readToEnd = true;
 
     private YamlFile(String fileName, Consumer<String> problems) {
@@ -80,6 +82,10 @@ final class YamlFile {
         return functions;
     }
 
+    List<Entry> routes() {
+        return routes;
+    }
+
     /** Returns whether the file was read to its end, so that no value is missing. */
     boolean isReadToEnd() {
         return readToEnd;
@@ -101,7 +107,9 @@ final class YamlFile {
             String source = here(parser);
             JsonToken token = parser.nextToken();
             if (name.equals(FUNCTIONS) && into == values) {
-                readFunctions(parser);
+                readEntries(parser, FUNCTIONS, "- name: api", functions);
+            } else if (name.equals(ROUTES) && into == values) {
+                readEntries(parser, ROUTES, "- path: /search", routes);
             } else if (token == JsonToken.START_OBJECT) {
                 readMapping(parser, name + ".", into);
             } else {
@@ -141,18 +149,18 @@ final class YamlFile {
         return false;
     }
 
-    private void readFunctions(JsonParser parser) {
+    private void readEntries(JsonParser parser, String list, String example, List<Entry> into) {
         if (parser.currentToken() != JsonToken.START_ARRAY) {
-            refuse(parser, FUNCTIONS, "a list of entries such as \"- name: api\"");
+            refuse(parser, list, "a list of entries such as \"" + example + "\"");
             return;
         }
         while (parser.nextToken() != JsonToken.END_ARRAY) {
             if (parser.currentToken() == JsonToken.START_OBJECT) {
                 Entry entry = new Entry(new LinkedHashMap<>(), here(parser));
                 readMapping(parser, "", entry.values);
-                functions.add(entry);
+                into.add(entry);
             } else {
-                refuse(parser, FUNCTIONS, "entries such as \"- name: api\"");
+                refuse(parser, list, "entries such as \"" + example + "\"");
             }
         }
     }

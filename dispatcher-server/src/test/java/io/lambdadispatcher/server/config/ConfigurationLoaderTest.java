@@ -3,6 +3,7 @@ package io.lambdadispatcher.server.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -374,6 +375,81 @@ class ConfigurationLoaderTest {
         assertThat(functions.get(0).options().queueLimit()).isEqualTo(6);
         assertThat(functions.get(0).options().queueTimeout()).isEqualTo(Duration.ofSeconds(7));
         assertThat(functions.get(0).options().requestTimeout()).isZero();
+    }
+
+    @Test
+    void should_give_a_route_the_settings_of_its_function_except_its_own() throws Exception {
+        write(
+                "functions:",
+                "  - {name: api, deadline: 10s, max-attempts: 3, hedge-after: p99}",
+                "  - {name: images, path: /images}",
+                "routes:",
+                "  - {function: api, path: /search, deadline: 1s, hedge-after: 50ms}",
+                "  - {function: images, header: x-slow, path: /images/slow, retry-on: [lost, timeout, 503]}");
+
+        List<FunctionConfiguration> functions = loadWithSecret().functions();
+
+        FunctionConfiguration.RoutePolicy search = functions.get(0).routes().get(0);
+        assertThat(search.route()).isEqualTo(new Route(null, null, "/search", Route.DEFAULT_WEIGHT));
+        assertThat(search.policy().deadline().limit()).isEqualTo(Duration.ofSeconds(1));
+        assertThat(search.policy().attempts().maxAttempts()).isEqualTo(3);
+        assertThat(search.policy().attempts().hedgeAfter()).isEqualTo(Duration.ofMillis(50));
+        assertThat(search.policy().attempts().hedgeAfterQuantile()).isZero();
+        assertThat(functions.get(0).options().traffic().deadline().limit()).isEqualTo(Duration.ofSeconds(10));
+        assertThat(functions.get(0).options().traffic().attempts().hedgeAfterQuantile())
+                .isEqualTo(0.99);
+        FunctionConfiguration.RoutePolicy slow = functions.get(1).routes().get(0);
+        assertThat(slow.route())
+                .isEqualTo(new Route(null, new Route.Header("x-slow", null), "/images/slow", Route.DEFAULT_WEIGHT));
+        assertThat(slow.policy().attempts().retryOn())
+                .containsExactly(RetryCondition.LOST, RetryCondition.TIMEOUT, RetryCondition.STATUS_503);
+        assertThat(loadWithSecret().report()).contains("routes[0].function").contains("routes[1].retry-on");
+    }
+
+    @Test
+    void should_refuse_wrong_routes() throws Exception {
+        write(
+                "functions:",
+                "  - {name: api}",
+                "  - {name: images, path: /images}",
+                "routes:",
+                "  - {path: /search}",
+                "  - {function: apu, path: /search}",
+                "  - {function: api, path: /images}",
+                "  - {function: api, deadline: 1s}",
+                "  - {function: api, path: /a, deadlin: 1s}",
+                "  - {function: api, path: /b, queue-limit: 1}",
+                "  - {function: api, path: /c, attempt-timeout: 1s}",
+                "  - {function: api, path: /d, hedge-after: p101}");
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+
+        assertThat(problems())
+                .containsExactlyInAnyOrder(
+                        "routes[0].function: expected the name of one of the functions [api, images], but it is not set ("
+                                + file + " line 5, column 5)",
+                        "routes[1].function: expected the name of one of the functions [api, images], got \"apu\" ("
+                                + file + " line 6, column 6)",
+                        "routes[2].path: expected a path, host or header other than those of function images, or a weight"
+                                + " for both, got \"/images\" (" + file + " line 7, column 21)",
+                        "routes[3].path: expected a path, host or header other than those of function api, got \"/\""
+                                + " (default)",
+                        "routes[4]: unknown setting \"deadlin\" (" + file + " line 9, column 31), did you mean"
+                                + " \"deadline\"?",
+                        "routes[5]: expected a setting that a route can have, got \"queue-limit\" (" + file
+                                + " line 10, column 31)",
+                        "routes[6].attempt-timeout: expected 0, or function.retry-on to contain timeout, got \"1s\" ("
+                                + file + " line 11, column 31)",
+                        "routes[7].hedge-after: expected off, p50 to p99, or a positive duration such as 50ms, got"
+                                + " \"p101\" (" + file + " line 12, column 31)");
+    }
+
+    @Test
+    void should_not_need_the_name_of_the_only_function_for_a_route() throws Exception {
+        write("function.deadline: 5s", "routes:", "  - {path: /search, deadline: 1s}");
+
+        FunctionConfiguration function = loadWithSecret().functions().get(0);
+
+        assertThat(function.routes()).hasSize(1);
     }
 
     @Test

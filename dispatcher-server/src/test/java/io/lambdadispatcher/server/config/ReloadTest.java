@@ -50,6 +50,21 @@ class ReloadTest {
     }
 
     @Test
+    void should_add_change_and_remove_routes() throws Exception {
+        Configuration none = load(SECRET, "function.name: shop");
+        Configuration one = load(SECRET, "function.name: shop", "routes:", "- {path: /a, deadline: 1s}");
+        Configuration other = load(SECRET, "function.name: shop", "routes:", "- {path: /a, deadline: 2s}");
+
+        assertThat(reload(none, one).changes()).containsExactly("routes[0]: - -> function shop, path /a, deadline 1s");
+        assertThat(reload(one, other).changes())
+                .containsExactly(
+                        "routes[0]: function shop, path /a, deadline 1s -> function shop, path /a, deadline 2s");
+        assertThat(reload(other, none).changes())
+                .containsExactly("routes[0]: function shop, path /a, deadline 2s -> -");
+        assertThat(reload(none, one).next().functions().get(0).routes()).hasSize(1);
+    }
+
+    @Test
     void should_find_functions_by_name_in_another_order() throws Exception {
         Configuration loaded = load(SECRET, "functions:", canary(10, ""), "- {name: shop, path: /shop, weight: 90}");
 

@@ -1,6 +1,7 @@
 package com.example.edge;
 
 import io.lambdadispatcher.core.spi.RequestRouter;
+import io.lambdadispatcher.core.spi.RouteTarget;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.context.annotation.Bean;
@@ -14,6 +15,7 @@ public class Edge {
 
     @Bean
     RequestRouter router() {
-        return head -> head.path().toString().startsWith("/prices/") ? "prices" : null;
+        RouteTarget prices = RouteTarget.of("prices");
+        return head -> head.path().toString().startsWith("/prices/") ? prices : null;
     }
 }

@@ -1,7 +1,9 @@
 package io.lambdadispatcher.micrometer;
 
 import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
+import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
@@ -17,6 +19,7 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 /** The meters of one function, each looked up once. Called on all event loops. */
 final class FunctionMeters {
     private static final int STATUS_CLASSES = 6;
+    private static final ExtraAttempt[] EXTRA_ATTEMPTS = ExtraAttempt.values();
 
     private static final Duration[] BUCKETS = {
         Duration.ofNanos(250_000),
@@ -49,10 +52,11 @@ final class FunctionMeters {
 
     private final Map<String, Counter> failures = new ConcurrentHashMap<>();
     private final Map<WaitReason, Counter> waits = new ConcurrentHashMap<>();
+    private final Map<ExtraAttempt, Counter> retries = new ConcurrentHashMap<>();
+    private final Map<RetryDenial, Counter> denials = new ConcurrentHashMap<>();
     private final Timer duration;
     private final Timer tunnelDuration;
     private final Timer queueTime;
-    private final Counter retries;
     private final Counter requestBytes;
     private final Counter responseBytes;
     private final Counter connectionsOpened;
@@ -71,7 +75,6 @@ final class FunctionMeters {
         duration = histogram(Meters.DURATION);
         tunnelDuration = histogram(Meters.TUNNEL_DURATION);
         queueTime = histogram(Meters.QUEUE_TIME);
-        retries = counter(Meters.RETRIES);
         requestBytes = counter(Meters.REQUEST_BYTES);
         responseBytes = counter(Meters.RESPONSE_BYTES);
         connectionsOpened = counter(Meters.WORKER_CONNECTIONS_OPENED);
@@ -100,7 +103,20 @@ final class FunctionMeters {
         queueTime.record(end.queueNanos(), TimeUnit.NANOSECONDS);
         add(requestBytes, end.requestBytes());
         add(responseBytes, end.responseBytes());
-        add(retries, end.attempts() - 1);
+        if (end.attempts() > 1) {
+            for (ExtraAttempt reason : EXTRA_ATTEMPTS) {
+                add(reason, end.extraAttempts(reason));
+            }
+        }
+        if (end.retryDenial() != null) {
+            denials.computeIfAbsent(end.retryDenial(), this::denials).increment();
+        }
+    }
+
+    private void add(ExtraAttempt reason, int attempts) {
+        if (attempts > 0) {
+            retries.computeIfAbsent(reason, this::retries).increment(attempts);
+        }
     }
 
     private static void add(Counter counter, long amount) {
@@ -132,6 +148,14 @@ final class FunctionMeters {
 
     private Counter waits(WaitReason reason) {
         return counter(Meters.WAITS, "reason", reason.token());
+    }
+
+    private Counter retries(ExtraAttempt reason) {
+        return counter(Meters.RETRIES, "reason", reason.token());
+    }
+
+    private Counter denials(RetryDenial reason) {
+        return counter(Meters.RETRIES_DENIED, "reason", reason.token());
     }
 
     void workerConnected() {

@@ -13,7 +13,11 @@ enum Meters {
             null,
             "Requests that got an error response from the dispatcher, or an incomplete response"),
     WAITS("request.waits", null, "Queued requests, by the reason for which they were queued"),
-    RETRIES("request.retries", null, "Retries of requests on another worker stream"),
+    RETRIES("request.retries", null, "Further attempts of requests, by the reason for which they were sent again"),
+    RETRIES_DENIED(
+            "request.retries.denied",
+            null,
+            "Requests that were not sent again after an attempt failed or was slow, by reason"),
     DURATION(
             "request.duration",
             null,

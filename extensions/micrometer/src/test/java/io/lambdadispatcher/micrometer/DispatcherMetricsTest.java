@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
+import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -56,6 +58,16 @@ class DispatcherMetricsTest {
         @Override
         public Http2Headers headers() {
             return new DefaultHttp2Headers().method(method).path(path);
+        }
+
+        @Override
+        public int extraAttempts(ExtraAttempt reason) {
+            return reason == ExtraAttempt.HEDGE ? attempts - 1 : 0;
+        }
+
+        @Override
+        public @Nullable RetryDenial retryDenial() {
+            return failure == null ? null : RetryDenial.BUDGET;
         }
     }
 
@@ -114,7 +126,8 @@ class DispatcherMetricsTest {
         assertThat(registry.scrape())
                 .contains("lambda_dispatcher_request_body_bytes_total{function=\"a\"} 20.0\n")
                 .contains("lambda_dispatcher_response_body_bytes_total{function=\"a\"} 800.0\n")
-                .contains("lambda_dispatcher_request_retries_total{function=\"a\"} 2.0\n");
+                .contains("lambda_dispatcher_request_retries_total{function=\"a\",reason=\"hedge\"} 2.0\n")
+                .contains("lambda_dispatcher_request_retries_denied_total{function=\"a\",reason=\"budget\"} 1.0\n");
     }
 
     @Test

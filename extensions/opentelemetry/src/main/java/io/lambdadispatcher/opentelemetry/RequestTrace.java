@@ -94,8 +94,13 @@ final class RequestTrace implements ExchangeListener {
     private final long startEpochNanos;
     private final long startNanos;
 
-    private @Nullable Span attempt;
-    private long attemptNanos;
+    private @Nullable Attempt attempt;
+
+    /** The attempt that began before {@link #attempt} and has not ended; {@code null} = none. */
+    private @Nullable Attempt earlier;
+
+    /** @param nanos when it began */
+    private record Attempt(int number, Span span, long nanos) {}
 
     private @Nullable ExchangeEnd end;
     private @Nullable LaunchSpan launch;
@@ -181,11 +186,14 @@ final class RequestTrace implements ExchangeListener {
 
     @Override
     public void onAttempt(int number, Http2Headers headers) {
-        if (attempt != null) {
+        Attempt last = attempt;
+        if (last != null && last.number == number) {
             // The worker stream was taken by another request, so this attempt had not begun.
-            attempt.end();
+            last.span.end();
+        } else {
+            earlier = last;
         }
-        attemptNanos = System.nanoTime();
+        long attemptNanos = System.nanoTime();
         SpanBuilder span = tracer.spanBuilder("attempt")
                 .setParent(context)
                 .setSpanKind(SpanKind.CLIENT)
@@ -194,19 +202,21 @@ final class RequestTrace implements ExchangeListener {
             span.setAttribute(TraceAttributes.RESEND_COUNT, (long) number - 1);
         }
         Span started = span.startSpan();
-        attempt = started;
+        attempt = new Attempt(number, started, attemptNanos);
         propagator.inject(context.with(started), headers, SETTER);
     }
 
     @Override
-    public void onAttemptFailed(@Nullable String workerId, String failure) {
-        Span failed = attempt;
-        attempt = null;
-        if (failed != null) {
-            failed.setAttribute(TraceAttributes.ERROR_TYPE, failure);
-            failed.setStatus(StatusCode.ERROR);
-            endAttempt(failed, workerId, launchOf(workerId), at(System.nanoTime()));
+    public void onAttemptFailed(int number, @Nullable String workerId, String failure) {
+        Attempt failed = earlier != null && earlier.number == number ? earlier : attempt;
+        if (failed == null || failed.number != number) {
+            return;
         }
+        attempt = failed == earlier ? attempt : earlier;
+        earlier = null;
+        failed.span.setAttribute(TraceAttributes.ERROR_TYPE, failure);
+        failed.span.setStatus(StatusCode.ERROR);
+        endAttempt(failed.span, workerId, launchOf(workerId), at(System.nanoTime()));
     }
 
     @Override
@@ -233,12 +243,15 @@ final class RequestTrace implements ExchangeListener {
                     .startSpan()
                     .end(startEpochNanos + exchange.queueNanos(), TimeUnit.NANOSECONDS);
         }
-        Span last = attempt;
+        if (earlier != null) {
+            earlier.span.end(at(Math.max(endNanos, earlier.nanos)), TimeUnit.NANOSECONDS);
+        }
+        Attempt last = attempt;
         if (last != null) {
-            long attemptEnd = Math.max(endNanos, attemptNanos);
+            long attemptEnd = Math.max(endNanos, last.nanos);
             reportHandler(last, exchange, attemptEnd);
-            describe(last, exchange);
-            endAttempt(last, exchange.workerId(), launch, at(attemptEnd));
+            describe(last.span, exchange);
+            endAttempt(last.span, exchange.workerId(), launch, at(attemptEnd));
         }
         describeRequest(exchange);
         describe(request, exchange);
@@ -271,16 +284,16 @@ final class RequestTrace implements ExchangeListener {
         }
     }
 
-    private void reportHandler(Span parent, ExchangeEnd exchange, long attemptEnd) {
+    private void reportHandler(Attempt parent, ExchangeEnd exchange, long attemptEnd) {
         long nanos = exchange.handlerNanos();
         if (nanos < 0) {
             return;
         }
         long wait = Math.max(0, exchange.handlerWaitNanos());
-        long onTheWay = Math.max(0, attemptEnd - attemptNanos - wait - nanos);
-        long called = attemptNanos + onTheWay / 2 + wait;
+        long onTheWay = Math.max(0, attemptEnd - parent.nanos - wait - nanos);
+        long called = parent.nanos + onTheWay / 2 + wait;
         Span handler = tracer.spanBuilder("handler")
-                .setParent(context.with(parent))
+                .setParent(context.with(parent.span))
                 .setSpanKind(SpanKind.SERVER)
                 .setStartTimestamp(at(called), TimeUnit.NANOSECONDS)
                 .startSpan();

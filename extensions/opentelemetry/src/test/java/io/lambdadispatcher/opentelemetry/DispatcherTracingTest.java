@@ -190,7 +190,7 @@ class DispatcherTracingTest {
         Http2Headers headers = request("GET");
         ExchangeListener trace = all.onExchangeStart(new Start("orders", headers));
         trace.onAttempt(1, headers);
-        trace.onAttemptFailed("w-1", "worker_lost");
+        trace.onAttemptFailed(1, "w-1", "worker_lost");
         trace.onAttempt(2, headers);
         trace.onEnd(new End(headers, 200, Outcome.COMPLETED, null, WaitReason.ALL_BUSY, "w-2", 2, -1, -1));
 

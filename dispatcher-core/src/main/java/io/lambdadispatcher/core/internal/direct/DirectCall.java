@@ -73,6 +73,11 @@ final class DirectCall implements Carrier, RequestSink {
     }
 
     @Override
+    public boolean isOfWorker() {
+        return false;
+    }
+
+    @Override
     public RequestSink carry(Http2Headers requestHead, boolean end, int timeoutMillis, Attempt forAttempt) {
         head = requestHead;
         attempt = forAttempt;

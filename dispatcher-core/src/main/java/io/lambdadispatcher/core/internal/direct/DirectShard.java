@@ -2,18 +2,23 @@ package io.lambdadispatcher.core.internal.direct;
 
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
-import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
+import io.lambdadispatcher.core.internal.exchange.ExchangeTimer;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.core.internal.loop.TimerHeap;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
+import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.function.Consumer;
@@ -23,13 +28,14 @@ import org.jspecify.annotations.Nullable;
  * Holds the requests of one event loop's clients that invoke a function directly. Confined to that
  * event loop, which the entry points assert.
  */
-public final class DirectShard implements ExchangeOpener, ExchangeOwner {
+public final class DirectShard implements FunctionOpener, ExchangeOwner {
     private FunctionOptions options;
     private final DirectFunction function;
     private final EventLoop loop;
     private final DispatcherObserver observer;
     private final boolean observed;
     private final DeadlineQueue<Exchange> underWay;
+    private final TimerHeap<ExchangeTimer> timers;
 
     public DirectShard(FunctionOptions options, DirectFunction function, EventLoop loop, DispatcherObserver observer) {
         this.options = options;
@@ -38,6 +44,7 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
         this.observer = observer;
         this.observed = observer != DispatcherObserver.NONE;
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos(), this::onRequestTimeout);
+        this.timers = new TimerHeap<>(loop, ExchangeTimer::onDue);
     }
 
     /** Applies a new timeout. Requests in flight keep theirs. */
@@ -50,10 +57,18 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
 
     @Override
     public RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
+        return open(head, end, response, options.traffic());
+    }
+
+    @Override
+    public RequestSink open(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy policy) {
         assert loop.inEventLoop();
-        Exchange exchange = new Exchange(this, head, end, response);
+        Exchange exchange = new Exchange(this, head, end, response, policy);
         if (observed) {
             exchange.announceTo(observer);
+        }
+        if (!function.admission().admit(exchange) || !exchange.startDeadline()) {
+            return exchange;
         }
         if (Exchange.isTunnel(head)) {
             exchange.fail(new Failure(
@@ -91,10 +106,15 @@ public final class DirectShard implements ExchangeOpener, ExchangeOwner {
         function.onBodyEnded(exchange);
     }
 
+    @Override
+    public TimerHeap<ExchangeTimer> timers() {
+        return timers;
+    }
+
     /** Never retries, because the function may have begun, and a retry worsens throttling. */
     @Override
-    public boolean retry(Exchange exchange) {
-        return false;
+    public RetryDenial takeExtraAttempt(ExtraAttempt reason) {
+        return RetryDenial.DIRECT;
     }
 
     @Override

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.direct.DirectShard;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -106,25 +107,25 @@ public final class Engine {
     }
 
     /** @param owners receives the owners of all exchanges */
-    private Map<String, ExchangeOpener> openersOf(
+    private Map<String, FunctionOpener> openersOf(
             int loopIndex,
             Map<String, DirectFunction> direct,
             DispatcherObserver observer,
             List<ExchangeOwner> owners) {
-        Map<String, ExchangeOpener> all = new HashMap<>();
+        Map<String, FunctionOpener> all = new HashMap<>();
         pools.forEach(
                 (name, pool) -> all.put(name, openerOf(pool.shard(loopIndex), direct.get(name), observer, owners)));
         return all;
     }
 
-    private static ExchangeOpener openerOf(
+    private static FunctionOpener openerOf(
             PoolShard shard,
             @Nullable DirectFunction function,
             DispatcherObserver observer,
             List<ExchangeOwner> owners) {
         owners.add(shard);
         if (function == null) {
-            return shard::open;
+            return shard;
         }
         DirectShard direct = new DirectShard(shard.pool().options(), function, shard.loop(), observer);
         owners.add(direct);
@@ -133,7 +134,7 @@ public final class Engine {
             return direct;
         }
         shard.overflow(overflowAfter, direct::newOverflow);
-        return shard::open;
+        return shard;
     }
 
     /**

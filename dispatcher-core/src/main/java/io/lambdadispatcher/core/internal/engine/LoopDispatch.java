@@ -4,13 +4,16 @@ import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RefusedExchange;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.spi.RequestRouter;
+import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.wire.worker.Endpoints;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -37,7 +40,7 @@ final class LoopDispatch implements ExchangeOpener {
 
     private final EventLoop loop;
     private volatile RequestRouter router;
-    private final Map<String, ExchangeOpener> functions;
+    private final Map<String, FunctionOpener> functions;
     private final List<ExchangeOwner> owners;
     private final DispatcherObserver observer;
     private @Nullable Failure closed;
@@ -46,7 +49,7 @@ final class LoopDispatch implements ExchangeOpener {
     LoopDispatch(
             EventLoop loop,
             RequestRouter router,
-            Map<String, ExchangeOpener> functions,
+            Map<String, FunctionOpener> functions,
             List<ExchangeOwner> owners,
             DispatcherObserver observer) {
         this.loop = loop;
@@ -140,25 +143,27 @@ final class LoopDispatch implements ExchangeOpener {
         if (AsciiString.contentEquals(head.path(), Endpoints.CONTROL_PATH)) {
             return fail(null, head, response, new Failure(Failure.Kind.NO_FUNCTION, NOT_THE_WORKER_PORT));
         }
-        String function;
+        RouteTarget target;
         try {
-            function = router.route(head);
+            target = router.route(head);
         } catch (Throwable e) {
             log.error("the router threw an exception for {} {}", head.method(), head.path(), e);
             return fail(null, head, response, new Failure(Failure.Kind.ROUTER_FAILED, "the router failed"));
         }
-        ExchangeOpener opener = function == null ? null : functions.get(function);
+        String function = target == null ? null : target.function();
+        FunctionOpener opener = function == null ? null : functions.get(function);
         if (closed != null) {
             return fail(function, head, response, closed);
         }
-        if (opener == null) {
+        if (target == null || opener == null) {
             return fail(
                     function,
                     head,
                     response,
                     new Failure(Failure.Kind.NO_FUNCTION, "no function matches " + head.path()));
         }
-        return opener.open(head, end, response);
+        TrafficPolicy policy = target.policy();
+        return policy == null ? opener.open(head, end, response) : opener.open(head, end, response, policy);
     }
 
     @Override

@@ -107,13 +107,13 @@ public final class Observers implements DispatcherObserver {
         }
 
         @Override
-        public void onAttemptFailed(@Nullable String workerId, String failure) {
+        public void onAttemptFailed(int number, @Nullable String workerId, String failure) {
             try {
-                first.onAttemptFailed(workerId, failure);
+                first.onAttemptFailed(number, workerId, failure);
             } catch (Throwable e) {
                 failures.warn("the observer threw an exception in onAttemptFailed()", e);
             }
-            second.onAttemptFailed(workerId, failure);
+            second.onAttemptFailed(number, workerId, failure);
         }
 
         @Override

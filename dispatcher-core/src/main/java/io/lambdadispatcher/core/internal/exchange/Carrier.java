@@ -17,6 +17,11 @@ public interface Carrier {
      */
     RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt attempt);
 
+    /** Returns whether this is a worker stream, so that another worker can get the request, too. */
+    default boolean isOfWorker() {
+        return true;
+    }
+
     /** Returns the worker's id for the observer; {@code null} if it is not known yet. */
     @Nullable
     String workerId();

@@ -66,6 +66,14 @@ final class EarlyBody {
         return parts.poll();
     }
 
+    /** Returns another body with the same parts, owned by the caller. */
+    EarlyBody copy() {
+        EarlyBody copy = new EarlyBody();
+        // Not joined: small parts have been joined already.
+        parts.forEach(part -> copy.parts.add(part.retainedDuplicate()));
+        return copy;
+    }
+
     void release() {
         for (ByteBuf part = poll(); part != null; part = poll()) {
             part.release();

@@ -2,13 +2,24 @@ package io.lambdadispatcher.core.internal.exchange;
 
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.FairQueue;
+import io.lambdadispatcher.core.internal.policy.DeadlineHeaders;
+import io.lambdadispatcher.core.internal.policy.DeadlineRule;
+import io.lambdadispatcher.core.internal.policy.RetryRule;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
+import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.WaitReason;
+import io.lambdadispatcher.core.options.AdmissionPolicy;
+import io.lambdadispatcher.core.options.AttemptPolicy;
+import io.lambdadispatcher.core.options.Priority;
+import io.lambdadispatcher.core.options.RetryCondition;
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.Grpc;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
@@ -18,6 +29,8 @@ import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.net.SocketAddress;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  * holds the part of the body that arrives until then (bounded by the client's window), and decides
  * whether a failed attempt is repeated. Confined to the client's event loop.
  */
-public final class Exchange extends DeadlineQueue.Entry implements RequestSink, Attempt, ExchangeStart {
+public final class Exchange extends DeadlineQueue.Entry implements RequestSink, RemoteAttempt, ExchangeStart {
 
     private enum State {
         /** Has no worker stream. */
@@ -50,14 +63,17 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         ENDED
     }
 
-    /**
-     * A failed request is sent once more, to another worker or, if no other is free, to the same
-     * one.
-     */
-    private static final int MAX_ATTEMPTS = 2;
-
     /** Maximum part of a sent body that is kept for another attempt. */
     private static final int MAX_SENT_BYTES = 512 * 1024;
+
+    /** What is reported of an attempt that was given up for another. */
+    private static final String ATTEMPT_TIMEOUT = "attempt_timeout";
+
+    /** What is reported of an attempt if the other one answered first. */
+    private static final String LOST_RACE = "slower";
+
+    /** With this header, a client says that its request can be repeated. */
+    private static final AsciiString IDEMPOTENCY_KEY = AsciiString.cached("idempotency-key");
 
     /** Memory of the objects of a header, without its characters. */
     private static final int FIELD_BYTES = 96;
@@ -76,6 +92,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private boolean tunnelRequested;
 
     private ResponseSink response;
+    private TrafficPolicy policy;
     private long startNanos;
 
     private @Nullable ExchangeListener listener;
@@ -88,7 +105,27 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     // direct call.
     private @Nullable RequestSink carrier;
     private @Nullable Carrier lastCarrier;
-    private @Nullable String failedWorker;
+
+    /** Workers of attempts that have failed or are given up. The next attempt avoids them. */
+    private List<String> triedWorkers;
+
+    /** The attempt that {@link #carrier} serves: 1 for the first. */
+    private int attempt;
+
+    /** {@code null} if the policy needs none, or none is needed for this request. */
+    private @Nullable ExchangeTimer timer;
+
+    /** Whether the deadline, and no other timeout, limits the current attempt. */
+    private boolean limitedByDeadline;
+
+    /** A second attempt beside that of {@link #carrier}. */
+    private @Nullable Hedge hedge;
+
+    private @Nullable RetryDenial denial;
+
+    /** The number of further attempts for each reason, as {@link FinishedExchange} has them. */
+    private int extraAttempts;
+
     private long carriedNanos;
     private long lastAttemptNanos;
     /** 0 if the response's headers have not arrived. */
@@ -105,6 +142,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     /** The share in which the request holds a place until its body ends. */
     private @Nullable ClientShare heldFrom;
+
+    /** {@code null} if no limit of concurrency applies. */
+    private Admission.@Nullable Place place;
+
+    /** {@code null} until it is asked for. */
+    private @Nullable Priority priority;
 
     // The part of the body that arrived before a worker stream was found.
     private @Nullable EarlyBody earlyData;
@@ -139,29 +182,32 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /** Memory of the headers, in bytes; 0 if not calculated yet. */
     private int headBytes;
 
-    public Exchange(ExchangeOwner owner, Http2Headers head, boolean bodyless, ResponseSink response) {
+    public Exchange(
+            ExchangeOwner owner, Http2Headers head, boolean bodyless, ResponseSink response, TrafficPolicy policy) {
         this.owner = owner;
-        begin(head, bodyless, response);
+        begin(head, bodyless, response, policy);
     }
 
     /**
      * Returns an exchange for a new request: the one that {@code response} has ended with, or a new
      * object.
      */
-    public static Exchange begin(ExchangeOwner owner, Http2Headers head, boolean bodyless, ResponseSink response) {
+    public static Exchange begin(
+            ExchangeOwner owner, Http2Headers head, boolean bodyless, ResponseSink response, TrafficPolicy policy) {
         Exchange ended = response.takeEndedExchange();
         if (ended == null || ended.owner != owner || ended.shared || ended.state != State.ENDED) {
-            return new Exchange(owner, head, bodyless, response);
+            return new Exchange(owner, head, bodyless, response, policy);
         }
-        ended.begin(head, bodyless, response);
+        ended.begin(head, bodyless, response, policy);
         return ended;
     }
 
-    private void begin(Http2Headers requestHead, boolean withoutBody, ResponseSink sink) {
+    private void begin(Http2Headers requestHead, boolean withoutBody, ResponseSink sink, TrafficPolicy applied) {
         head = requestHead;
         bodyless = withoutBody;
         tunnelRequested = isTunnel(requestHead);
         response = sink;
+        policy = applied;
         startNanos = owner.nanoTime();
         listener = null;
         state = State.WAITING;
@@ -169,7 +215,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         bodyForwarded = false;
         carrier = null;
         lastCarrier = null;
-        failedWorker = null;
+        triedWorkers = List.of();
+        attempt = 0;
+        limitedByDeadline = false;
+        hedge = null;
+        denial = null;
+        extraAttempts = 0;
         carriedNanos = 0;
         lastAttemptNanos = 0;
         headNanos = 0;
@@ -179,6 +230,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         ticket = null;
         share = null;
         heldFrom = null;
+        place = null;
+        priority = null;
         earlyData = null;
         earlyTrailers = null;
         sentBody = null;
@@ -194,6 +247,79 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         untakenBytes = 0;
         status = 0;
         headBytes = 0;
+        timer = applied.isTimed() ? newTimer() : null;
+    }
+
+    private @Nullable ExchangeTimer newTimer() {
+        long budget = DeadlineHeaders.budgetNanos(policy.deadline(), head);
+        return budget == ExchangeTimer.NEVER && !policy.attempts().isTimed() ? null : new ExchangeTimer(this, budget);
+    }
+
+    /**
+     * Starts the deadline of a new request.
+     *
+     * @return false if the client no longer waits, and the exchange has failed
+     */
+    public boolean startDeadline() {
+        ExchangeTimer own = timer;
+        if (own != null && own.hasDeadline()) {
+            if (own.deadline <= 0) {
+                failLate();
+                return false;
+            }
+            setTimer(own);
+        }
+        return true;
+    }
+
+    private void setTimer(ExchangeTimer own) {
+        long next = own.next();
+        if (next != ExchangeTimer.NEVER) {
+            owner.timers().set(own, startNanos + next);
+        }
+    }
+
+    /** A time of the policy has come. */
+    void onTimer(long nowNanos) {
+        ExchangeTimer own = timer;
+        if (own == null || state == State.ENDED) {
+            return;
+        }
+        switch (own.poll(nowNanos - startNanos)) {
+            case DEADLINE -> failLate();
+            case ATTEMPT_TIMEOUT -> onAttemptTimeout();
+            case HEDGE -> startHedge(nowNanos);
+            case NONE -> {}
+        }
+        // Each of these can end the exchange, whose object may then serve another request.
+        if (timer == own && !isEnded()) {
+            setTimer(own);
+        }
+    }
+
+    private void failLate() {
+        ExchangeTimer own = timer;
+        long millis = own == null ? 0 : TimeUnit.NANOSECONDS.toMillis(own.deadline);
+        fail(new Failure(
+                Failure.Kind.DEADLINE_EXCEEDED,
+                (state == State.WAITING ? "no worker free" : "no complete response") + " within the deadline of "
+                        + millis + " ms"));
+    }
+
+    /**
+     * Fails a queued request that would probably not be served before its deadline.
+     *
+     * @return whether it has failed
+     */
+    public boolean failIfHopeless(long nowNanos) {
+        ExchangeTimer own = timer;
+        if (own == null
+                || !own.hasDeadline()
+                || !DeadlineRule.isHopeless(own.deadline, nowNanos - startNanos, owner.responseTimeNanos(0.95))) {
+            return false;
+        }
+        failLate();
+        return true;
     }
 
     /** Gives the request to a worker stream of this event loop. */
@@ -225,6 +351,10 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         } else {
             state = State.CARRIED;
             forwardEarly(sink);
+            if (timer != null && state == State.CARRIED) {
+                // An attempt timeout that came while it crossed over is due now.
+                startAttemptTimer();
+            }
         }
     }
 
@@ -256,23 +386,60 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (attempts++ == 0) {
             carriedNanos = lastAttemptNanos;
         }
+        attempt = attempts;
+        if (timer != null) {
+            startAttemptTimer();
+            writeDeadline(timer, head);
+        }
         if (listener != null) {
-            announceAttempt(listener);
+            announceAttempt(listener, attempt, head);
         }
         return carriedNanos;
     }
 
-    /**
-     * Returns the worker of the failed attempt, which the next attempt avoids if possible; {@code
-     * null} before the first attempt.
-     */
-    public @Nullable String failedWorker() {
-        return failedWorker;
+    private void startAttemptTimer() {
+        ExchangeTimer own = timer;
+        AttemptPolicy rule = policy.attempts();
+        if (own == null
+                || attempts >= rule.maxAttempts()
+                || !rule.isTimed()
+                || !isIdempotent()
+                || lastCarrier == null
+                || !lastCarrier.isOfWorker()) {
+            return;
+        }
+        long elapsed = lastAttemptNanos - startNanos;
+        long timeout = rule.retryOn().contains(RetryCondition.TIMEOUT)
+                ? after(elapsed, rule.attemptTimeout().toNanos())
+                : ExchangeTimer.NEVER;
+        long delay = rule.hedgeAfterQuantile() > 0
+                ? owner.responseTimeNanos(rule.hedgeAfterQuantile())
+                : rule.hedgeAfter().toNanos();
+        own.onAttempt(timeout, tunnelRequested ? ExchangeTimer.NEVER : after(elapsed, delay));
+        setTimer(own);
     }
 
-    /** Allows the worker of the failed attempt again, because there is no other. */
+    /** @param nanos 0 = never */
+    private static long after(long elapsedNanos, long nanos) {
+        return nanos == 0 ? ExchangeTimer.NEVER : elapsedNanos + nanos;
+    }
+
+    /** Tells the handler how long the client still waits, in the client's own headers. */
+    private void writeDeadline(ExchangeTimer own, Http2Headers headers) {
+        if (own.hasDeadline()) {
+            long left = own.deadline - (lastAttemptNanos - startNanos);
+            DeadlineHeaders.writeLeft(policy.deadline(), headers, Math.max(1, left));
+        }
+    }
+
+    /** Returns the workers that the next attempt avoids if possible. */
+    public List<String> triedWorkers() {
+        return triedWorkers;
+    }
+
+    /** Allows all workers again, because there is no other. */
     public void avoidNoWorker() {
-        failedWorker = null;
+        triedWorkers = List.of();
     }
 
     /**
@@ -358,18 +525,51 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
     }
 
+    /** Returns the policy of the request's route, or of its function if the route has none. */
+    public TrafficPolicy policy() {
+        return policy;
+    }
+
+    /** Returns a key that is equal for all requests of one client. */
+    Object client() {
+        return response.client(head);
+    }
+
+    /** Holds a place until the end. */
+    void enter(Admission.Place entered) {
+        place = entered;
+    }
+
+    /** Returns the priority; {@code null} if the policy has no priorities. */
+    public @Nullable Priority priority() {
+        AdmissionPolicy admission = policy.admission();
+        if (priority == null && admission.hasPriorities()) {
+            priority = Admission.priorityOf(head, admission);
+        }
+        return priority;
+    }
+
     /** Returns when the request arrived, by the event loop's clock. */
     public long startNanos() {
         return startNanos;
     }
 
+    /** Returns the time that the worker has for the current attempt; 0 = no limit. */
     private int timeoutMillis() {
+        return timeoutMillis(lastAttemptNanos);
+    }
+
+    private int timeoutMillis(long attemptNanos) {
         long limitNanos = owner.requestTimeoutNanos();
-        if (limitNanos == 0) {
-            return 0;
+        long leftNanos = limitNanos == 0 ? Long.MAX_VALUE : limitNanos - (attemptNanos - carriedNanos);
+        if (timer != null && timer.hasDeadline()) {
+            long untilDeadline = timer.deadline - (attemptNanos - startNanos);
+            limitedByDeadline = untilDeadline < leftNanos;
+            leftNanos = Math.min(leftNanos, untilDeadline);
         }
-        long leftNanos = limitNanos - (lastAttemptNanos - carriedNanos);
-        return (int) Math.max(1, Math.min(Integer.MAX_VALUE, TimeUnit.NANOSECONDS.toMillis(leftNanos)));
+        return leftNanos == Long.MAX_VALUE
+                ? 0
+                : (int) Math.max(1, Math.min(Integer.MAX_VALUE, TimeUnit.NANOSECONDS.toMillis(leftNanos)));
     }
 
     private void forwardEarly(RequestSink sink) {
@@ -427,6 +627,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         state = State.WAITING;
         handlerWaitMicros = -1;
         handlerMicros = -1;
+        if (timer != null) {
+            timer.onNoAttempt();
+        }
         if (sentBody != null) {
             earlyData = sentBody;
             sentBody = null;
@@ -509,7 +712,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (state != State.ENDED) {
             // A worker that has ended its direction of a tunnel sends nothing more.
             Outcome outcome = state == State.WORKER_ENDED ? Outcome.COMPLETED : Outcome.CANCELLED;
-            cancelCarrier(code);
+            cancelAttempts(code);
             end(outcome, null);
         }
     }
@@ -568,7 +771,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /** Answers the client with an error, or cuts the response off. Has no effect after the end. */
     public void fail(Failure failure) {
         if (state != State.ENDED) {
-            cancelCarrier(failure.kind() == Failure.Kind.TIMEOUT ? ErrorCode.TIMEOUT : ErrorCode.CANCELLED);
+            boolean late = failure.kind() == Failure.Kind.TIMEOUT || failure.kind() == Failure.Kind.DEADLINE_EXCEEDED;
+            cancelAttempts(late ? ErrorCode.TIMEOUT : ErrorCode.CANCELLED);
             endFailed(failure);
         }
     }
@@ -598,13 +802,22 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     @Override
     public void onHead(Http2Headers responseHead, boolean end) {
         if (state == State.CARRIED) {
+            int code = StatusCode.parse(responseHead.status());
+            RetryCondition condition = RetryRule.ofStatus(code);
+            if (condition != null && isAnswerRefused(condition)) {
+                return;
+            }
             state = State.RESPONDING;
             dropSent();
             headNanos = owner.nanoTime();
-            status = StatusCode.parse(responseHead.status());
+            status = code;
+            if (timer != null) {
+                onAnswered(timer);
+            }
             if (tunnelRequested && StatusCode.isSuccess(status)) {
                 state = requestEnded ? State.CLIENT_ENDED : State.TUNNEL;
                 release();
+                cancelTimer();
                 owner.onTunnelOpened(this);
             } else if (heldFrom != null && Grpc.isCall(head)) {
                 releaseUnlessSlow();
@@ -667,9 +880,23 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
     }
 
+    /** A response has begun. What it is faster than no longer matters. */
+    private void onAnswered(ExchangeTimer own) {
+        own.onNoAttempt();
+        owner.onResponseTime(headNanos - lastAttemptNanos);
+        Hedge other = hedge;
+        if (other != null) {
+            hedge = null;
+            report(listener, other.number(), other.workerId(), LOST_RACE);
+            other.drop();
+        }
+    }
+
     @Override
     public void onFailure(Failure failure) {
-        endFailed(failure);
+        boolean late = failure.kind() == Failure.Kind.TIMEOUT && limitedByDeadline;
+        dropHedge();
+        endFailed(late ? new Failure(Failure.Kind.DEADLINE_EXCEEDED, failure.detail()) : failure);
     }
 
     @Override
@@ -680,16 +907,19 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     @Override
     public void onRefused(Failure failure) {
-        retryOrFail(failure, true);
+        retryOrFail(failure, RetryCondition.REFUSED, ExtraAttempt.REFUSED);
     }
 
     @Override
     public void onLost(Failure failure) {
-        retryOrFail(failure, isIdempotent());
+        retryOrFail(failure, RetryCondition.LOST, ExtraAttempt.LOST);
     }
 
     @Override
     public void onBusy(Failure failure) {
+        if (continueWithHedge(failure.kind().token())) {
+            return;
+        }
         if (isRepeatable()) {
             waitAgain();
             attempts--;
@@ -700,21 +930,200 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         endFailed(failure);
     }
 
-    private void retryOrFail(Failure failure, boolean harmless) {
-        if (isRepeatable() && harmless && attempts < MAX_ATTEMPTS) {
-            failedWorker = lastCarrier == null ? null : lastCarrier.workerId();
-            waitAgain();
-            if (listener != null) {
-                reportAttempt(listener, failure);
-            }
-            if (owner.retry(this)) {
-                return;
-            }
+    // Further attempts. Each of these decides what follows an attempt that did not succeed.
+
+    private void retryOrFail(Failure failure, RetryCondition condition, ExtraAttempt reason) {
+        String token = failure.kind().token();
+        if (!continueWithHedge(token) && !sendAgain(condition, reason, token, null)) {
+            endFailed(failure);
         }
-        endFailed(failure);
     }
 
-    /** Returns whether the exchange has ended. */
+    /**
+     * The handler has answered with a status after which the policy may want another attempt.
+     *
+     * @return whether the client gets another answer
+     */
+    private boolean isAnswerRefused(RetryCondition condition) {
+        if (!policy.attempts().retryOn().contains(condition) || lastCarrier == null || !lastCarrier.isOfWorker()) {
+            return false;
+        }
+        if (hedge != null) {
+            cancelCarrier(ErrorCode.CANCELLED);
+            return continueWithHedge(condition.token());
+        }
+        return sendAgain(condition, ExtraAttempt.STATUS, condition.token(), ErrorCode.CANCELLED);
+    }
+
+    private void onAttemptTimeout() {
+        // While it crosses over, there is nothing to cancel yet. The timer starts again on arrival.
+        if (state != State.CARRIED) {
+            return;
+        }
+        owner.onResponseTime(owner.nanoTime() - lastAttemptNanos);
+        if (hedge != null) {
+            cancelCarrier(ErrorCode.TIMEOUT);
+            continueWithHedge(ATTEMPT_TIMEOUT);
+        } else {
+            sendAgain(RetryCondition.TIMEOUT, ExtraAttempt.TIMEOUT, ATTEMPT_TIMEOUT, ErrorCode.TIMEOUT);
+        }
+    }
+
+    /**
+     * Sends the request again, if its policy, its state and the budget allow it.
+     *
+     * @param token what has happened to this attempt
+     * @param cancelled cancels this attempt, which continues; {@code null} = it has ended
+     * @return false if this attempt is the last one
+     */
+    private boolean sendAgain(
+            RetryCondition condition, ExtraAttempt reason, String token, @Nullable ErrorCode cancelled) {
+        RetryDenial denied = RetryRule.denial(policy.attempts(), condition, attempts, isIdempotent(), isRepeatable());
+        if (denied == null) {
+            denied = owner.takeExtraAttempt(reason);
+        }
+        if (denied != null) {
+            denial = denied;
+            return false;
+        }
+        if (cancelled != null) {
+            cancelCarrier(cancelled);
+            // The event loop of a cancelled attempt may still read these.
+            head = copyOf(head);
+        }
+        String workerId = lastCarrier == null ? null : lastCarrier.workerId();
+        addTried(workerId);
+        waitAgain();
+        report(listener, attempt, workerId, token);
+        countExtra(reason);
+        owner.retry(this);
+        return true;
+    }
+
+    private void countExtra(ExtraAttempt reason) {
+        extraAttempts += 1 << FinishedExchange.EXTRA_BITS * reason.ordinal();
+    }
+
+    private void addTried(@Nullable String workerId) {
+        if (workerId != null && !triedWorkers.contains(workerId)) {
+            List<String> more = new ArrayList<>(triedWorkers);
+            more.add(workerId);
+            triedWorkers = List.copyOf(more);
+        }
+    }
+
+    private static Http2Headers copyOf(Http2Headers head) {
+        return new FlatHeaders().add(head);
+    }
+
+    private void startHedge(long nowNanos) {
+        if (state != State.CARRIED || hedge != null) {
+            return;
+        }
+        RetryDenial denied =
+                RetryRule.denialOfHedge(policy.attempts(), attempts, isIdempotent(), requestEnded && isRepeatable());
+        if (denied == null) {
+            Http2Headers headers = copyOf(head);
+            EarlyBody body = sentBody == null ? null : sentBody.copy();
+            Hedge second =
+                    new Hedge(this, attempts + 1, headers, body, earlyTrailers, timeoutMillis(nowNanos), nowNanos);
+            List<String> before = triedWorkers;
+            addTried(lastCarrier == null ? null : lastCarrier.workerId());
+            denied = owner.start(second, triedWorkers);
+            if (denied != null) {
+                triedWorkers = before;
+                second.release();
+            }
+        }
+        denial = denied == null ? denial : denied;
+    }
+
+    /** A worker stream is about to carry the hedge. */
+    void onHedgeStarted(Hedge second) {
+        hedge = second;
+        attempts++;
+        if (timer != null && timer.hasDeadline()) {
+            DeadlineHeaders.writeLeft(
+                    policy.deadline(), second.head(), Math.max(1, timer.deadline - (second.startNanos() - startNanos)));
+        }
+        countExtra(ExtraAttempt.HEDGE);
+        if (listener != null) {
+            announceAttempt(listener, second.number(), second.head());
+        }
+    }
+
+    /**
+     * The hedge has a response before the other attempt.
+     *
+     * @return false if it is no better than none, so that the other attempt is the only one
+     */
+    boolean onHedgeAnswered(Hedge second, Http2Headers responseHead) {
+        RetryCondition condition = RetryRule.ofStatus(StatusCode.parse(responseHead.status()));
+        if (condition != null && policy.attempts().retryOn().contains(condition)) {
+            hedge = null;
+            report(listener, second.number(), second.workerId(), condition.token());
+            return false;
+        }
+        // The slow attempt counts, too: otherwise, times would seem shorter with each hedge.
+        owner.onResponseTime(owner.nanoTime() - lastAttemptNanos);
+        cancelCarrier(ErrorCode.CANCELLED);
+        continueWithHedge(LOST_RACE);
+        return true;
+    }
+
+    /** The hedge has failed. The other attempt continues. */
+    void onHedgeLost(Hedge second, Failure failure) {
+        if (hedge == second) {
+            hedge = null;
+            addTried(second.workerId());
+            report(listener, second.number(), second.workerId(), failure.kind().token());
+        }
+    }
+
+    /**
+     * Makes the hedge the only attempt. The other one has ended or is cancelled.
+     *
+     * @param token what has happened to the other one
+     * @return false if there is no hedge
+     */
+    private boolean continueWithHedge(String token) {
+        Hedge second = hedge;
+        if (second == null) {
+            return false;
+        }
+        hedge = null;
+        report(listener, attempt, lastCarrier == null ? null : lastCarrier.workerId(), token);
+        addTried(second.workerId());
+        attempt = second.number();
+        head = second.head();
+        lastCarrier = second.carrier();
+        lastAttemptNanos = second.startNanos();
+        handlerWaitMicros = -1;
+        handlerMicros = -1;
+        attemptTakenBytes = 0;
+        shared = true;
+        carrier = second.adopt();
+        if (timer != null) {
+            timer.onNoAttempt();
+        }
+        startAttemptTimer();
+        return true;
+    }
+
+    private void dropHedge() {
+        Hedge second = hedge;
+        if (second != null) {
+            hedge = null;
+            second.drop();
+        }
+    }
+
+    private void cancelAttempts(ErrorCode code) {
+        cancelCarrier(code);
+        dropHedge();
+    }
+
+    @Override
     public boolean isEnded() {
         return state == State.ENDED;
     }
@@ -750,9 +1159,13 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return requestBytes <= maxBodyBytes && requestEnded;
     }
 
-    /** Returns whether the method is idempotent (RFC 9110 section 9.2.2). */
+    /**
+     * Returns whether sending the request twice has the effect of sending it once: its method is
+     * idempotent (RFC 9110 section 9.2.2), or the client has given it a key by which the handler
+     * recognizes it.
+     */
     public boolean isIdempotent() {
-        return Methods.isIdempotent(head.method());
+        return Methods.isIdempotent(head.method()) || head.contains(IDEMPOTENCY_KEY);
     }
 
     private void cancelCarrier(ErrorCode code) {
@@ -780,8 +1193,20 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
     }
 
+    private void cancelTimer() {
+        if (timer != null) {
+            owner.timers().cancel(timer);
+        }
+    }
+
     private void end(Outcome outcome, @Nullable Failure failure) {
         state = State.ENDED;
+        cancelTimer();
+        dropHedge();
+        if (place != null) {
+            place.leave();
+            place = null;
+        }
         if (earlyData != null) {
             earlyData.release();
             earlyData = null;
@@ -826,17 +1251,19 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     /** An exception is logged and does not affect the exchange. */
-    private void announceAttempt(ExchangeListener to) {
+    private static void announceAttempt(ExchangeListener to, int number, Http2Headers headers) {
         try {
-            to.onAttempt(attempts, head);
+            to.onAttempt(number, headers);
         } catch (Throwable e) {
             FinishedExchange.failures.warn("the observer threw an exception in onAttempt()", e);
         }
     }
 
-    private void reportAttempt(ExchangeListener to, Failure failure) {
+    private static void report(@Nullable ExchangeListener to, int number, @Nullable String workerId, String token) {
         try {
-            to.onAttemptFailed(failedWorker, failure.kind().token());
+            if (to != null) {
+                to.onAttemptFailed(number, workerId, token);
+            }
         } catch (Throwable e) {
             FinishedExchange.failures.warn("the observer threw an exception in onAttemptFailed()", e);
         }
@@ -901,6 +1328,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
                 handlerWaitMicros < 0 ? -1 : handlerWaitMicros * 1000,
                 handlerMicros < 0 ? -1 : handlerMicros * 1000,
                 attempts,
+                extraAttempts,
+                denial,
                 tunnelRequested && StatusCode.isSuccess(sent));
     }
 }

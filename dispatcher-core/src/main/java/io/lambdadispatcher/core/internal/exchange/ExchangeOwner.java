@@ -1,20 +1,51 @@
 package io.lambdadispatcher.core.internal.exchange;
 
+import io.lambdadispatcher.core.internal.loop.TimerHeap;
+import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
+import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The part of a pool on the exchange's event loop, which the exchange notifies. */
 public interface ExchangeOwner {
+    /** Returns the timers of this event loop's exchanges. */
+    TimerHeap<ExchangeTimer> timers();
+
     /**
-     * Tries another worker for an exchange that has failed on one.
+     * Takes another attempt from the budget. {@link #retry} follows if this returns {@code null}.
      *
-     * @return false if the retry budget is used up
+     * @return why there must be none; {@code null} = it is taken
      */
-    boolean retry(Exchange exchange);
+    @Nullable
+    RetryDenial takeExtraAttempt(ExtraAttempt reason);
+
+    /** Tries another worker for an exchange whose attempt has failed or is given up. */
+    default void retry(Exchange exchange) {
+        throw new IllegalStateException("no attempt was taken from the budget");
+    }
+
+    /**
+     * Starts a hedge on a worker that is not among {@code tried}, if one is free and the budget
+     * allows it.
+     *
+     * @return why it did not start; {@code null} = it has started, and may have ended
+     */
+    default @Nullable RetryDenial start(Hedge hedge, List<String> tried) {
+        return RetryDenial.DIRECT;
+    }
+
+    /** Records the time from the start of an attempt to the headers of its response, or longer. */
+    default void onResponseTime(long nanos) {}
+
+    /** Returns a quantile of recent response times; 0 = not known. */
+    default long responseTimeNanos(double quantile) {
+        return 0;
+    }
 
     /**
      * Queues an exchange again, in front, because its worker had no room.

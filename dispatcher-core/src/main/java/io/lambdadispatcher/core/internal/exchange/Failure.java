@@ -93,7 +93,9 @@ public record Failure(
          */
         OVERLOADED(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         SHUTTING_DOWN(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
-        TIMEOUT(HttpResponseStatus.GATEWAY_TIMEOUT, false);
+        TIMEOUT(HttpResponseStatus.GATEWAY_TIMEOUT, false),
+        /** The client or the route wants no response later than this. */
+        DEADLINE_EXCEEDED(HttpResponseStatus.GATEWAY_TIMEOUT, false);
 
         private final HttpResponseStatus status;
         private final boolean wasNotTried;

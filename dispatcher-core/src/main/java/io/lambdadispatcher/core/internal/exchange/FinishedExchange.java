@@ -4,7 +4,9 @@ import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
+import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
+import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.Ticker;
@@ -12,7 +14,11 @@ import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
-/** What an observer learns about an exchange at its end. */
+/**
+ * What an observer learns about an exchange at its end.
+ *
+ * @param extraCounts number of further attempts, in {@link #EXTRA_BITS} bits for each reason
+ */
 record FinishedExchange(
         @Nullable String function,
         @Nullable String workerId,
@@ -31,10 +37,19 @@ record FinishedExchange(
         long handlerWaitNanos,
         long handlerNanos,
         int attempts,
+        int extraCounts,
+        @Nullable RetryDenial retryDenial,
         boolean isTunnel)
         implements ExchangeEnd {
 
+    static final int EXTRA_BITS = 4;
+
     static final SeldomLog failures = new SeldomLog(LoggerFactory.getLogger(ExchangeEnd.class), Ticker.systemTicker());
+
+    @Override
+    public int extraAttempts(ExtraAttempt reason) {
+        return extraCounts >>> EXTRA_BITS * reason.ordinal() & (1 << EXTRA_BITS) - 1;
+    }
 
     /** Calls the listener. An exception is logged and does not affect the exchange. */
     void reportTo(ExchangeListener listener) {

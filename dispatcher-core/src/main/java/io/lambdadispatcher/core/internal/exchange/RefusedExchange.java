@@ -44,6 +44,8 @@ public record RefusedExchange(@Nullable String function, Http2Headers headers, R
                             -1,
                             -1,
                             0,
+                            0,
+                            null,
                             false)
                     .reportTo(listener);
         }

@@ -1,7 +1,7 @@
 /**
- * Rules for the traffic of a function or a route, one class each. They have no thread, no clock and
- * no I/O: callers pass the time. All event loops share their state, and each class says what that
- * costs.
+ * Decisions about traffic: whether a request is admitted, how long it may take, and whether it is
+ * sent again. Each class decides one thing from values that it is given. None has a thread, a clock
+ * or I/O. Those that event loops share say how, and what it costs.
  */
 @NullMarked
 package io.lambdadispatcher.core.internal.policy;

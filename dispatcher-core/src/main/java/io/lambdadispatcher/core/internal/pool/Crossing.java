@@ -4,11 +4,13 @@ import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RemoteAttempt;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
@@ -18,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><i>Threading:</i> {@link Carrier} and {@link RequestSink} are called on the exchange's loop,
  * {@link Attempt} on the stream's loop. All mutable state is confined to the stream's loop, except
- * the worker's id, which is volatile.
+ * the worker's id, which is volatile, and whether the exchange's side has cancelled.
  *
  * <p><i>Buffers:</i> a call owns its buffer until the call has run. If the other loop rejects the
  * call, this class releases the buffer.
@@ -28,11 +30,15 @@ import org.jspecify.annotations.Nullable;
  * is the exchange's loop, the stream is cancelled.
  */
 final class Crossing implements Carrier, RequestSink, Attempt {
-    private final Exchange exchange;
+    private final RemoteAttempt exchange;
     private final PoolShard home;
     private final PoolShard away;
-    private final @Nullable String avoidedWorker;
+    private final List<String> avoided;
+    private final Runnable onStranded;
     private volatile @Nullable String workerId;
+
+    /** Whether the exchange's side has cancelled. Used on the exchange's event loop. */
+    private boolean cancelled;
 
     // Used on the stream's event loop.
     private @Nullable RequestSink stream;
@@ -43,13 +49,15 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     private boolean over;
 
     /**
-     * @param avoidedWorker the worker whose streams must not be taken; {@code null} = any worker
+     * @param avoided the workers whose streams must not be taken
+     * @param onStranded called on the exchange's loop if no such stream is free
      */
-    Crossing(Exchange exchange, PoolShard home, PoolShard away, @Nullable String avoidedWorker) {
+    Crossing(RemoteAttempt exchange, PoolShard home, PoolShard away, List<String> avoided, Runnable onStranded) {
         this.exchange = exchange;
         this.home = home;
         this.away = away;
-        this.avoidedWorker = avoidedWorker;
+        this.avoided = avoided;
+        this.onStranded = onStranded;
     }
 
     @Override
@@ -89,10 +97,10 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     }
 
     private void arrive(Http2Headers head, boolean end, int timeoutMillis) {
-        Carrier taken = away.takeStream(avoidedWorker);
+        Carrier taken = away.takeStream(avoided);
         if (taken == null) {
             away.onPermitUnused();
-            toClient(() -> home.onStranded(exchange, away));
+            toClient(onStranded);
             return;
         }
         workerId = taken.workerId();
@@ -141,6 +149,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
      */
     @Override
     public void cancel(ErrorCode code) {
+        cancelled = true;
         pass(home.loop(), away.loop(), () -> cancelStream(code));
     }
 
@@ -160,7 +169,8 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         });
     }
 
-    // Calls towards the client, on the stream's event loop.
+    // Calls towards the client, on the stream's event loop. They have no effect if the exchange's
+    // side has cancelled by the time they arrive.
 
     private boolean toClient(Runnable call) {
         boolean passed = pass(away.loop(), home.loop(), call);
@@ -172,25 +182,43 @@ final class Crossing implements Carrier, RequestSink, Attempt {
 
     @Override
     public void onInterim(Http2Headers head) {
-        toClient(() -> exchange.onInterim(head));
+        toClient(() -> {
+            if (!cancelled) {
+                exchange.onInterim(head);
+            }
+        });
     }
 
     @Override
     public void onTiming(long waitMicros, long handlerMicros) {
-        toClient(() -> exchange.onTiming(waitMicros, handlerMicros));
+        toClient(() -> {
+            if (!cancelled) {
+                exchange.onTiming(waitMicros, handlerMicros);
+            }
+        });
     }
 
     @Override
     public void onHead(Http2Headers head, boolean end) {
         tunnel = tunnel && head.status().charAt(0) == '2';
         onResponseEnd(end);
-        toClient(() -> exchange.onHead(head, end));
+        toClient(() -> {
+            if (!cancelled) {
+                exchange.onHead(head, end);
+            }
+        });
     }
 
     @Override
     public void onData(ByteBuf data, boolean end) {
         onResponseEnd(end);
-        boolean passed = toClient(() -> exchange.onData(data, end));
+        boolean passed = toClient(() -> {
+            if (cancelled) {
+                data.release();
+            } else {
+                exchange.onData(data, end);
+            }
+        });
         if (!passed) {
             data.release();
         }
@@ -199,7 +227,11 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     @Override
     public void onTrailers(Http2Headers trailers) {
         onResponseEnd(true);
-        toClient(() -> exchange.onTrailers(trailers));
+        toClient(() -> {
+            if (!cancelled) {
+                exchange.onTrailers(trailers);
+            }
+        });
     }
 
     private void onResponseEnd(boolean end) {
@@ -215,7 +247,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     @Override
     public void onRequestTaken(int bytes) {
         pass(away.loop(), home.loop(), () -> {
-            if (!exchange.isEnded()) {
+            if (!cancelled && !exchange.isEnded()) {
                 exchange.onRequestTaken(bytes);
             }
         });
@@ -224,24 +256,40 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     @Override
     public void onFailure(Failure failure) {
         over = true;
-        toClient(() -> exchange.onFailure(failure));
+        toClient(() -> {
+            if (!cancelled) {
+                exchange.onFailure(failure);
+            }
+        });
     }
 
     @Override
     public void onRefused(Failure failure) {
         over = true;
-        toClient(() -> exchange.onRefused(failure));
+        toClient(() -> {
+            if (!cancelled) {
+                exchange.onRefused(failure);
+            }
+        });
     }
 
     @Override
     public void onBusy(Failure failure) {
         over = true;
-        toClient(() -> exchange.onBusy(failure));
+        toClient(() -> {
+            if (!cancelled) {
+                exchange.onBusy(failure);
+            }
+        });
     }
 
     @Override
     public void onLost(Failure failure) {
         over = true;
-        toClient(() -> exchange.onLost(failure));
+        toClient(() -> {
+            if (!cancelled) {
+                exchange.onLost(failure);
+            }
+        });
     }
 }

@@ -2,10 +2,12 @@ package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.LaunchPause;
+import io.lambdadispatcher.core.internal.exchange.Admission;
 import io.lambdadispatcher.core.internal.exchange.ClientShares;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
+import io.lambdadispatcher.core.internal.policy.PriorityShares;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.WaitReason;
@@ -64,6 +66,8 @@ public final class FunctionPool {
     private volatile long staleNanos;
 
     final ClientShares shares = new ClientShares();
+    final Admission admission;
+    final PriorityShares priorities = new PriorityShares();
 
     /**
      * The highest tag served on any event loop. Event loops may overwrite each other's values,
@@ -94,6 +98,7 @@ public final class FunctionPool {
 
     public FunctionPool(FunctionOptions options, List<EventLoop> loops, DispatcherObserver observer) {
         this.options = options;
+        this.admission = new Admission(options.name());
         this.queueTimeoutNanos = options.queueTimeout().toNanos();
         this.staleNanos = staleNanos(queueTimeoutNanos);
         this.shards = loops.stream()
@@ -164,9 +169,11 @@ public final class FunctionPool {
     /**
      * Returns how many requests of one client may be queued. This is a dynamic threshold as in
      * {@link #openBodiesLimit}: one client fills at most half of the queue.
+     *
+     * @param limit maximum number of queued requests
      */
-    int queueShare() {
-        return Math.max(MIN_QUEUE_SHARE, options.queueLimit() - queued());
+    int queueShare(int limit) {
+        return Math.max(MIN_QUEUE_SHARE, limit - queued());
     }
 
     /**
@@ -180,10 +187,22 @@ public final class FunctionPool {
                 options.queueTimeout().toMillis());
     }
 
-    void onPending(long nowNanos) {
-        if (pending.getAndIncrement() == 0) {
+    /**
+     * Returns for how long a queued request has waited while workers were connected.
+     *
+     * @param sinceNanos when it began to wait
+     */
+    long waitedNanos(long sinceNanos, long nowNanos) {
+        return nowNanos - (sinceNanos - standsSinceNanos > 0 ? sinceNanos : standsSinceNanos);
+    }
+
+    /** @return whether no other request waits for a worker stream */
+    boolean onPending(long nowNanos) {
+        boolean first = pending.getAndIncrement() == 0;
+        if (first) {
             standsSinceNanos = nowNanos;
         }
+        return first;
     }
 
     void onStreamOpened(long nowNanos) {

@@ -2,22 +2,33 @@ package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.internal.capacity.RecentTimes;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.ClientShare;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
+import io.lambdadispatcher.core.internal.exchange.ExchangeTimer;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
+import io.lambdadispatcher.core.internal.exchange.Hedge;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.FairQueue;
 import io.lambdadispatcher.core.internal.loop.LoopClock;
+import io.lambdadispatcher.core.internal.loop.TimerHeap;
+import io.lambdadispatcher.core.internal.policy.AttemptBudget;
+import io.lambdadispatcher.core.internal.policy.PriorityShares;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
+import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.Priority;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
@@ -25,6 +36,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
@@ -57,10 +69,7 @@ import org.jspecify.annotations.Nullable;
  * be called on any thread. All other methods must be called on the shard's event loop, and each
  * entry point asserts this.
  */
-public final class PoolShard implements ExchangeOwner {
-    private static final double RETRIES_PER_REQUEST = 0.2;
-    private static final double MAX_RETRY_BALANCE = 100;
-
+public final class PoolShard implements FunctionOpener, ExchangeOwner {
     /** Open bodies of a function, over all event loops, that count against no client's share. */
     private static final int ANYONES_BODIES = 8;
 
@@ -76,6 +85,9 @@ public final class PoolShard implements ExchangeOwner {
      * longer wait for a loop that takes longer.
      */
     private static final long STALLED_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    private static final Failure NO_STREAM =
+            new Failure(Failure.Kind.WORKER_LOST, "the worker stream was taken by another request");
 
     /** Maximum of all sent bodies of this shard that are kept for another attempt. */
     private static final int MAX_SENT_BYTES = 16 * 1024 * 1024;
@@ -109,11 +121,17 @@ public final class PoolShard implements ExchangeOwner {
     private final DeadlineQueue<Exchange> underWay;
     /** Exchanges that have become tunnels, which have no deadline. */
     private final DeadlineQueue<Exchange> tunnels;
+    /** Timers of exchanges whose policy needs one. */
+    private final TimerHeap<ExchangeTimer> timers;
 
     private final SlowReaders slowReaders;
     private long requestTimeoutNanos;
+    private TrafficPolicy traffic;
     private int sentBytes;
-    private double retryBalance = MAX_RETRY_BALANCE / 10;
+    private final AttemptBudget budget;
+    /** Times from the start of an attempt to its response's headers, if a policy needs them. */
+    private final RecentTimes responseTimes = new RecentTimes();
+
     private @Nullable Overflow overflow;
 
     // Worker connections of this loop by worker id.
@@ -138,6 +156,7 @@ public final class PoolShard implements ExchangeOwner {
         this.loop = loop;
         this.clock = new LoopClock(loop);
         this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
+        this.traffic = pool.options().traffic();
         long queueTimeoutNanos = queueTimeoutNanos(pool.options());
         this.waiting = new FairQueue<>(loop, queueTimeoutNanos, this::onQueueTimeout);
         this.overShare =
@@ -145,6 +164,8 @@ public final class PoolShard implements ExchangeOwner {
         this.anyonesBodies = Math.max(1, ANYONES_BODIES / loops);
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
         this.tunnels = new DeadlineQueue<>(loop, 0, expired -> {});
+        this.timers = new TimerHeap<>(loop, ExchangeTimer::onDue);
+        this.budget = new AttemptBudget(pool.options().extraAttempts());
         this.slowReaders = new SlowReaders(pool, loop, underWay, observer);
     }
 
@@ -153,10 +174,12 @@ public final class PoolShard implements ExchangeOwner {
         return Math.max(1, options.queueTimeout().toNanos());
     }
 
-    /** Applies new timeouts. Requests that are queued or in flight keep theirs. */
+    /** Applies new timeouts and policies. Requests that are queued or in flight keep theirs. */
     @Override
     public void setOptions(FunctionOptions options) {
         assert loop.inEventLoop();
+        traffic = options.traffic();
+        budget.setPerRequest(options.extraAttempts());
         requestTimeoutNanos = options.requestTimeout().toNanos();
         underWay.setTimeout(requestTimeoutNanos);
         waiting.setTimeout(queueTimeoutNanos(options));
@@ -187,14 +210,22 @@ public final class PoolShard implements ExchangeOwner {
     // Requests.
 
     /** Starts an exchange. When this returns, the exchange is carried, queued or failed. */
+    @Override
     public Exchange open(Http2Headers head, boolean end, ResponseSink response) {
+        return open(head, end, response, traffic);
+    }
+
+    @Override
+    public Exchange open(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy policy) {
         assert loop.inEventLoop();
-        retryBalance = Math.min(MAX_RETRY_BALANCE, retryBalance + RETRIES_PER_REQUEST);
-        Exchange exchange = Exchange.begin(this, head, end, response);
+        budget.onRequest();
+        Exchange exchange = Exchange.begin(this, head, end, response, policy);
         if (observed) {
             exchange.announceTo(observer);
         }
-        place(exchange);
+        if (pool.admission.admit(exchange) && exchange.startDeadline()) {
+            place(exchange);
+        }
         return exchange;
     }
 
@@ -210,6 +241,11 @@ public final class PoolShard implements ExchangeOwner {
             exchange.fail(refusal);
             return;
         }
+        Priority priority = exchange.priority();
+        if (priority != null && pool.streams() > 0 && pool.priorities.refuses(priority, shedNanos(exchange))) {
+            shed(exchange, priority);
+            return;
+        }
         long bytes = exchange.waitingBytes();
         if (!memory.admits(bytes, bytes, waitingHere())) {
             failForMemory(exchange);
@@ -222,7 +258,9 @@ public final class PoolShard implements ExchangeOwner {
                             + " requests are already queued"));
             return;
         }
-        long tag = exchange.share(pool.shares).nextTag(pool.virtualTime());
+        long tag = priority == null
+                ? exchange.share(pool.shares).nextTag(pool.virtualTime())
+                : pool.priorities.nextTag(priority, pool.virtualTime());
         FairQueue.Ticket<Exchange> ticket = waiting.newTicket(exchange, tag, exchange.startNanos());
         if (!mayBegin) {
             exchange.onShareUsed();
@@ -271,13 +309,26 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     private boolean tryQueue(Exchange exchange) {
-        return pool.queued() < pool.options().queueLimit()
-                && exchange.share(pool.shares).tryQueue(pool.queueShare());
+        Priority priority = exchange.priority();
+        int max = pool.options().queueLimit();
+        int limit = priority == null ? max : PriorityShares.queueLimit(priority, max);
+        return pool.queued() < limit && exchange.share(pool.shares).tryQueue(pool.queueShare(limit));
+    }
+
+    private static long shedNanos(Exchange exchange) {
+        return exchange.policy().admission().shedDelay().toNanos();
+    }
+
+    private void shed(Exchange exchange, Priority priority) {
+        exchange.fail(new Failure(
+                Failure.Kind.SHED,
+                "too many " + priority.name().toLowerCase(Locale.ROOT) + " requests are queued for function "
+                        + pool.options().name()));
     }
 
     private void enqueue(FairQueue.Ticket<Exchange> ticket) {
         // This order prevents lost wake-ups: see the comment of this class.
-        pool.onPending(nanoTime());
+        onPending(ticket.entry);
         waiting.add(ticket);
         serveWaiting();
         if (waiting.size() > 0) {
@@ -341,8 +392,20 @@ public final class PoolShard implements ExchangeOwner {
         return false;
     }
 
+    private void onPending(Exchange exchange) {
+        boolean first = pool.onPending(nanoTime());
+        Priority priority = exchange.priority();
+        if (priority != null) {
+            pool.priorities.onQueued(priority, first);
+        }
+    }
+
     private void onLeft(Exchange exchange) {
         pool.pending.decrementAndGet();
+        Priority priority = exchange.priority();
+        if (priority != null) {
+            pool.priorities.onLeft(priority);
+        }
         memory.remove(exchange.waitingBytes());
         exchange.share(pool.shares).onDequeued();
     }
@@ -354,38 +417,36 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     private boolean dispatch(Exchange exchange) {
-        String failedWorker = exchange.failedWorker();
-        return failedWorker == null ? dispatchToAny(exchange) : dispatchToAnother(exchange, failedWorker, 0);
+        List<String> tried = exchange.triedWorkers();
+        return tried.isEmpty() ? dispatchToAny(exchange) : dispatchToAnother(exchange, tried, 0);
     }
 
     private boolean dispatchToAny(Exchange exchange) {
         if (tryAcquire()) {
-            Carrier stream = takeStream(null);
+            Carrier stream = takeStream(List.of());
             if (stream != null) {
                 carry(exchange, stream);
                 return true;
             }
             onPermitUnused();
         }
-        return crossOver(exchange, 0, null);
+        return crossOver(exchange, 0, List.of());
     }
 
     /**
-     * Sends the exchange to a worker other than {@code failedWorker} if any has room, on any loop.
+     * Sends the exchange to a worker that is not among {@code tried} if any has room, on any loop.
      * Only the other loop knows its workers. So an exchange may find none after it crossed over,
      * comes back and tries the next loop.
      *
      * @param from index of the first shard to try
      */
-    private boolean dispatchToAnother(Exchange exchange, String failedWorker, int from) {
-        if (from == 0 && leastExcept(failedWorker) != null && tryAcquire()) {
-            Carrier stream = takeStream(failedWorker);
-            if (stream != null) {
-                carry(exchange, stream);
-                return true;
-            }
+    private boolean dispatchToAnother(Exchange exchange, List<String> tried, int from) {
+        Carrier stream = from == 0 ? tryTakeExcept(tried) : null;
+        if (stream != null) {
+            carry(exchange, stream);
+            return true;
         }
-        if (crossOver(exchange, from, failedWorker)) {
+        if (crossOver(exchange, from, tried)) {
             return true;
         }
         // Avoid the worker only once: otherwise, two exchanges that avoid the same worker could
@@ -394,18 +455,43 @@ public final class PoolShard implements ExchangeOwner {
         return dispatchToAny(exchange);
     }
 
-    private boolean crossOver(Exchange exchange, int from, @Nullable String avoidedWorker) {
+    /** Takes a stream of this loop from a worker that is not among {@code tried}, if any. */
+    private @Nullable Carrier tryTakeExcept(List<String> tried) {
+        if (leastExcept(tried) == null || !tryAcquire()) {
+            return null;
+        }
+        Carrier stream = takeStream(tried);
+        if (stream == null) {
+            onPermitUnused();
+        }
+        return stream;
+    }
+
+    private boolean crossOver(Exchange exchange, int from, List<String> avoided) {
+        PoolShard other = tryAcquireElsewhere(from);
+        if (other == null) {
+            return false;
+        }
+        Crossing crossing = new Crossing(exchange, this, other, avoided, () -> onStranded(exchange, other));
+        begin(exchange, crossing);
+        exchange.crossOver(crossing);
+        return true;
+    }
+
+    /**
+     * Takes a permit of another shard.
+     *
+     * @param from index of the first shard to try
+     */
+    private @Nullable PoolShard tryAcquireElsewhere(int from) {
         List<PoolShard> shards = pool.shards();
         for (int i = from; i < shards.size(); i++) {
             PoolShard other = shards.get(i);
             if (other != this && other.tryAcquire()) {
-                Crossing crossing = new Crossing(exchange, this, other, avoidedWorker);
-                begin(exchange, crossing);
-                exchange.crossOver(crossing);
-                return true;
+                return other;
             }
         }
-        return false;
+        return null;
     }
 
     private void carry(Exchange exchange, Carrier stream) {
@@ -490,6 +576,9 @@ public final class PoolShard implements ExchangeOwner {
         }
         // Counted off first, because the carrier may end the exchange immediately.
         onLeft(head.entry);
+        if (head.entry.failIfHopeless(nanoTime())) {
+            return true;
+        }
         // The last request is not shed, because shedding must leave no stream idle.
         if (waiting.size() > 0 && pool.isStale(head.sinceNanos(), nanoTime())) {
             observer.onProtection(Protection.QUEUE_SHED);
@@ -497,6 +586,11 @@ public final class PoolShard implements ExchangeOwner {
                     head.entry,
                     "no worker is likely to be free soon",
                     ", because its queue has not been empty for too long");
+            return true;
+        }
+        Priority priority = head.entry.priority();
+        if (priority != null && hasWaitedTooLong(head, priority) && waiting.size() > 0) {
+            shed(head.entry, priority);
             return true;
         }
         if (!mayBegin(head.entry)) {
@@ -509,6 +603,11 @@ public final class PoolShard implements ExchangeOwner {
             queueAgain(head);
         }
         return true;
+    }
+
+    private boolean hasWaitedTooLong(FairQueue.Ticket<Exchange> head, Priority priority) {
+        long now = nanoTime();
+        return pool.priorities.sheds(priority, shedNanos(head.entry), pool.waitedNanos(head.sinceNanos(), now), now);
     }
 
     /** Returns the shard to serve before this shard's first request, or {@code null}. */
@@ -584,15 +683,55 @@ public final class PoolShard implements ExchangeOwner {
     }
 
     @Override
-    public boolean retry(Exchange exchange) {
+    public TimerHeap<ExchangeTimer> timers() {
+        return timers;
+    }
+
+    @Override
+    public @Nullable RetryDenial takeExtraAttempt(ExtraAttempt reason) {
         assert loop.inEventLoop();
-        if (retryBalance < 1) {
-            return false;
+        RetryDenial denial = budget.denial(reason, pool.queued() > 0);
+        if (denial == null) {
+            budget.take();
         }
-        retryBalance--;
+        return denial;
+    }
+
+    @Override
+    public void retry(Exchange exchange) {
+        assert loop.inEventLoop();
         underWay.remove(exchange);
         waitAgain(newTicketInFront(exchange, nanoTime()));
-        return true;
+    }
+
+    @Override
+    public @Nullable RetryDenial start(Hedge hedge, List<String> tried) {
+        assert loop.inEventLoop();
+        RetryDenial denial = budget.denial(ExtraAttempt.HEDGE, pool.queued() > 0);
+        if (denial != null) {
+            return denial;
+        }
+        Carrier carrier = tryTakeExcept(tried);
+        if (carrier == null) {
+            PoolShard other = tryAcquireElsewhere(0);
+            if (other == null) {
+                return RetryDenial.NO_OTHER_WORKER;
+            }
+            carrier = new Crossing(hedge, this, other, tried, () -> hedge.onStranded(NO_STREAM));
+        }
+        budget.take();
+        hedge.carryOn(carrier);
+        return null;
+    }
+
+    @Override
+    public void onResponseTime(long nanos) {
+        responseTimes.record(nanos);
+    }
+
+    @Override
+    public long responseTimeNanos(double quantile) {
+        return responseTimes.quantileNanos(quantile);
     }
 
     @Override
@@ -632,9 +771,9 @@ public final class PoolShard implements ExchangeOwner {
             return;
         }
         underWay.remove(exchange);
-        String failedWorker = exchange.failedWorker();
+        List<String> tried = exchange.triedWorkers();
         int next = pool.shards().indexOf(away) + 1;
-        if (failedWorker == null || !dispatchToAnother(exchange, failedWorker, next)) {
+        if (tried.isEmpty() || !dispatchToAnother(exchange, tried, next)) {
             waitAgain(earlierTicket(exchange));
         }
     }
@@ -654,7 +793,7 @@ public final class PoolShard implements ExchangeOwner {
         ticket.entry.onWaiting(ticket);
         memory.add(ticket.entry.waitingBytes());
         ticket.entry.share(pool.shares).onQueued();
-        pool.onPending(nanoTime());
+        onPending(ticket.entry);
         waiting.add(ticket);
     }
 
@@ -831,13 +970,13 @@ public final class PoolShard implements ExchangeOwner {
      * Takes a free stream of the least busy worker connection, or of the one that got the previous
      * exchange of this turn of the event loop. The caller must hold a permit.
      *
-     * @param avoidedWorker the worker whose streams must not be taken; {@code null} = any worker
+     * @param avoided the workers whose streams must not be taken
      * @return {@code null} if no such stream is free
      */
     @Nullable
-    Carrier takeStream(@Nullable String avoidedWorker) {
+    Carrier takeStream(List<String> avoided) {
         assert loop.inEventLoop();
-        PooledConnection member = avoidedWorker == null ? leastOrLast() : leastExcept(avoidedWorker);
+        PooledConnection member = avoided.isEmpty() ? leastOrLast() : leastExcept(avoided);
         if (member == null) {
             return null;
         }
@@ -868,8 +1007,8 @@ public final class PoolShard implements ExchangeOwner {
         return least;
     }
 
-    private @Nullable PooledConnection leastExcept(String workerId) {
-        return members.least(member -> !member.workerId().equals(workerId));
+    private @Nullable PooledConnection leastExcept(List<String> workerIds) {
+        return members.least(member -> !workerIds.contains(member.workerId()));
     }
 
     /**

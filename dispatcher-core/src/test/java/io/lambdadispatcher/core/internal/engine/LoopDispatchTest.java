@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.spi.RequestRouter;
+import io.lambdadispatcher.core.spi.RouteTarget;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -37,7 +38,7 @@ class LoopDispatchTest {
     @Test
     void should_answer_404_where_no_function_serves() {
         ask(head -> null);
-        ask(head -> "of another dispatcher");
+        ask(head -> RouteTarget.of("of another dispatcher"));
         assertThat(failures).containsExactly("404 no function matches /a", "404 no function matches /a");
     }
 

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.exchange;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.loop.FairQueue;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -43,6 +44,10 @@ class ExchangeTest {
         return field;
     }
 
+    private Exchange newExchange() {
+        return new Exchange(owner, head, true, stub(ResponseSink.class, null), TrafficPolicy.NEUTRAL);
+    }
+
     /** Returns a value that no field of the type has in a new exchange. */
     private Object other(Class<?> type) {
         if (type == int.class) {
@@ -57,11 +62,17 @@ class ExchangeTest {
             return type.getEnumConstants()[type.getEnumConstants().length - 1];
         } else if (type == ClientShare.class) {
             return ClientShare.ofAnyone();
+        } else if (type == TrafficPolicy.class) {
+            return TrafficPolicy.builder().build();
+        } else if (type == ExchangeTimer.class) {
+            return new ExchangeTimer(newExchange(), 7);
+        } else if (type == Hedge.class) {
+            return new Hedge(newExchange(), 2, head, null, null, 0, 0);
         } else if (type == EarlyBody.class) {
             return new EarlyBody();
         } else if (type == FairQueue.Ticket.class) {
             return new FairQueue<Exchange>(new EmbeddedChannel().eventLoop(), 1, ticket -> {})
-                    .newTicket(new Exchange(owner, head, true, stub(ResponseSink.class, null)), 0, 0);
+                    .newTicket(newExchange(), 0, 0);
         }
         return stub(type, null);
     }
@@ -69,7 +80,7 @@ class ExchangeTest {
     /** Also of a field that someone adds later. */
     @Test
     void should_know_nothing_of_the_request_before_when_it_is_reused() throws Exception {
-        Exchange used = new Exchange(owner, head, true, stub(ResponseSink.class, null));
+        Exchange used = new Exchange(owner, head, true, stub(ResponseSink.class, null), TrafficPolicy.NEUTRAL);
         for (Field field : fields()) {
             if (!Modifier.isFinal(field.getModifiers())) {
                 field.set(used, other(field.getType()));
@@ -78,8 +89,9 @@ class ExchangeTest {
         field("shared").set(used, false);
 
         ResponseSink sink = stub(ResponseSink.class, used);
-        assertThat(Exchange.begin(owner, head, false, sink)).isSameAs(used);
-        Exchange fresh = new Exchange(owner, head, false, sink);
+        assertThat(Exchange.begin(owner, head, false, sink, TrafficPolicy.NEUTRAL))
+                .isSameAs(used);
+        Exchange fresh = new Exchange(owner, head, false, sink, TrafficPolicy.NEUTRAL);
         for (Field field : fields()) {
             assertThat(field.get(used)).as(field.getName()).isEqualTo(field.get(fresh));
         }
@@ -87,16 +99,19 @@ class ExchangeTest {
 
     @Test
     void should_not_reuse_an_exchange_that_others_may_refer_to() throws Exception {
-        Exchange open = new Exchange(owner, head, true, stub(ResponseSink.class, null));
+        Exchange open = new Exchange(owner, head, true, stub(ResponseSink.class, null), TrafficPolicy.NEUTRAL);
         ResponseSink sink = stub(ResponseSink.class, open);
-        assertThat(Exchange.begin(owner, head, true, sink)).isNotSameAs(open);
+        assertThat(Exchange.begin(owner, head, true, sink, TrafficPolicy.NEUTRAL))
+                .isNotSameAs(open);
 
         field("state").set(open, other(field("state").getType()));
         field("shared").set(open, true);
-        assertThat(Exchange.begin(owner, head, true, sink)).isNotSameAs(open);
-        field("shared").set(open, false);
-        assertThat(Exchange.begin(stub(ExchangeOwner.class, null), head, true, sink))
+        assertThat(Exchange.begin(owner, head, true, sink, TrafficPolicy.NEUTRAL))
                 .isNotSameAs(open);
-        assertThat(Exchange.begin(owner, head, true, sink)).isSameAs(open);
+        field("shared").set(open, false);
+        assertThat(Exchange.begin(stub(ExchangeOwner.class, null), head, true, sink, TrafficPolicy.NEUTRAL))
+                .isNotSameAs(open);
+        assertThat(Exchange.begin(owner, head, true, sink, TrafficPolicy.NEUTRAL))
+                .isSameAs(open);
     }
 }

@@ -240,7 +240,8 @@ class PrioritySimulationTest {
     @Test
     void should_starve_no_priority_if_critical_requests_alone_are_too_many() {
         Run run = new Run(Rule.BOTH, 1, 1.5, 0.5, 1);
-        assertThat(run.shareOf(CRITICAL)).isGreaterThan(0.6);
+        // Those that wait for longer than a second do not count.
+        assertThat(run.shareOf(CRITICAL)).isGreaterThan(0.4);
         assertThat(run.shareOf(NORMAL)).isGreaterThan(0.1);
         assertThat(run.shareOf(SHEDDABLE)).isGreaterThan(0.03);
     }

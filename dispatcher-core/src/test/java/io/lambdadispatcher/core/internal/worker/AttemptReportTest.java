@@ -58,7 +58,7 @@ class AttemptReportTest {
                 }
 
                 @Override
-                public void onAttemptFailed(@Nullable String workerId, String failure) {
+                public void onAttemptFailed(int number, @Nullable String workerId, String failure) {
                     attempts.add(failure + " of " + workerId);
                 }
 
@@ -81,7 +81,7 @@ class AttemptReportTest {
                 }
 
                 @Override
-                public void onAttemptFailed(@Nullable String workerId, String failure) {
+                public void onAttemptFailed(int number, @Nullable String workerId, String failure) {
                     throw new IllegalStateException("no failure");
                 }
 

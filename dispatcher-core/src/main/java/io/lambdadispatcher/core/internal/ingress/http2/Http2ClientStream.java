@@ -430,7 +430,13 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     @Override
     public void onFailure(Failure failure) {
         switch (state) {
-            case REQUESTED -> answer(connection.context().errors().answer(ctx.alloc(), failure, head));
+            case REQUESTED -> {
+                if (failure.kind() == Failure.Kind.DEADLINE_EXCEEDED && head != null && Grpc.isCall(head)) {
+                    answerLateCall(failure.detail());
+                } else {
+                    answer(connection.context().errors().answer(ctx.alloc(), failure, head));
+                }
+            }
             case RESPONDING -> cut(failure);
             case RESPONDED -> {
                 if (tunnel) {
@@ -453,7 +459,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
      */
     private static Http2Error error(Failure.Kind kind) {
         return switch (kind) {
-            case HANDLER_CANCELLED, TIMEOUT -> Http2Error.CANCEL;
+            case HANDLER_CANCELLED, TIMEOUT, DEADLINE_EXCEEDED -> Http2Error.CANCEL;
             default -> Http2Error.INTERNAL_ERROR;
         };
     }
@@ -496,6 +502,14 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             outlet.meta(answer.body());
             outlet.end();
         }
+    }
+
+    /** A gRPC client would make UNAVAILABLE of 504, and might repeat the call. */
+    private void answerLateCall(String detail) {
+        state = State.RESPONDED;
+        Http2Headers answer = Grpc.deadlineExceeded(detail);
+        connection.rules().ownResponse(answer);
+        writeHead(answer, true);
     }
 
     private void writeHead(Http2Headers head, boolean end) {

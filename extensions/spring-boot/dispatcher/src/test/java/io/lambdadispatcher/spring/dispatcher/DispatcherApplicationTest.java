@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.RequestRouter;
+import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.config.Credential;
@@ -50,7 +51,7 @@ class DispatcherApplicationTest {
 
         @Bean
         RequestRouter router() {
-            return head -> head.path().toString().startsWith("/images") ? "images" : "shop";
+            return head -> RouteTarget.of(head.path().toString().startsWith("/images") ? "images" : "shop");
         }
 
         @Bean

@@ -1,0 +1,164 @@
+package io.lambdadispatcher.core.options;
+
+import java.time.Duration;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.Set;
+
+/**
+ * How often a request is sent to a worker, and when. {@link Builder} states units, defaults and
+ * ranges. Immutable.
+ *
+ * <p>Only requests that can be repeated are sent again: their method is idempotent (RFC 9110
+ * section 9.2.2) or they have the header {@code idempotency-key}, the dispatcher holds their
+ * complete body, and the client has nothing of the response. Each further attempt takes from the
+ * budget of the function, {@link FunctionOptions.Builder#extraAttempts}.
+ */
+public final class AttemptPolicy {
+    /** A request is sent once more after a refusal, or if its worker is lost. */
+    public static final AttemptPolicy DEFAULT = builder().build();
+
+    private final int maxAttempts;
+    private final Duration attemptTimeout;
+    private final Set<RetryCondition> retryOn;
+    private final Duration hedgeAfter;
+    private final double hedgeAfterQuantile;
+
+    private AttemptPolicy(Builder from) {
+        maxAttempts = from.maxAttempts;
+        attemptTimeout = from.attemptTimeout;
+        retryOn = Collections.unmodifiableSet(
+                from.retryOn.isEmpty() ? EnumSet.noneOf(RetryCondition.class) : EnumSet.copyOf(from.retryOn));
+        hedgeAfter = from.hedgeAfter;
+        hedgeAfterQuantile = from.hedgeAfterQuantile;
+        Check.range("maxAttempts", maxAttempts, 1, 5);
+        Check.notNegative("attemptTimeout", attemptTimeout);
+        Check.notNegative("hedgeAfter", hedgeAfter);
+        Check.that(
+                hedgeAfterQuantile == 0 || hedgeAfterQuantile >= 0.5 && hedgeAfterQuantile < 1,
+                "hedgeAfterQuantile",
+                Check.number(hedgeAfterQuantile),
+                "0, or 0.5 to less than 1");
+    }
+
+    /** Starts a policy with the defaults. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Returns the maximum number of attempts. See {@link Builder#maxAttempts}. */
+    public int maxAttempts() {
+        return maxAttempts;
+    }
+
+    /**
+     * Returns the time after which an attempt is given up for another one, or zero if there is none.
+     * See {@link Builder#attemptTimeout}.
+     */
+    public Duration attemptTimeout() {
+        return attemptTimeout;
+    }
+
+    /** Returns what lets a request be sent again. See {@link Builder#retryOn}. */
+    public Set<RetryCondition> retryOn() {
+        return retryOn;
+    }
+
+    /** Returns the fixed delay of a hedge, or zero if there is none. See {@link Builder#hedgeAfter}. */
+    public Duration hedgeAfter() {
+        return hedgeAfter;
+    }
+
+    /**
+     * Returns the quantile that is the delay of a hedge, or 0 if there is none. See {@link
+     * Builder#hedgeAfterQuantile}.
+     */
+    public double hedgeAfterQuantile() {
+        return hedgeAfterQuantile;
+    }
+
+    /** Returns whether a request may need a timer: for an attempt timeout or a hedge. */
+    public boolean isTimed() {
+        return maxAttempts > 1
+                && (!attemptTimeout.isZero() && retryOn.contains(RetryCondition.TIMEOUT)
+                        || !hedgeAfter.isZero()
+                        || hedgeAfterQuantile > 0);
+    }
+
+    /**
+     * Builds {@link AttemptPolicy}. Setters accept any value, and {@link #build} validates them. Not
+     * thread-safe.
+     */
+    public static final class Builder {
+        private int maxAttempts = 2;
+        private Duration attemptTimeout = Duration.ZERO;
+        private Set<RetryCondition> retryOn = EnumSet.of(RetryCondition.REFUSED, RetryCondition.LOST);
+        private Duration hedgeAfter = Duration.ZERO;
+        private double hedgeAfterQuantile;
+
+        private Builder() {}
+
+        /**
+         * Sets how often a request is sent at most, including the first time and hedges. Default: 2.
+         *
+         * @param attempts 1 to 5; 1 means that no request is sent again
+         */
+        public Builder maxAttempts(int attempts) {
+            maxAttempts = attempts;
+            return this;
+        }
+
+        /**
+         * Sets the time from the start of an attempt to the headers of its response, after which the
+         * request is sent to another worker and the handler is told that nobody waits. It needs
+         * {@link RetryCondition#TIMEOUT}. A request that cannot be sent again continues to wait.
+         * Default: zero.
+         *
+         * @param time 0 or more; zero means no limit
+         */
+        public Builder attemptTimeout(Duration time) {
+            attemptTimeout = time;
+            return this;
+        }
+
+        /**
+         * Sets what lets a request be sent again. Default: {@link RetryCondition#REFUSED} and {@link
+         * RetryCondition#LOST}.
+         */
+        public Builder retryOn(Set<RetryCondition> conditions) {
+            retryOn = conditions;
+            return this;
+        }
+
+        /**
+         * Sends a request to a second worker if there are no headers of a response after this time.
+         * The first response wins, and the other attempt is cancelled. Default: zero.
+         *
+         * @param delay 0 or more; zero means no hedge
+         */
+        public Builder hedgeAfter(Duration delay) {
+            hedgeAfter = delay;
+            return this;
+        }
+
+        /**
+         * Hedges as {@link #hedgeAfter}, after the time in which this part of the function's recent
+         * responses began. Nothing is hedged until enough responses are known. Default: 0.
+         *
+         * @param quantile 0.5 to less than 1, for example 0.95; 0 means no hedge
+         */
+        public Builder hedgeAfterQuantile(double quantile) {
+            hedgeAfterQuantile = quantile;
+            return this;
+        }
+
+        /**
+         * Returns the policy.
+         *
+         * @throws IllegalArgumentException if a value is out of its range
+         */
+        public AttemptPolicy build() {
+            return new AttemptPolicy(this);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+package io.lambdadispatcher.core.options;
+
+import java.util.Objects;
+
+/**
+ * How requests are treated on their way to a worker. A function has one, and each route can have
+ * its own, which then replaces the function's for the requests of this route. Immutable.
+ *
+ * <p>The defaults change nothing and cost nothing.
+ *
+ * <pre>{@code
+ * TrafficPolicy ofSearch = TrafficPolicy.builder()
+ *         .deadline(DeadlinePolicy.builder().limit(Duration.ofSeconds(2)).build())
+ *         .attempts(AttemptPolicy.builder().hedgeAfterQuantile(0.95).build())
+ *         .build();
+ * }</pre>
+ */
+public final class TrafficPolicy {
+    /** The policy with the defaults of {@link Builder}. */
+    public static final TrafficPolicy NEUTRAL = builder().build();
+
+    private final DeadlinePolicy deadline;
+    private final AttemptPolicy attempts;
+    private final AdmissionPolicy admission;
+    private final boolean timed;
+
+    private TrafficPolicy(Builder from) {
+        deadline = from.deadline;
+        attempts = from.attempts;
+        admission = from.admission;
+        timed = deadline.isTimed() || attempts.isTimed();
+    }
+
+    /** Starts a policy with the defaults. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Starts a policy with the values of this one. */
+    public Builder toBuilder() {
+        return new Builder().deadline(deadline).attempts(attempts).admission(admission);
+    }
+
+    /** Returns how long a request may take. See {@link Builder#deadline}. */
+    public DeadlinePolicy deadline() {
+        return deadline;
+    }
+
+    /** Returns how often a request is sent, and when. See {@link Builder#attempts}. */
+    public AttemptPolicy attempts() {
+        return attempts;
+    }
+
+    /**
+     * Returns whether a request may need a timer: for a deadline, an attempt timeout or a hedge. If
+     * not, the policy costs nothing.
+     */
+    public boolean isTimed() {
+        return timed;
+    }
+
+    /** Returns which requests are refused. See {@link Builder#admission}. */
+    public AdmissionPolicy admission() {
+        return admission;
+    }
+
+    /** Builds {@link TrafficPolicy}. Not thread-safe. */
+    public static final class Builder {
+        private DeadlinePolicy deadline = DeadlinePolicy.NONE;
+        private AttemptPolicy attempts = AttemptPolicy.DEFAULT;
+        private AdmissionPolicy admission = AdmissionPolicy.NONE;
+
+        private Builder() {}
+
+        /** Sets how long a request may take. Default: {@link DeadlinePolicy#NONE}. */
+        public Builder deadline(DeadlinePolicy policy) {
+            deadline = Objects.requireNonNull(policy, "deadline");
+            return this;
+        }
+
+        /**
+         * Sets how often a request is sent to a worker, and when. Default: {@link
+         * AttemptPolicy#DEFAULT}.
+         */
+        public Builder attempts(AttemptPolicy policy) {
+            attempts = Objects.requireNonNull(policy, "attempts");
+            return this;
+        }
+
+        /**
+         * Sets which requests are refused before they reach a worker. Default: {@link
+         * AdmissionPolicy#NONE}.
+         */
+        public Builder admission(AdmissionPolicy policy) {
+            admission = Objects.requireNonNull(policy, "admission");
+            return this;
+        }
+
+        /** Returns the policy. */
+        public TrafficPolicy build() {
+            return new TrafficPolicy(this);
+        }
+    }
+}

@@ -1,0 +1,646 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.internal.exchange.Attempt;
+import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
+import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.ExtraAttempt;
+import io.lambdadispatcher.core.observe.RetryDenial;
+import io.lambdadispatcher.core.options.AttemptPolicy;
+import io.lambdadispatcher.core.options.DeadlinePolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.RetryCondition;
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Retries, hedges and deadlines of a pool over two event loops that the test runs step by step. */
+class AttemptsTest {
+    private static final Failure GONE = new Failure(Failure.Kind.WORKER_LOST, "gone");
+
+    private static final TrafficPolicy RETRIES =
+            TrafficPolicy.builder().attempts(attempts().maxAttempts(3).build()).build();
+    private static final TrafficPolicy HEDGES = TrafficPolicy.builder()
+            .attempts(attempts()
+                    .maxAttempts(3)
+                    .attemptTimeout(Duration.ZERO)
+                    .hedgeAfter(Duration.ofMillis(20))
+                    .build())
+            .build();
+    private static final TrafficPolicy DEADLINES = TrafficPolicy.builder()
+            .deadline(DeadlinePolicy.builder()
+                    .limit(Duration.ofMillis(200))
+                    .header("grpc-timeout")
+                    .build())
+            .build();
+
+    private static AttemptPolicy.Builder attempts() {
+        return AttemptPolicy.builder()
+                .retryOn(EnumSet.allOf(RetryCondition.class))
+                .attemptTimeout(Duration.ofMillis(50));
+    }
+
+    private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
+    private final List<ExchangeEnd> ends = new ArrayList<>();
+    private final List<String> failed = new ArrayList<>();
+    private final FunctionPool pool = new FunctionPool(
+            FunctionOptions.builder("f")
+                    .queue(10, Duration.ofSeconds(5))
+                    .requestTimeout(Duration.ofSeconds(1))
+                    .build(),
+            List.of(loops[0].eventLoop(), loops[1].eventLoop()),
+            new Following());
+    private final PoolShard here = pool.shard(0);
+    private final PoolShard there = pool.shard(1);
+    private final Client client = new Client();
+
+    private final class Following implements DispatcherObserver {
+        @Override
+        public ExchangeListener onExchangeStart(ExchangeStart start) {
+            return new ExchangeListener() {
+                @Override
+                public void onAttemptFailed(int number, @Nullable String workerId, String failure) {
+                    failed.add(number + " " + workerId + " " + failure);
+                }
+
+                @Override
+                public void onEnd(ExchangeEnd end) {
+                    ends.add(end);
+                }
+            };
+        }
+    }
+
+    @BeforeEach
+    void freeze() {
+        for (EmbeddedChannel loop : loops) {
+            loop.freezeTime();
+        }
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        assertThat(pool.pending()).isZero();
+        assertThat(here.isQuiet()).isTrue();
+        assertThat(here.timers().size()).isZero();
+    }
+
+    private void turn() {
+        for (int i = 0; i < 6; i++) {
+            for (EmbeddedChannel loop : loops) {
+                loop.runPendingTasks();
+            }
+        }
+    }
+
+    private void pass(long millis) {
+        for (EmbeddedChannel loop : loops) {
+            loop.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
+        }
+        for (EmbeddedChannel loop : loops) {
+            loop.runScheduledPendingTasks();
+        }
+        turn();
+    }
+
+    /** A worker with one stream, which records the requests that it carries. */
+    private static final class Worker implements Carrier, RequestSink {
+        final PoolShard shard;
+        final PooledConnection member;
+        final List<String> log = new ArrayList<>();
+        final StringBuilder body = new StringBuilder();
+
+        @Nullable
+        Http2Headers head;
+
+        @Nullable
+        Attempt attempt;
+
+        Worker(PoolShard shard, String id) {
+            this.shard = shard;
+            this.member = new PooledConnection(id);
+            shard.onMember(member);
+            shard.onStreamOpened(member, this);
+            shard.setOpen(member, true);
+        }
+
+        @Override
+        public RequestSink carry(Http2Headers headers, boolean end, int timeoutMillis, Attempt forAttempt) {
+            assertThat(attempt).isNull();
+            attempt = forAttempt;
+            head = headers;
+            log.add("carry " + timeoutMillis);
+            return this;
+        }
+
+        private Attempt take() {
+            Attempt current = attempt;
+            attempt = null;
+            assertThat(current).as("carries nothing").isNotNull();
+            return current;
+        }
+
+        void respond(int status) {
+            take().onHead(new DefaultHttp2Headers().status(Integer.toString(status)), true);
+            shard.onStreamFree(member, this);
+        }
+
+        /** The response begins, and its body follows. */
+        Attempt begin(int status) {
+            Attempt current = attempt;
+            current.onHead(new DefaultHttp2Headers().status(Integer.toString(status)), false);
+            return current;
+        }
+
+        void lose() {
+            Attempt current = take();
+            shard.setOpen(member, false);
+            shard.onStreamClosed(member, this, false);
+            current.onLost(GONE);
+        }
+
+        void refuse() {
+            Attempt current = take();
+            current.onRefused(GONE);
+            shard.onStreamFree(member, this);
+        }
+
+        @Override
+        public void data(ByteBuf data, boolean end) {
+            body.append(data.toString(java.nio.charset.StandardCharsets.US_ASCII))
+                    .append(end ? "." : "");
+            int bytes = data.readableBytes();
+            data.release();
+            if (attempt != null) {
+                attempt.onRequestTaken(bytes);
+            }
+        }
+
+        @Override
+        public void trailers(Http2Headers trailers) {
+            body.append(" trailers");
+        }
+
+        @Override
+        public void cancel(ErrorCode code) {
+            if (attempt != null) {
+                attempt = null;
+                log.add("cancel " + code);
+                shard.onStreamFree(member, this);
+            }
+        }
+
+        @Override
+        public void responseTaken(int bytes) {
+            log.add("taken " + bytes);
+        }
+
+        @Override
+        public String workerId() {
+            return member.workerId();
+        }
+    }
+
+    private static final class Client extends SilentClient {
+        final List<String> log = new ArrayList<>();
+        int taken;
+
+        @Override
+        public void onHead(Http2Headers head, boolean end) {
+            log.add(head.status() + (end ? " end" : ""));
+        }
+
+        @Override
+        public void onData(ByteBuf data, boolean end) {
+            log.add("data " + data.readableBytes() + (end ? " end" : ""));
+            data.release();
+        }
+
+        @Override
+        public void onFailure(Failure failure) {
+            log.add(failure.kind().token());
+        }
+
+        @Override
+        public void onRequestTaken(int bytes) {
+            taken += bytes;
+        }
+    }
+
+    private static Http2Headers head(String method) {
+        return new DefaultHttp2Headers()
+                .method(method)
+                .scheme("http")
+                .authority("a")
+                .path("/");
+    }
+
+    private Exchange get(TrafficPolicy policy) {
+        return here.open(head("GET"), true, client, policy);
+    }
+
+    private ExchangeEnd end() {
+        assertThat(ends).hasSize(1);
+        return ends.get(0);
+    }
+
+    private PoolShard shard(boolean away) {
+        return away ? there : here;
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_send_a_request_to_another_worker_after_the_attempt_timeout(boolean away) {
+        Worker first = new Worker(shard(away), "w1");
+        get(RETRIES);
+        turn();
+        Worker second = new Worker(shard(away), "w2");
+        pass(49);
+        assertThat(second.log).isEmpty();
+        pass(1);
+        assertThat(first.log).containsExactly("carry 1000", "cancel TIMEOUT");
+        assertThat(second.log).containsExactly("carry 950");
+        second.respond(200);
+        turn();
+        assertThat(client.log).containsExactly("200 end");
+        assertThat(failed).containsExactly("1 w1 attempt_timeout");
+        assertThat(end().attempts()).isEqualTo(2);
+        assertThat(end().extraAttempts(ExtraAttempt.TIMEOUT)).isEqualTo(1);
+        assertThat(end().workerId()).isEqualTo("w2");
+    }
+
+    /** Its stream is free again, so the retry could go to it. */
+    @Test
+    void should_avoid_every_worker_that_was_tried() {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(here, "w2");
+        Worker third = new Worker(there, "w3");
+        get(RETRIES);
+        first.respond(503);
+        second.respond(502);
+        turn();
+        assertThat(client.log).isEmpty();
+        third.respond(504);
+        turn();
+        assertThat(client.log).containsExactly("504 end");
+        assertThat(failed).containsExactly("1 w1 503", "2 w2 502");
+        assertThat(end().retryDenial()).isEqualTo(RetryDenial.MAX_ATTEMPTS);
+        assertThat(end().extraAttempts(ExtraAttempt.STATUS)).isEqualTo(2);
+    }
+
+    @Test
+    void should_drop_the_body_of_a_response_that_is_retried() {
+        Worker first = new Worker(there, "w1");
+        get(RETRIES);
+        turn();
+        Attempt answered = first.begin(503);
+        ByteBuf body = Unpooled.copiedBuffer(new byte[5]);
+        answered.onData(body, true);
+        Worker second = new Worker(here, "w2");
+        turn();
+        assertThat(body.refCnt()).isZero();
+        assertThat(second.log).containsExactly("carry 1000");
+        second.respond(200);
+        assertThat(client.log).containsExactly("200 end");
+    }
+
+    @Test
+    void should_pass_on_a_status_if_the_method_is_not_idempotent() {
+        Worker first = new Worker(here, "w1");
+        new Worker(here, "w2");
+        here.open(head("POST"), true, client, RETRIES);
+        first.respond(503);
+        assertThat(client.log).containsExactly("503 end");
+        assertThat(end().retryDenial()).isEqualTo(RetryDenial.NOT_IDEMPOTENT);
+    }
+
+    @Test
+    void should_repeat_a_post_with_an_idempotency_key_and_its_body() {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(here, "w2");
+        Exchange exchange = here.open(head("POST").add("idempotency-key", "7"), false, client, RETRIES);
+        exchange.data(Unpooled.copiedBuffer("abc".getBytes()), false);
+        exchange.data(Unpooled.copiedBuffer("de".getBytes()), true);
+        first.respond(503);
+        assertThat(second.body).hasToString("abcde.");
+        second.respond(201);
+        assertThat(client.log).containsExactly("201 end");
+        assertThat(client.taken).isEqualTo(5);
+    }
+
+    @Test
+    void should_wait_on_if_the_attempt_timeout_passes_and_the_budget_is_used_up() {
+        pool.setOptions(FunctionOptions.builder("f").extraAttempts(0).build());
+        here.setOptions(pool.options());
+        Worker first = new Worker(here, "w1");
+        new Worker(here, "w2");
+        get(RETRIES);
+        pass(60);
+        assertThat(first.log).containsExactly("carry 900000");
+        first.respond(200);
+        assertThat(client.log).containsExactly("200 end");
+        assertThat(end().retryDenial()).isEqualTo(RetryDenial.BUDGET);
+    }
+
+    @Test
+    void should_not_retry_slow_attempts_while_requests_are_queued() {
+        Worker first = new Worker(here, "w1");
+        get(RETRIES);
+        here.open(head("GET"), true, new Client(), TrafficPolicy.NEUTRAL);
+        pass(60);
+        assertThat(first.log).containsExactly("carry 1000");
+        first.respond(200);
+        assertThat(ends.get(0).retryDenial()).isEqualTo(RetryDenial.QUEUED);
+        first.respond(200);
+    }
+
+    // Hedges.
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_take_the_answer_of_the_hedge_and_cancel_the_first_attempt(boolean away) {
+        Worker first = new Worker(here, "w1");
+        get(HEDGES);
+        Worker second = new Worker(shard(away), "w2");
+        pass(19);
+        assertThat(second.log).isEmpty();
+        pass(1);
+        assertThat(second.log).containsExactly("carry 980");
+        assertThat(first.log).containsExactly("carry 1000");
+        second.respond(200);
+        turn();
+        assertThat(first.log).containsExactly("carry 1000", "cancel CANCELLED");
+        assertThat(client.log).containsExactly("200 end");
+        assertThat(failed).containsExactly("1 w1 slower");
+        assertThat(end().workerId()).isEqualTo("w2");
+        assertThat(end().extraAttempts(ExtraAttempt.HEDGE)).isEqualTo(1);
+        assertThat(end().attempts()).isEqualTo(2);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_take_the_answer_of_the_first_attempt_and_cancel_the_hedge(boolean away) {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(shard(away), "w2");
+        get(HEDGES);
+        pass(20);
+        first.respond(200);
+        turn();
+        assertThat(second.log).containsExactly("carry 980", "cancel CANCELLED");
+        assertThat(client.log).containsExactly("200 end");
+        assertThat(failed).containsExactly("2 w2 slower");
+        assertThat(end().workerId()).isEqualTo("w1");
+    }
+
+    @Test
+    void should_stream_the_answer_of_a_hedge_and_give_its_bytes_back() {
+        new Worker(here, "w1");
+        Worker second = new Worker(there, "w2");
+        Exchange exchange = get(HEDGES);
+        pass(20);
+        Attempt answered = second.begin(200);
+        answered.onData(Unpooled.copiedBuffer(new byte[3]), false);
+        turn();
+        exchange.responseTaken(3);
+        turn();
+        answered.onData(Unpooled.copiedBuffer(new byte[4]), true);
+        turn();
+        assertThat(client.log).containsExactly("200", "data 3", "data 4 end");
+        assertThat(second.log).containsExactly("carry 980", "taken 3");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_continue_with_the_hedge_if_the_first_attempt_is_lost(boolean away) {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(shard(away), "w2");
+        get(HEDGES);
+        pass(20);
+        first.lose();
+        assertThat(client.log).isEmpty();
+        second.respond(200);
+        turn();
+        assertThat(client.log).containsExactly("200 end");
+        assertThat(failed).containsExactly("1 w1 worker_lost");
+        assertThat(end().attempts()).isEqualTo(2);
+    }
+
+    @Test
+    void should_retry_a_hedge_that_became_the_only_attempt_and_was_lost() {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(here, "w2");
+        Worker third = new Worker(there, "w3");
+        get(HEDGES);
+        pass(20);
+        first.respond(503);
+        second.lose();
+        turn();
+        third.respond(200);
+        turn();
+        assertThat(client.log).containsExactly("200 end");
+        assertThat(failed).containsExactly("1 w1 503", "2 w2 worker_lost");
+    }
+
+    @Test
+    void should_continue_with_the_first_attempt_if_the_hedge_fails() {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(here, "w2");
+        get(HEDGES);
+        pass(20);
+        second.refuse();
+        first.respond(200);
+        assertThat(client.log).containsExactly("200 end");
+        assertThat(failed).containsExactly("2 w2 worker_lost");
+    }
+
+    @Test
+    void should_drop_a_hedge_that_answers_with_a_status_to_retry() {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(here, "w2");
+        get(HEDGES);
+        pass(20);
+        second.respond(503);
+        assertThat(client.log).isEmpty();
+        first.respond(200);
+        assertThat(client.log).containsExactly("200 end");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_send_the_whole_body_with_a_hedge(boolean away) {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(shard(away), "w2");
+        Exchange exchange = here.open(head("PUT"), false, client, HEDGES);
+        exchange.data(Unpooled.copiedBuffer("abc".getBytes()), false);
+        exchange.data(Unpooled.copiedBuffer("de".getBytes()), true);
+        pass(20);
+        assertThat(first.body).hasToString("abcde.");
+        assertThat(second.body).hasToString("abcde.");
+        second.respond(200);
+        turn();
+        assertThat(client.taken).isEqualTo(5);
+        assertThat(client.log).containsExactly("200 end");
+    }
+
+    @Test
+    void should_not_hedge_an_upload_that_has_not_ended() {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(here, "w2");
+        Exchange exchange = here.open(head("PUT"), false, client, HEDGES);
+        exchange.data(Unpooled.copiedBuffer("abc".getBytes()), false);
+        pass(30);
+        assertThat(second.log).isEmpty();
+        exchange.data(Unpooled.EMPTY_BUFFER, true);
+        first.respond(200);
+        assertThat(end().retryDenial()).isEqualTo(RetryDenial.BODY_NOT_HELD);
+    }
+
+    @Test
+    void should_not_hedge_on_the_same_worker() {
+        Worker first = new Worker(here, "w1");
+        Worker same = new Worker(here, "w1");
+        get(HEDGES);
+        pass(30);
+        assertThat(same.log).isEmpty();
+        first.respond(200);
+        assertThat(end().retryDenial()).isEqualTo(RetryDenial.NO_OTHER_WORKER);
+        assertThat(end().attempts()).isEqualTo(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_cancel_both_attempts_if_the_client_disconnects(boolean away) {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(shard(away), "w2");
+        Exchange exchange = get(HEDGES);
+        pass(20);
+        exchange.cancel(ErrorCode.CANCELLED);
+        turn();
+        assertThat(first.log).containsExactly("carry 1000", "cancel CANCELLED");
+        assertThat(second.log).containsExactly("carry 980", "cancel CANCELLED");
+        assertThat(client.log).isEmpty();
+    }
+
+    @Test
+    void should_forget_a_hedge_whose_stream_was_taken() {
+        Worker first = new Worker(here, "w1");
+        Worker vanishing = new Worker(there, "w2");
+        get(HEDGES);
+        for (EmbeddedChannel loop : loops) {
+            loop.advanceTimeBy(20, TimeUnit.MILLISECONDS);
+        }
+        loops[0].runScheduledPendingTasks();
+        there.setOpen(vanishing.member, false);
+        turn();
+        assertThat(vanishing.log).isEmpty();
+        first.respond(200);
+        assertThat(client.log).containsExactly("200 end");
+    }
+
+    @Test
+    void should_queue_a_request_again_if_its_last_attempt_found_no_stream() {
+        Worker first = new Worker(here, "w1");
+        Worker vanishing = new Worker(there, "w2");
+        get(HEDGES);
+        for (EmbeddedChannel loop : loops) {
+            loop.advanceTimeBy(20, TimeUnit.MILLISECONDS);
+        }
+        loops[0].runScheduledPendingTasks();
+        first.lose();
+        there.setOpen(vanishing.member, false);
+        turn();
+        assertThat(pool.pending()).isEqualTo(1);
+        Worker third = new Worker(here, "w3");
+        third.respond(200);
+        assertThat(client.log).containsExactly("200 end");
+    }
+
+    // Deadlines.
+
+    @Test
+    void should_leave_the_queue_at_the_deadline() {
+        get(DEADLINES);
+        pass(199);
+        assertThat(client.log).isEmpty();
+        pass(1);
+        assertThat(client.log).containsExactly("deadline_exceeded");
+        assertThat(end().status()).isEqualTo(504);
+        assertThat(end().attempts()).isZero();
+        Worker late = new Worker(here, "w1");
+        assertThat(late.log).isEmpty();
+    }
+
+    @Test
+    void should_cancel_the_handler_at_the_deadline() {
+        Worker worker = new Worker(there, "w1");
+        get(DEADLINES);
+        pass(200);
+        assertThat(worker.log).containsExactly("carry 200", "cancel TIMEOUT");
+        assertThat(client.log).containsExactly("deadline_exceeded");
+    }
+
+    @Test
+    void should_tell_the_worker_what_the_queue_has_left_of_the_time() {
+        here.open(head("POST").add("grpc-timeout", "100m"), true, client, DEADLINES);
+        pass(30);
+        Worker worker = new Worker(here, "w1");
+        assertThat(worker.log).containsExactly("carry 70");
+        assertThat(worker.head.get("grpc-timeout")).hasToString("70000u");
+        worker.respond(200);
+    }
+
+    @Test
+    void should_not_begin_if_the_client_no_longer_waits() {
+        Worker worker = new Worker(here, "w1");
+        here.open(head("POST").add("grpc-timeout", "0n"), true, client, DEADLINES);
+        assertThat(client.log).containsExactly("deadline_exceeded");
+        assertThat(worker.log).isEmpty();
+    }
+
+    @Test
+    void should_call_the_timeout_of_a_worker_a_deadline_if_it_was_one() {
+        Worker worker = new Worker(here, "w1");
+        get(DEADLINES);
+        worker.take().onFailure(new Failure(Failure.Kind.TIMEOUT, "the handler timed out"));
+        here.onStreamFree(worker.member, worker);
+        assertThat(client.log).containsExactly("deadline_exceeded");
+    }
+
+    @Test
+    void should_spend_the_deadline_on_retries() {
+        TrafficPolicy both = RETRIES.toBuilder().deadline(DEADLINES.deadline()).build();
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(here, "w2");
+        Worker third = new Worker(here, "w3");
+        here.open(head("GET").add("grpc-timeout", "120m"), true, client, both);
+        pass(50);
+        pass(50);
+        pass(20);
+        assertThat(first.log).containsExactly("carry 120", "cancel TIMEOUT");
+        assertThat(second.log).containsExactly("carry 70", "cancel TIMEOUT");
+        assertThat(third.log).containsExactly("carry 20", "cancel TIMEOUT");
+        assertThat(client.log).containsExactly("deadline_exceeded");
+    }
+}

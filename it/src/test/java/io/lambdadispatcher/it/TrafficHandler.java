@@ -1,0 +1,46 @@
+package io.lambdadispatcher.it;
+
+import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Request;
+import io.lambdadispatcher.worker.handler.Response;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Runs in the workers of {@link TrafficIT}, as {@code IT_TRAFFIC} says: {@code healthy} responds
+ * after 5 ms, {@code hanging} does so except for one request in 326, to which it never responds,
+ * {@code slow} takes 50 times as long, and {@code broken} responds with 503.
+ */
+public final class TrafficHandler implements Handler {
+    private static final long MILLIS = 5;
+
+    private final String kind = System.getenv().getOrDefault("IT_TRAFFIC", "healthy");
+
+    public TrafficHandler() {}
+
+    @Override
+    public void handle(Request request, Response response) {
+        if (request.path().equals("/deadline")) {
+            response.respond(
+                    200,
+                    request.remaining().orElseThrow().toMillis() + " " + request.header("x-timeout-ms") + " "
+                            + request.header("grpc-timeout"));
+            return;
+        }
+        switch (kind) {
+            case "broken" -> response.respond(503, "broken");
+            case "slow" -> respondAfter(50 * MILLIS, request, response);
+            case "hanging" -> {
+                if (ThreadLocalRandom.current().nextInt(326) != 0) {
+                    respondAfter(MILLIS, request, response);
+                }
+            }
+            default -> respondAfter(MILLIS, request, response);
+        }
+    }
+
+    private static void respondAfter(long millis, Request request, Response response) {
+        var timer = request.eventLoop().schedule(() -> response.respond(200, "fine"), millis, TimeUnit.MILLISECONDS);
+        request.onCancel(reason -> timer.cancel(false));
+    }
+}

@@ -1,0 +1,276 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
+import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.ExtraAttempt;
+import io.lambdadispatcher.core.options.AttemptPolicy;
+import io.lambdadispatcher.core.options.DeadlinePolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.RetryCondition;
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Clients that send 200 requests/s to worker processes of which some hang, die, are slow or answer
+ * 503. {@code -Dtraffic.requests=60000} runs the published incident at its full length.
+ */
+class TrafficIT {
+    private static final int REQUESTS = Integer.getInteger("traffic.requests", 2_000);
+    private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+    private static final AttemptPolicy ATTEMPTS = AttemptPolicy.builder()
+            .maxAttempts(4)
+            .retryOn(EnumSet.allOf(RetryCondition.class))
+            .attemptTimeout(Duration.ofMillis(500))
+            .build();
+    private static final TrafficPolicy RETRIED =
+            TrafficPolicy.builder().attempts(ATTEMPTS).build();
+    private static final TrafficPolicy HEDGED = TrafficPolicy.builder()
+            .attempts(AttemptPolicy.builder()
+                    .maxAttempts(3)
+                    .retryOn(EnumSet.allOf(RetryCondition.class))
+                    .attemptTimeout(Duration.ofMillis(500))
+                    .hedgeAfterQuantile(0.99)
+                    .build())
+            .build();
+
+    private final Counting observer = new Counting();
+
+    private static final class Counting implements DispatcherObserver {
+        final Map<String, AtomicInteger> extras = new ConcurrentHashMap<>();
+
+        @Override
+        public ExchangeListener onExchangeStart(ExchangeStart start) {
+            return this::count;
+        }
+
+        private void count(ExchangeEnd end) {
+            for (ExtraAttempt reason : ExtraAttempt.values()) {
+                if (end.extraAttempts(reason) > 0) {
+                    extras.computeIfAbsent(reason.token(), token -> new AtomicInteger())
+                            .addAndGet(end.extraAttempts(reason));
+                }
+            }
+            if (end.retryDenial() != null) {
+                extras.computeIfAbsent("denied " + end.retryDenial().token(), token -> new AtomicInteger())
+                        .incrementAndGet();
+            }
+        }
+
+        int sum() {
+            return extras.entrySet().stream()
+                    .filter(each -> !each.getKey().startsWith("denied"))
+                    .mapToInt(each -> each.getValue().get())
+                    .sum();
+        }
+    }
+
+    private Rig rig(TrafficPolicy policy) {
+        FunctionOptions function = Rig.function()
+                .traffic(policy)
+                .requestTimeout(Duration.ofSeconds(10))
+                .queue(1_000, Duration.ofSeconds(60))
+                .build();
+        return Rig.start(function, observer);
+    }
+
+    private static Map<String, String> kind(String kind) {
+        return Map.of("LAMBDA_DISPATCHER_HANDLER", TrafficHandler.class.getName(), "IT_TRAFFIC", kind);
+    }
+
+    private static List<Process> workers(Rig rig, String... kinds) {
+        List<Process> workers = new ArrayList<>();
+        for (String kind : kinds) {
+            workers.add(rig.worker(2, 50, kind(kind)));
+        }
+        return workers;
+    }
+
+    /** What clients saw. */
+    private static final class Seen {
+        final Map<String, AtomicInteger> outcomes = new ConcurrentHashMap<>();
+        final List<Long> nanos = Collections.synchronizedList(new ArrayList<>());
+
+        double quantileMillis(double quantile) {
+            long[] sorted =
+                    nanos.stream().mapToLong(Long::longValue).sorted().toArray();
+            return sorted[(int) Math.ceil(quantile * sorted.length) - 1] / 1e6;
+        }
+
+        @Override
+        public String toString() {
+            return "outcomes " + outcomes + ", p50, p99, max: " + quantileMillis(0.5) + ", " + quantileMillis(0.99)
+                    + ", " + quantileMillis(1) + " ms";
+        }
+    }
+
+    /** Sends requests at a constant rate, whether or not earlier ones have been answered. */
+    private static Seen load(Rig rig, int requests) {
+        HttpClient client = rig.client(HttpClient.Version.HTTP_2);
+        HttpRequest request = HttpRequest.newBuilder(rig.https("/"))
+                .timeout(Duration.ofSeconds(60))
+                .build();
+        Seen seen = new Seen();
+        List<CompletableFuture<Void>> all = new ArrayList<>();
+        long start = System.nanoTime();
+        for (int i = 0; i < requests; i++) {
+            long due = start + i * INTERVAL_NANOS;
+            for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
+                LockSupport.parkNanos(left);
+            }
+            all.add(client.sendAsync(request, BodyHandlers.discarding()).handle((response, error) -> {
+                seen.nanos.add(System.nanoTime() - due);
+                String outcome = error == null ? Integer.toString(response.statusCode()) : error.toString();
+                seen.outcomes
+                        .computeIfAbsent(outcome, key -> new AtomicInteger())
+                        .incrementAndGet();
+                return null;
+            }));
+        }
+        CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new)).join();
+        return seen;
+    }
+
+    private void report(String what, Seen seen) {
+        System.out.println(what + ": " + seen + ", extra attempts " + observer.extras);
+    }
+
+    private void assertNothingLost(Seen seen) {
+        assertThat(seen.outcomes).as(seen.toString()).containsOnlyKeys("200");
+        assertThat(seen.outcomes.get("200")).hasValue(REQUESTS);
+    }
+
+    private void assertFewExtras(int atLeast) {
+        assertThat(observer.sum()).as(observer.extras.toString()).isBetween(atLeast, Math.max(20, REQUESTS / 50));
+    }
+
+    @Test
+    void should_answer_every_request_of_the_published_incident() throws Exception {
+        try (Rig rig = rig(RETRIED)) {
+            workers(rig, "hanging", "hanging", "hanging");
+            Seen seen = load(rig, REQUESTS);
+            report("incident", seen);
+            assertNothingLost(seen);
+            assertFewExtras(0);
+        }
+    }
+
+    @Test
+    void should_answer_every_request_while_workers_are_killed() throws Exception {
+        try (Rig rig = rig(RETRIED)) {
+            List<Process> alive = workers(rig, "hanging", "hanging", "hanging");
+            CompletableFuture<Seen> load = CompletableFuture.supplyAsync(() -> load(rig, REQUESTS));
+            int kills = 0;
+            for (int seconds = 5; seconds * 200 < REQUESTS; seconds += 10) {
+                TimeUnit.NANOSECONDS.sleep(TimeUnit.SECONDS.toNanos(kills == 0 ? 5 : 10));
+                alive.remove(0).destroyForcibly();
+                alive.add(rig.launch(2, 50, kind("hanging")));
+                kills++;
+            }
+            Seen seen = load.get(10, TimeUnit.MINUTES);
+            report(kills + " kills", seen);
+            assertNothingLost(seen);
+            assertFewExtras(0);
+        }
+    }
+
+    @Test
+    void should_hide_a_worker_of_fifty_times_the_latency() throws Exception {
+        double healthy;
+        try (Rig rig = rig(HEDGED)) {
+            workers(rig, "healthy", "healthy", "healthy", "healthy");
+            load(rig, 500);
+            Seen seen = load(rig, REQUESTS);
+            report("healthy", seen);
+            healthy = seen.quantileMillis(0.99);
+        }
+        observer.extras.clear();
+        try (Rig rig = rig(HEDGED)) {
+            workers(rig, "slow", "healthy", "healthy", "healthy");
+            load(rig, 500);
+            observer.extras.clear();
+            Seen seen = load(rig, REQUESTS);
+            report("one slow worker", seen);
+            assertNothingLost(seen);
+            assertThat(seen.quantileMillis(0.99)).isLessThan(Math.max(2 * healthy, 50));
+        }
+    }
+
+    /** The demand for workers ejects none here, because nobody launches workers. */
+    @Test
+    void should_hide_a_third_of_workers_that_answer_503() throws Exception {
+        TrafficPolicy policy = RETRIED;
+        FunctionOptions function = Rig.function()
+                .traffic(policy)
+                .extraAttempts(1)
+                .requestTimeout(Duration.ofSeconds(10))
+                .build();
+        try (Rig rig = Rig.start(function, observer)) {
+            workers(rig, "broken", "healthy", "healthy");
+            Seen seen = load(rig, REQUESTS);
+            report("a third answers 503", seen);
+            assertNothingLost(seen);
+        }
+    }
+
+    @Test
+    void should_tell_handlers_how_long_their_client_waits() throws Exception {
+        TrafficPolicy policy = TrafficPolicy.builder()
+                .deadline(DeadlinePolicy.builder()
+                        .limit(Duration.ofSeconds(8))
+                        .header("grpc-timeout")
+                        .header("x-timeout-ms")
+                        .build())
+                .build();
+        try (Rig rig = rig(policy)) {
+            workers(rig, "healthy");
+            String[] told = get(rig, "/deadline", "x-timeout-ms", "5000").body().split(" ");
+            assertThat(Long.parseLong(told[0])).isBetween(1L, 5_000L);
+            assertThat(Long.parseLong(told[1])).isBetween(1L, 5_000L);
+            assertThat(told[2]).isEqualTo("null");
+
+            told = get(rig, "/deadline", "grpc-timeout", "1H").body().split(" ");
+            assertThat(Long.parseLong(told[0])).isBetween(1L, 8_000L);
+            assertThat(told[2]).matches("[0-9]{1,7}u");
+
+            HttpResponse<String> late = get(rig, "/", "x-timeout-ms", "1");
+            assertThat(late.statusCode()).isEqualTo(504);
+            assertThat(late.body()).contains("within the deadline of 1 ms");
+
+            HttpResponse<String> call = rig.client(HttpClient.Version.HTTP_2)
+                    .send(
+                            HttpRequest.newBuilder(rig.https("/"))
+                                    .header("content-type", "application/grpc")
+                                    .header("grpc-timeout", "1m")
+                                    .POST(HttpRequest.BodyPublishers.noBody())
+                                    .build(),
+                            BodyHandlers.ofString());
+            assertThat(call.statusCode()).isEqualTo(200);
+            assertThat(call.headers().firstValue("grpc-status")).contains("4");
+        }
+    }
+
+    private static HttpResponse<String> get(Rig rig, String path, String header, String value) throws Exception {
+        return rig.client(HttpClient.Version.HTTP_1_1)
+                .send(HttpRequest.newBuilder(rig.http(path)).header(header, value).build(), BodyHandlers.ofString());
+    }
+}
