@@ -79,8 +79,8 @@ class AdmissionIT {
 
     private static CompletableFuture<HttpResponse<String>> send(
             HttpClient client, Rig rig, String path, String... headers) {
-        HttpRequest.Builder request = HttpRequest.newBuilder(
-                client.version() == Version.HTTP_2 ? rig.https(path) : rig.http(path));
+        HttpRequest.Builder request =
+                HttpRequest.newBuilder(client.version() == Version.HTTP_2 ? rig.https(path) : rig.http(path));
         if (headers.length > 0) {
             request.headers(headers);
         }
@@ -127,9 +127,11 @@ class AdmissionIT {
                 assertThat(send(client, rig, "/", "x-api-key", "a").get().statusCode())
                         .isEqualTo(200);
             }
-            HttpResponse<String> refused = send(client, rig, "/", "x-api-key", "a").get();
+            HttpResponse<String> refused =
+                    send(client, rig, "/", "x-api-key", "a").get();
             assertThat(refused.statusCode()).isEqualTo(429);
-            int seconds = Integer.parseInt(refused.headers().firstValue("retry-after").orElseThrow());
+            int seconds =
+                    Integer.parseInt(refused.headers().firstValue("retry-after").orElseThrow());
             assertThat(seconds).isBetween(1700, 1800);
             assertThat(refused.headers().firstValue("ratelimit-policy")).contains("\"search\";q=2;w=3600");
             assertThat(refused.headers().firstValue("ratelimit")).contains("\"search\";r=0;t=" + seconds);
@@ -179,7 +181,8 @@ class AdmissionIT {
 
     @Test
     void should_limit_the_requests_in_flight() throws Exception {
-        AdmissionPolicy policy = AdmissionPolicy.builder("default").maxRequests(3).build();
+        AdmissionPolicy policy =
+                AdmissionPolicy.builder("default").maxRequests(3).build();
         try (Rig rig = rig(policy);
                 Worker worker = worker(rig)) {
             HttpClient client = rig.client(Version.HTTP_1_1);

@@ -72,7 +72,8 @@ class OverloadIT {
                 builder -> builder.limits(limits)
                         .eventLoops(1)
                         .function(parked)
-                        .router(head -> RouteTarget.of(head.path().toString().startsWith("/parked") ? "parked" : "demo")));
+                        .router(head ->
+                                RouteTarget.of(head.path().toString().startsWith("/parked") ? "parked" : "demo")));
         large = Files.write(Files.createTempFile("overload", ".bin"), new byte[16 << 20]);
         Map<String, String> variables = new HashMap<>(Rig.DEMO);
         variables.put("DEMO_FILE", large.toString());

@@ -111,8 +111,7 @@ class TrafficIT {
         final List<Long> nanos = Collections.synchronizedList(new ArrayList<>());
 
         double quantileMillis(double quantile) {
-            long[] sorted =
-                    nanos.stream().mapToLong(Long::longValue).sorted().toArray();
+            long[] sorted = nanos.stream().mapToLong(Long::longValue).sorted().toArray();
             return sorted[(int) Math.ceil(quantile * sorted.length) - 1] / 1e6;
         }
 
@@ -271,6 +270,10 @@ class TrafficIT {
 
     private static HttpResponse<String> get(Rig rig, String path, String header, String value) throws Exception {
         return rig.client(HttpClient.Version.HTTP_1_1)
-                .send(HttpRequest.newBuilder(rig.http(path)).header(header, value).build(), BodyHandlers.ofString());
+                .send(
+                        HttpRequest.newBuilder(rig.http(path))
+                                .header(header, value)
+                                .build(),
+                        BodyHandlers.ofString());
     }
 }
