@@ -189,8 +189,8 @@ public final class Settings {
             .doc("Maximum rate of requests with the same function.rate-limit-key. Others get 429.");
     public static final Setting<Integer> FUNCTION_RATE_LIMIT_BURST = ADMISSION
             .setting("function.rate-limit-burst", number(0, 1_000_000), "0")
-            .doc("Maximum number of requests at the same time under function.rate-limit, at most as many as there."
-                    + " 0 means as many.");
+            .doc("Number of requests that function.rate-limit permits at the same time, at most its own number."
+                    + " 0 means its own number.");
     public static final Setting<String> FUNCTION_RATE_LIMIT_KEY = ADMISSION
             .setting("function.rate-limit-key", rateKey(), "client")
             .doc("Whose requests function.rate-limit counts together: client = those of an address, route = all, or"

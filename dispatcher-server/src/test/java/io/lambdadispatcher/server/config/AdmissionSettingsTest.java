@@ -108,11 +108,13 @@ class AdmissionSettingsTest {
     @Test
     void should_refuse_values_that_contradict_each_other() throws Exception {
         assertThat(problems("function: {rate-limit: 5/s, rate-limit-burst: 6}"))
-                .containsExactly("function.rate-limit-burst: expected at most the number of requests of"
-                        + " function.rate-limit, got \"6\" (dispatcher.yaml line 1, column 30)");
+                .hasSize(1)
+                .allMatch(each -> each.startsWith("function.rate-limit-burst: expected at most the number of requests"
+                        + " of function.rate-limit, got \"6\""));
         assertThat(problems("function.max-tenant-requests: 6"))
-                .containsExactly("function.max-tenant-requests: expected 0, or function.tenant-header to be set, got"
-                        + " \"6\" (dispatcher.yaml line 1, column 1)");
+                .hasSize(1)
+                .allMatch(each -> each.startsWith(
+                        "function.max-tenant-requests: expected 0, or function.tenant-header to be set, got \"6\""));
         assertThat(problems("function.shed-delay: 2h")).hasSize(1).allMatch(each -> each.contains("at most 1h"));
         assertThat(problems("function.rate-limit: 5 per second"))
                 .hasSize(1)
