@@ -116,8 +116,8 @@ public record FunctionConfiguration(
     }
 
     /**
-     * Returns the name of a route's admission policy, which clients see. It shows no header, because
-     * the header may be a secret.
+     * Returns the name of a route's admission policy, which clients see. It shows no header,
+     * because the header may be a secret.
      */
     private static String admissionName(SettingValues function, SettingValues values) {
         if (limits(values).equals(limits(function))) {

@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicLongArray;
  *
  * <p><i>Order:</i> while all priorities wait, critical requests are served 4 times as often as
  * normal ones, and 16 times as often as sheddable ones. This is self-clocked fair queueing
- * (Golestani) with weights, in which no priority starves. Requests of one priority are served in the
- * order of arrival.
+ * (Golestani) with weights, in which no priority starves. Requests of one priority are served in
+ * the order of arrival.
  *
  * <p><i>Shedding:</i> each priority except critical has a limit of the time in the queue. A new
  * request is refused if it would probably wait longer: its place among the requests of its
@@ -21,8 +21,8 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * nor runs empty. {@code PrioritySimulationTest} compares this rule with others.
  *
  * <p><i>Event loops:</i> all loops share the tags, counts and means. Loops may overwrite each
- * other's means, which loses a sample. Called only for requests that wait, so it costs nothing while
- * worker streams are free.
+ * other's means, which loses a sample. Called only for requests that wait, so it costs nothing
+ * while worker streams are free.
  *
  * <p><i>Threading:</i> any thread.
  */
@@ -37,8 +37,8 @@ public final class PriorityShares {
     private final AtomicLongArray meansNanos = new AtomicLongArray(ALL.length);
 
     /**
-     * Returns the tag of the next request of this priority in the queue, which serves the lowest tag
-     * first.
+     * Returns the tag of the next request of this priority in the queue, which serves the lowest
+     * tag first.
      *
      * @param virtualTime the tag that was served last
      */

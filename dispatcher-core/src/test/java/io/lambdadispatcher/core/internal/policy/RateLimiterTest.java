@@ -104,7 +104,7 @@ class RateLimiterTest {
                     .isLessThanOrEqualTo((int) (burst + windowNanos / TENTH));
         }
         long allNanos = now - START;
-        // With a burst of 1, a token is lost whenever no request has come for longer than an interval.
+        // With a burst of 1, a token is lost whenever no request comes for an interval.
         assertThat((double) admitted.size())
                 .as("seed %s", seed)
                 .isBetween(0.5 * allNanos / TENTH, 1.0 + burst + allNanos / TENTH);
