@@ -36,7 +36,7 @@ public final class RateLimiter {
     private static final int STRIPES = 16;
     private static final int MAX_KEY_CHARS = 64;
 
-    /** Buckets that a new key checks. More than one, so that full ones go faster than new ones come. */
+    /** Buckets that a new key checks. More than one, so that full ones go faster than new ones. */
     private static final int LOOKS = 2;
 
     private final Stripe[] stripes = new Stripe[STRIPES];
