@@ -22,6 +22,12 @@ public interface Carrier {
         return true;
     }
 
+    /**
+     * The attempt was given up for another one, because the worker was slow or its response is
+     * unwanted. Other workers come first until it has served a request.
+     */
+    default void onGivenUp() {}
+
     /** Returns the worker's id for the observer; {@code null} if it is not known yet. */
     @Nullable
     String workerId();

@@ -950,6 +950,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
         if (hedge != null) {
             cancelCarrier(ErrorCode.CANCELLED);
+            giveUp(lastCarrier);
             return continueWithHedge(condition.token());
         }
         return sendAgain(condition, ExtraAttempt.STATUS, condition.token(), ErrorCode.CANCELLED);
@@ -963,6 +964,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         owner.onResponseTime(owner.nanoTime() - lastAttemptNanos);
         if (hedge != null) {
             cancelCarrier(ErrorCode.TIMEOUT);
+            giveUp(lastCarrier);
             continueWithHedge(ATTEMPT_TIMEOUT);
         } else {
             sendAgain(RetryCondition.TIMEOUT, ExtraAttempt.TIMEOUT, ATTEMPT_TIMEOUT, ErrorCode.TIMEOUT);
@@ -988,6 +990,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
         if (cancelled != null) {
             cancelCarrier(cancelled);
+            giveUp(lastCarrier);
             // The event loop of a cancelled attempt may still read these.
             head = copyOf(head);
         }
@@ -998,6 +1001,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         countExtra(reason);
         owner.retry(this);
         return true;
+    }
+
+    private static void giveUp(@Nullable Carrier carrier) {
+        if (carrier != null) {
+            carrier.onGivenUp();
+        }
     }
 
     private void countExtra(ExtraAttempt reason) {
@@ -1061,12 +1070,14 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         RetryCondition condition = RetryRule.ofStatus(StatusCode.parse(responseHead.status()));
         if (condition != null && policy.attempts().retryOn().contains(condition)) {
             hedge = null;
+            giveUp(second.carrier());
             report(listener, second.number(), second.workerId(), condition.token());
             return false;
         }
         // The slow attempt counts, too: otherwise, times would seem shorter with each hedge.
         owner.onResponseTime(owner.nanoTime() - lastAttemptNanos);
         cancelCarrier(ErrorCode.CANCELLED);
+        giveUp(lastCarrier);
         continueWithHedge(LOST_RACE);
         return true;
     }

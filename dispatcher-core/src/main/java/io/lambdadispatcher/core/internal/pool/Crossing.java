@@ -41,6 +41,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     private boolean cancelled;
 
     // Used on the stream's event loop.
+    private @Nullable Carrier carrier;
     private @Nullable RequestSink stream;
     private boolean tunnel;
     private boolean requestEnded;
@@ -104,6 +105,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
             return;
         }
         workerId = taken.workerId();
+        carrier = taken;
         tunnel = Exchange.isTunnel(head);
         requestEnded = end;
         boolean wanted = toClient(() -> exchange.onArrived(this));
@@ -111,6 +113,15 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         if (!wanted) {
             cancelStream(ErrorCode.CANCELLED);
         }
+    }
+
+    @Override
+    public void onGivenUp() {
+        pass(home.loop(), away.loop(), () -> {
+            if (carrier != null) {
+                carrier.onGivenUp();
+            }
+        });
     }
 
     @Override

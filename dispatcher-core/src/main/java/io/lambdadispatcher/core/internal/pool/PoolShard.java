@@ -1047,6 +1047,13 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         settle(member);
     }
 
+    /** An attempt on one of the connection's streams was given up for another worker. */
+    public void onGivenUp(PooledConnection member) {
+        assert loop.inEventLoop();
+        member.onGivenUp();
+        settle(member);
+    }
+
     /** The worker, which was busy, now keeps room for one exchange. */
     public void onRoom(PooledConnection member) {
         assert loop.inEventLoop();

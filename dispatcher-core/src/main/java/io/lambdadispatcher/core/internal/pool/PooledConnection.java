@@ -19,6 +19,12 @@ public final class PooledConnection extends LeastOutstanding.Entry {
     private static final int MAX_PENALTY_BITS = 10;
 
     /**
+     * The largest penalty of a worker whose attempts are given up. It is smaller, because the
+     * worker does serve requests: others must be busier by 16 before it gets one.
+     */
+    private static final int MAX_GIVEN_UP_BITS = 4;
+
+    /**
      * The CPU time by which requests may be delayed so that several are sent to this worker in one
      * turn. A packet for each request costs the dispatcher and the worker far more than this delay
      * costs the client.
@@ -74,6 +80,9 @@ public final class PooledConnection extends LeastOutstanding.Entry {
     /** Consecutive refusals since an exchange ended in another way. */
     private int refusals;
 
+    /** Attempts that were given up for another worker since one was served well. */
+    private int givenUp;
+
     // How its exchanges ended, since the connection opened.
     private long completed;
     private long failed;
@@ -106,6 +115,16 @@ public final class PooledConnection extends LeastOutstanding.Entry {
         refusals = 0;
     }
 
+    /** Records that an attempt was given up for another worker, which policies ask for. */
+    void onGivenUp() {
+        givenUp = Math.min(MAX_GIVEN_UP_BITS, givenUp + 1);
+    }
+
+    /** Records that the worker has served a request well. */
+    public void onServed() {
+        givenUp = 0;
+    }
+
     /**
      * Records how much CPU time the worker uses for a request.
      *
@@ -132,12 +151,13 @@ public final class PooledConnection extends LeastOutstanding.Entry {
 
     /**
      * Returns the rank among the worker connections: the lowest rank is chosen first. It is the
-     * number of exchanges in flight, plus penalties. A worker that refuses requests ends them
+     * number of exchanges in flight, plus penalties. A worker whose attempts are given up gets
+     * fewer requests, because it is slow or fails quickly. A worker that refuses requests ends them
      * immediately and would be the least busy of all. So each consecutive refusal doubles the
      * penalty, until an exchange ends in another way.
      */
     int rank() {
-        int rank = busy + zonePenalty;
+        int rank = busy + zonePenalty + (givenUp == 0 ? 0 : 1 << givenUp);
         return refusals == 0 ? rank : rank + (1 << Math.min(refusals, MAX_PENALTY_BITS));
     }
 

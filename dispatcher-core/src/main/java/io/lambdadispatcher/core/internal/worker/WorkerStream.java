@@ -103,6 +103,11 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         return connection.workerId();
     }
 
+    @Override
+    public void onGivenUp() {
+        connection.shard.onGivenUp(connection.pooled);
+    }
+
     Http2Stream http2() {
         return http2;
     }
@@ -287,6 +292,9 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     void onExchangeEnding(boolean failed) {
         leaveExchange();
         forgetExchange(failed);
+        if (!failed) {
+            connection.pooled.onServed();
+        }
     }
 
     /**

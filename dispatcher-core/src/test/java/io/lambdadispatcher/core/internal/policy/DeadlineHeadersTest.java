@@ -18,7 +18,7 @@ class DeadlineHeadersTest {
             .build();
 
     private static long budget(String name, String value) {
-        return DeadlineHeaders.budgetNanos(BOTH, new DefaultHttp2Headers().add(name, value));
+        return DeadlineHeaders.budgetNanos(BOTH, new DefaultHttp2Headers(false).add(name, value));
     }
 
     @ParameterizedTest

@@ -258,7 +258,9 @@ class AttemptsTest {
     }
 
     private Exchange get(TrafficPolicy policy) {
-        return here.open(head("GET"), true, client, policy);
+        Exchange exchange = here.open(head("GET"), true, client, policy);
+        turn();
+        return exchange;
     }
 
     private ExchangeEnd end() {
@@ -635,6 +637,7 @@ class AttemptsTest {
         Worker second = new Worker(here, "w2");
         Worker third = new Worker(here, "w3");
         here.open(head("GET").add("grpc-timeout", "120m"), true, client, both);
+        turn();
         pass(50);
         pass(50);
         pass(20);

@@ -241,7 +241,15 @@ final class TrafficSimulation {
                 to.onHead(new DefaultHttp2Headers().status(Integer.toString(status)), true);
             }
             worker.member.onExchangeEnd(status >= 500);
+            if (status < 500) {
+                worker.member.onServed();
+            }
             shard.onStreamFree(worker.member, this);
+        }
+
+        @Override
+        public void onGivenUp() {
+            shard.onGivenUp(worker.member);
         }
 
         @Override
