@@ -52,8 +52,8 @@ public final class AttemptPolicy {
     }
 
     /**
-     * Returns the time after which an attempt is given up for another one, or zero if there is none.
-     * See {@link Builder#attemptTimeout}.
+     * Returns the time after which an attempt is given up for another one, or zero if there is
+     * none. See {@link Builder#attemptTimeout}.
      */
     public Duration attemptTimeout() {
         return attemptTimeout;
@@ -64,7 +64,9 @@ public final class AttemptPolicy {
         return retryOn;
     }
 
-    /** Returns the fixed delay of a hedge, or zero if there is none. See {@link Builder#hedgeAfter}. */
+    /**
+     * Returns the fixed delay of a hedge, or zero if there is none. See {@link Builder#hedgeAfter}.
+     */
     public Duration hedgeAfter() {
         return hedgeAfter;
     }
@@ -86,8 +88,8 @@ public final class AttemptPolicy {
     }
 
     /**
-     * Builds {@link AttemptPolicy}. Setters accept any value, and {@link #build} validates them. Not
-     * thread-safe.
+     * Builds {@link AttemptPolicy}. Setters accept any value, and {@link #build} validates them.
+     * Not thread-safe.
      */
     public static final class Builder {
         private int maxAttempts = 2;
@@ -99,7 +101,8 @@ public final class AttemptPolicy {
         private Builder() {}
 
         /**
-         * Sets how often a request is sent at most, including the first time and hedges. Default: 2.
+         * Sets how often a request is sent at most, including the first time and hedges. Default:
+         * 2.
          *
          * @param attempts 1 to 5; 1 means that no request is sent again
          */
@@ -109,8 +112,8 @@ public final class AttemptPolicy {
         }
 
         /**
-         * Sets the time from the start of an attempt to the headers of its response, after which the
-         * request is sent to another worker and the handler is told that nobody waits. It needs
+         * Sets the time from the start of an attempt to the headers of its response, after which
+         * the request is sent to another worker and the handler is told that nobody waits. It needs
          * {@link RetryCondition#TIMEOUT}. A request that cannot be sent again continues to wait.
          * Default: zero.
          *
@@ -122,8 +125,8 @@ public final class AttemptPolicy {
         }
 
         /**
-         * Sets what lets a request be sent again. Default: {@link RetryCondition#REFUSED} and {@link
-         * RetryCondition#LOST}.
+         * Sets what lets a request be sent again. Default: {@link RetryCondition#REFUSED} and
+         * {@link RetryCondition#LOST}.
          */
         public Builder retryOn(Set<RetryCondition> conditions) {
             retryOn = conditions;

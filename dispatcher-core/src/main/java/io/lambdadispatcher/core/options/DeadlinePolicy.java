@@ -73,8 +73,8 @@ public final class DeadlinePolicy {
          * ignored. Default: no header.
          *
          * <p>{@code grpc-timeout} has gRPC's syntax, such as {@code 250m}. Any other header has a
-         * whole number of milliseconds, such as {@code 250}, or a number with the unit {@code ms} or
-         * {@code s}.
+         * whole number of milliseconds, such as {@code 250}, or a number with the unit {@code ms}
+         * or {@code s}.
          *
          * @param name name of the header
          * @throws IllegalArgumentException if it cannot be the name of a header

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.core.internal.direct;
 
-import io.lambdadispatcher.core.internal.exchange.Admission;
+import io.lambdadispatcher.core.internal.exchange.RequestAdmission;
 import io.lambdadispatcher.core.internal.exchange.ClientShares;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
@@ -37,13 +37,13 @@ public final class DirectFunction {
     private final LongAdder invokedNanos = new LongAdder();
     private volatile boolean permitsOverflow = true;
     private final ClientShares shares = new ClientShares();
-    private final Admission admission;
+    private final RequestAdmission admission;
     private final AtomicInteger openBodies = new AtomicInteger();
     private final AtomicReference<InvokeException.@Nullable Reason> lastProblem = new AtomicReference<>();
 
     public DirectFunction(String name, DirectOptions options, FunctionInvoker invoker) {
         this.name = name;
-        this.admission = new Admission(name);
+        this.admission = new RequestAdmission(name);
         this.options = options;
         this.invoker = invoker;
         this.events = EventWriter.of(format(options.format()), name);
@@ -64,7 +64,7 @@ public final class DirectFunction {
         return name;
     }
 
-    Admission admission() {
+    RequestAdmission admission() {
         return admission;
     }
 

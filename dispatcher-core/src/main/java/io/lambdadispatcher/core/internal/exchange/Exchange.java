@@ -144,7 +144,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private @Nullable ClientShare heldFrom;
 
     /** {@code null} if no limit of concurrency applies. */
-    private Admission.@Nullable Place place;
+    private RequestAdmission.@Nullable Place place;
 
     /** {@code null} until it is asked for. */
     private @Nullable Priority priority;
@@ -536,7 +536,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     /** Holds a place until the end. */
-    void enter(Admission.Place entered) {
+    void enter(RequestAdmission.Place entered) {
         place = entered;
     }
 
@@ -544,7 +544,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     public @Nullable Priority priority() {
         AdmissionPolicy admission = policy.admission();
         if (priority == null && admission.hasPriorities()) {
-            priority = Admission.priorityOf(head, admission);
+            priority = RequestAdmission.priorityOf(head, admission);
         }
         return priority;
     }

@@ -39,8 +39,8 @@ public final class AttemptBudget {
      * Returns why there must not be another attempt, or {@code null} if there may be one. Takes
      * nothing.
      *
-     * <p>While requests are queued, workers have no time for more work than there is. A request that
-     * was refused or whose worker was lost is no more work than it was.
+     * <p>While requests are queued, workers have no time for more work than there is. A request
+     * that was refused or whose worker was lost is no more work than it was.
      *
      * @param queued whether requests are queued
      */

@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads and writes the headers with which clients say how long they wait. {@code grpc-timeout} is 1
- * to 8 digits and a unit: H, M, S, m, u or n. Any other header is 1 to 10 digits, in milliseconds or
- * with the unit ms or s. A value that is not valid counts as absent, because it says nothing about
- * how long the client waits.
+ * to 8 digits and a unit: H, M, S, m, u or n. Any other header is 1 to 10 digits, in milliseconds
+ * or with the unit ms or s. A value that is not valid counts as absent, because it says nothing
+ * about how long the client waits.
  */
 public final class DeadlineHeaders {
     /** There is no deadline. */

@@ -2,7 +2,7 @@ package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.LaunchPause;
-import io.lambdadispatcher.core.internal.exchange.Admission;
+import io.lambdadispatcher.core.internal.exchange.RequestAdmission;
 import io.lambdadispatcher.core.internal.exchange.ClientShares;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
@@ -66,7 +66,7 @@ public final class FunctionPool {
     private volatile long staleNanos;
 
     final ClientShares shares = new ClientShares();
-    final Admission admission;
+    final RequestAdmission admission;
     final PriorityShares priorities = new PriorityShares();
 
     /**
@@ -98,7 +98,7 @@ public final class FunctionPool {
 
     public FunctionPool(FunctionOptions options, List<EventLoop> loops, DispatcherObserver observer) {
         this.options = options;
-        this.admission = new Admission(options.name());
+        this.admission = new RequestAdmission(options.name());
         this.queueTimeoutNanos = options.queueTimeout().toNanos();
         this.staleNanos = staleNanos(queueTimeoutNanos);
         this.shards = loops.stream()

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * The counts of one function's admission policies, over all event loops. A request whose policy has
  * no limits costs nothing. Any thread.
  */
-public final class Admission {
+public final class RequestAdmission {
     private static final String ROUTE = "";
     private static final Priority[] PRIORITIES = Priority.values();
 
@@ -48,7 +48,7 @@ public final class Admission {
     }
 
     /** @param function name of the function, for messages */
-    public Admission(String function) {
+    public RequestAdmission(String function) {
         this.function = function;
     }
 
