@@ -22,12 +22,14 @@ public final class TrafficPolicy {
     private final DeadlinePolicy deadline;
     private final AttemptPolicy attempts;
     private final Affinity affinity;
+    private final AdmissionPolicy admission;
     private final boolean timed;
 
     private TrafficPolicy(Builder from) {
         deadline = from.deadline;
         attempts = from.attempts;
         affinity = from.affinity;
+        admission = from.admission;
         timed = deadline.isTimed() || attempts.isTimed();
     }
 
@@ -38,7 +40,7 @@ public final class TrafficPolicy {
 
     /** Starts a policy with the values of this one. */
     public Builder toBuilder() {
-        return new Builder().deadline(deadline).attempts(attempts).affinity(affinity);
+        return new Builder().deadline(deadline).attempts(attempts).affinity(affinity).admission(admission);
     }
 
     /** Returns how long a request may take. See {@link Builder#deadline}. */
@@ -64,11 +66,17 @@ public final class TrafficPolicy {
         return timed;
     }
 
+    /** Returns which requests are refused. See {@link Builder#admission}. */
+    public AdmissionPolicy admission() {
+        return admission;
+    }
+
     /** Builds {@link TrafficPolicy}. Not thread-safe. */
     public static final class Builder {
         private DeadlinePolicy deadline = DeadlinePolicy.NONE;
         private AttemptPolicy attempts = AttemptPolicy.DEFAULT;
         private Affinity affinity = Affinity.NONE;
+        private AdmissionPolicy admission = AdmissionPolicy.NONE;
 
         private Builder() {}
 
@@ -93,6 +101,15 @@ public final class TrafficPolicy {
          */
         public Builder affinity(Affinity value) {
             affinity = Objects.requireNonNull(value, "affinity");
+            return this;
+        }
+
+        /**
+         * Sets which requests are refused before they reach a worker. Default: {@link
+         * AdmissionPolicy#NONE}.
+         */
+        public Builder admission(AdmissionPolicy policy) {
+            admission = Objects.requireNonNull(policy, "admission");
             return this;
         }
 

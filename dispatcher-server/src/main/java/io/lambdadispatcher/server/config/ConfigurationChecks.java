@@ -297,6 +297,7 @@ final class ConfigurationChecks {
     }
 
     private void checkTraffic() {
+        checkAdmission();
         boolean retries = checked.get(Settings.FUNCTION_RETRY_ON).contains(RetryCondition.TIMEOUT);
         require(
                 retries || checked.get(Settings.FUNCTION_ATTEMPT_TIMEOUT).isZero(),
@@ -304,6 +305,31 @@ final class ConfigurationChecks {
                 "0, or function.retry-on to contain timeout",
                 Settings.FUNCTION_RETRY_ON,
                 Settings.FUNCTION_ATTEMPT_TIMEOUT);
+    }
+
+    private void checkAdmission() {
+        int burst = checked.get(Settings.FUNCTION_RATE_LIMIT_BURST);
+        require(
+                burst
+                        <= checked.get(Settings.FUNCTION_RATE_LIMIT)
+                                .map(Rate::requests)
+                                .orElse(burst),
+                Settings.FUNCTION_RATE_LIMIT_BURST,
+                "at most the number of requests of function.rate-limit",
+                Settings.FUNCTION_RATE_LIMIT,
+                Settings.FUNCTION_RATE_LIMIT_BURST);
+        require(
+                checked.isSet(Settings.FUNCTION_TENANT_HEADER)
+                        || checked.get(Settings.FUNCTION_MAX_TENANT_REQUESTS) == 0,
+                Settings.FUNCTION_MAX_TENANT_REQUESTS,
+                "0, or function.tenant-header to be set",
+                Settings.FUNCTION_TENANT_HEADER,
+                Settings.FUNCTION_MAX_TENANT_REQUESTS);
+        require(
+                checked.get(Settings.FUNCTION_SHED_DELAY).compareTo(Duration.ofHours(1)) <= 0,
+                Settings.FUNCTION_SHED_DELAY,
+                "at most 1h",
+                Settings.FUNCTION_SHED_DELAY);
     }
 
     private void checkFunction() {

@@ -1,13 +1,17 @@
 package io.lambdadispatcher.server.config;
 
+import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.AttemptPolicy;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
+import io.lambdadispatcher.core.options.Priority;
+import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,7 +59,11 @@ public record FunctionConfiguration(
     public record RoutePolicy(Route route, TrafficPolicy policy) {}
 
     /** @param routes the entries of {@code routes} for this function */
+    private static final String ADMISSION_OF_FUNCTION = "default";
+
     static FunctionConfiguration of(SettingValues values, List<SettingValues> routes) {
+        // If any route has a priority, all have, because their requests wait in one queue.
+        boolean priorities = hasPriorities(values) || routes.stream().anyMatch(FunctionConfiguration::hasPriorities);
         FunctionOptions options = FunctionOptions.builder(values.get(Settings.FUNCTION_NAME))
                 .capacity(capacity(values))
                 .launching(launching(values))
@@ -63,7 +71,7 @@ public record FunctionConfiguration(
                 .streamsPerConnection(values.get(Settings.FUNCTION_STREAMS))
                 .queue(values.get(Settings.FUNCTION_QUEUE_LIMIT), values.get(Settings.FUNCTION_QUEUE_TIMEOUT))
                 .requestTimeout(values.get(Settings.FUNCTION_REQUEST_TIMEOUT))
-                .traffic(traffic(values))
+                .traffic(traffic(values, ADMISSION_OF_FUNCTION, priorities))
                 .slowStart(values.get(Settings.FUNCTION_SLOW_START))
                 .extraAttempts(values.get(Settings.FUNCTION_EXTRA_ATTEMPTS) / 100.0)
                 .build();
@@ -71,7 +79,8 @@ public record FunctionConfiguration(
                 options,
                 route(values),
                 routes.stream()
-                        .map(each -> new RoutePolicy(route(each), traffic(each)))
+                        .map(each ->
+                                new RoutePolicy(route(each), traffic(each, admissionName(values, each), priorities)))
                         .toList(),
                 direct(values),
                 values.get(Settings.FUNCTION_LAUNCHER),
@@ -89,7 +98,7 @@ public record FunctionConfiguration(
                 values.get(Settings.FUNCTION_WEIGHT));
     }
 
-    private static TrafficPolicy traffic(SettingValues values) {
+    private static TrafficPolicy traffic(SettingValues values, String admissionName, boolean priorities) {
         DeadlinePolicy.Builder deadline = DeadlinePolicy.builder().limit(values.get(Settings.FUNCTION_DEADLINE));
         values.get(Settings.FUNCTION_DEADLINE_HEADERS).forEach(deadline::header);
         HedgeDelay hedge = values.get(Settings.FUNCTION_HEDGE_AFTER);
@@ -101,10 +110,71 @@ public record FunctionConfiguration(
                 .hedgeAfterQuantile(hedge.percentile() / 100.0)
                 .build();
         return TrafficPolicy.builder()
+                .admission(admission(values, admissionName, priorities))
                 .deadline(deadline.build())
                 .attempts(attempts)
                 .affinity(values.get(Settings.FUNCTION_AFFINITY))
                 .build();
+    }
+
+    /**
+     * Returns the name of a route's admission policy, which clients see. It shows no header,
+     * because the header may be a secret.
+     */
+    private static String admissionName(SettingValues function, SettingValues values) {
+        if (limits(values).equals(limits(function))) {
+            return ADMISSION_OF_FUNCTION;
+        }
+        Route route = route(values);
+        String host = route.host() == null ? "" : route.host();
+        String header = route.header() == null
+                ? ""
+                : " " + Integer.toHexString(route.header().hashCode());
+        String name = host + (route.path().isEmpty() ? "/" : route.path()) + header;
+        return name.substring(0, Math.min(name.length(), 256)).replaceAll("[\"\\\\]", "_");
+    }
+
+    private static boolean hasPriorities(SettingValues values) {
+        return values.get(Settings.FUNCTION_PRIORITY) != Priority.NORMAL
+                || values.isSet(Settings.FUNCTION_PRIORITY_HEADER);
+    }
+
+    private static List<Object> limits(SettingValues values) {
+        return Settings.LIMITS.stream()
+                .<Object>map(setting -> Optional.ofNullable(values.find(setting)))
+                .toList();
+    }
+
+    private static AdmissionPolicy admission(SettingValues values, String name, boolean priorities) {
+        AdmissionPolicy.Builder policy = AdmissionPolicy.builder(name)
+                .maxRequests(values.get(Settings.FUNCTION_MAX_REQUESTS))
+                .shedDelay(values.get(Settings.FUNCTION_SHED_DELAY));
+        if (priorities) {
+            policy.priority(values.get(Settings.FUNCTION_PRIORITY));
+        }
+        values.get(Settings.FUNCTION_RATE_LIMIT).ifPresent(rate -> policy.rateLimit(rateLimit(values, rate)));
+        String tenantHeader = values.find(Settings.FUNCTION_TENANT_HEADER);
+        if (tenantHeader != null) {
+            policy.tenants(tenantHeader, values.get(Settings.FUNCTION_MAX_TENANT_REQUESTS));
+        }
+        String priorityHeader = values.find(Settings.FUNCTION_PRIORITY_HEADER);
+        if (priorityHeader != null) {
+            policy.priorityHeader(priorityHeader);
+        }
+        return policy.build();
+    }
+
+    private static RateLimit rateLimit(SettingValues values, Rate rate) {
+        RateLimit limit = RateLimit.of(rate.requests(), rate.window());
+        int burst = values.get(Settings.FUNCTION_RATE_LIMIT_BURST);
+        // ConfigurationChecks reports a burst that is too large.
+        limit = burst == 0 ? limit : limit.burst(Math.min(burst, rate.requests()));
+        String key = values.get(Settings.FUNCTION_RATE_LIMIT_KEY);
+        return switch (key) {
+            case "client" -> limit;
+            case "route" -> limit.perRoute();
+            default -> limit.perHeader(key);
+        };
     }
 
     private static @Nullable DirectOptions direct(SettingValues values) {

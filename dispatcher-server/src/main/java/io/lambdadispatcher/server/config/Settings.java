@@ -21,6 +21,8 @@ import static io.lambdadispatcher.server.config.ValueType.pathPrefix;
 import static io.lambdadispatcher.server.config.ValueType.port;
 import static io.lambdadispatcher.server.config.ValueType.portOrOff;
 import static io.lambdadispatcher.server.config.ValueType.positiveDuration;
+import static io.lambdadispatcher.server.config.ValueType.rateKey;
+import static io.lambdadispatcher.server.config.ValueType.rateOrOff;
 import static io.lambdadispatcher.server.config.ValueType.ratio;
 import static io.lambdadispatcher.server.config.ValueType.retryConditions;
 import static io.lambdadispatcher.server.config.ValueType.size;
@@ -34,6 +36,7 @@ import io.lambdadispatcher.core.observe.AccessField;
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
@@ -46,6 +49,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.function.Function;
@@ -184,6 +188,42 @@ public final class Settings {
                     "function.extra-attempts", number(0, 100), "10")
             .doc("Maximum number of retries and hedges together, in percent of the requests. It is the same for all"
                     + " routes of the function.");
+
+    private static final Topic ADMISSION = new Topic("Admission");
+    public static final Setting<Optional<Rate>> FUNCTION_RATE_LIMIT = ADMISSION
+            .setting("function.rate-limit", rateOrOff(), "off")
+            .doc("Maximum rate of requests with the same function.rate-limit-key. Others get 429.");
+    public static final Setting<Integer> FUNCTION_RATE_LIMIT_BURST = ADMISSION
+            .setting("function.rate-limit-burst", number(0, 1_000_000), "0")
+            .doc("Number of requests that function.rate-limit permits at the same time, at most its own number."
+                    + " 0 means its own number.");
+    public static final Setting<String> FUNCTION_RATE_LIMIT_KEY = ADMISSION
+            .setting("function.rate-limit-key", rateKey(), "client")
+            .doc("Whose requests function.rate-limit counts together: client = those of an address, route = all, or"
+                    + " those with the same value of the header with this name.");
+    public static final Setting<Integer> FUNCTION_MAX_REQUESTS = ADMISSION
+            .setting("function.max-requests", number(0, 10_000_000), "0")
+            .doc("Maximum number of requests in flight, including queued ones. Others get 503. 0 means no limit.");
+    public static final Setting<String> FUNCTION_TENANT_HEADER = ADMISSION
+            .setting("function.tenant-header", headerName())
+            .doc(
+                    "Header that names the tenant, for function.max-tenant-requests. Clients must not be able to choose it.");
+    public static final Setting<Integer> FUNCTION_MAX_TENANT_REQUESTS = ADMISSION
+            .setting("function.max-tenant-requests", number(0, 10_000_000), "0")
+            .doc("Maximum number of each tenant's requests in flight, including queued ones. Others get 429."
+                    + " 0 means no limit.");
+    public static final Setting<Priority> FUNCTION_PRIORITY = ADMISSION
+            .setting("function.priority", choice(Priority.class), "normal")
+            .doc("Priority of requests if not all can be served. Sheddable ones are refused first.");
+    public static final Setting<String> FUNCTION_PRIORITY_HEADER = ADMISSION
+            .setting("function.priority-header", headerName())
+            .doc("Header with a priority, which takes precedence over function.priority. Other values are ignored."
+                    + " Clients must not be able to choose it.");
+    public static final Setting<Duration> FUNCTION_SHED_DELAY = ADMISSION
+            .setting("function.shed-delay", positiveDuration(), "100ms")
+            .doc(
+                    "Refuses a sheddable request with 503 if it would wait longer for a worker, and a normal one after four"
+                            + " times as long. At most 1h. Applies only if there are priorities.");
 
     private static final Topic DIRECT = new Topic("Direct requests");
     public static final Setting<Mode> FUNCTION_MODE = DIRECT.setting("function.mode", choice(Mode.class), "dispatch")
@@ -481,6 +521,15 @@ public final class Settings {
     public static final Setting<Duration> SHUTDOWN_GRACE = PROCESS.setting("shutdown.grace", duration(), "15s")
             .doc("Maximum time after shutdown.delay in which requests in flight can finish. Then they are cut off.");
 
+    /** Limits whose counts a route shares with its function if it sets none of them. */
+    static final List<Setting<?>> LIMITS = List.of(
+            FUNCTION_RATE_LIMIT,
+            FUNCTION_RATE_LIMIT_BURST,
+            FUNCTION_RATE_LIMIT_KEY,
+            FUNCTION_MAX_REQUESTS,
+            FUNCTION_TENANT_HEADER,
+            FUNCTION_MAX_TENANT_REQUESTS);
+
     /** Settings of a function that each of its routes can have, too. */
     static final List<Setting<?>> OF_ROUTES = List.of(
             FUNCTION_AFFINITY,
@@ -492,7 +541,16 @@ public final class Settings {
             FUNCTION_MAX_ATTEMPTS,
             FUNCTION_RETRY_ON,
             FUNCTION_ATTEMPT_TIMEOUT,
-            FUNCTION_HEDGE_AFTER);
+            FUNCTION_HEDGE_AFTER,
+            FUNCTION_RATE_LIMIT,
+            FUNCTION_RATE_LIMIT_BURST,
+            FUNCTION_RATE_LIMIT_KEY,
+            FUNCTION_MAX_REQUESTS,
+            FUNCTION_TENANT_HEADER,
+            FUNCTION_MAX_TENANT_REQUESTS,
+            FUNCTION_PRIORITY,
+            FUNCTION_PRIORITY_HEADER,
+            FUNCTION_SHED_DELAY);
 
     static final Map<String, Setting<?>> BY_NAME = by(Setting::name);
     static final Map<String, Setting<?>> BY_VARIABLE = by(Setting::variable);

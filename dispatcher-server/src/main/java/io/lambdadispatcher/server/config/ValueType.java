@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
@@ -48,6 +49,7 @@ public record ValueType<T>(
     private static final Pattern SPACES = Pattern.compile("\\s+");
     private static final Pattern COMMAS = Pattern.compile("[\\s,]+");
     private static final Pattern DURATION = Pattern.compile("(\\d{1,15})(ms|s|m|h|d)");
+    private static final Pattern RATE = Pattern.compile("(\\d{1,7})/([smhd])");
     private static final Pattern RATIO = Pattern.compile("0|1|[01]\\.0{1,9}|0?\\.\\d{1,9}");
     private static final Pattern SIZE = Pattern.compile("(\\d{1,15})(B|KiB|MiB|GiB)?");
     private static final Pattern CLASS_NAME =
@@ -222,6 +224,28 @@ public record ValueType<T>(
         // A long holds 292 years in nanoseconds. No timeout is longer than LONGEST.
         require(duration.compareTo(LONGEST) <= 0);
         return duration;
+    }
+
+    /** A number of requests in a time, or {@code off} as an empty value. */
+    static ValueType<Optional<Rate>> rateOrOff() {
+        return single(
+                "RATE|off",
+                "off, or a number of requests per s, m, h or d, such as 600/m, at most 1000000",
+                text -> text.equals("off") || text.equals("false") ? Optional.empty() : Optional.of(rate(text)));
+    }
+
+    private static Rate rate(String text) {
+        Matcher matcher = RATE.matcher(text);
+        require(matcher.matches());
+        return new Rate(number(matcher.group(1), 1, 1_000_000), parseDuration("1" + matcher.group(2)));
+    }
+
+    /** {@code client}, {@code route}, or the name of a header in lower case. */
+    static ValueType<String> rateKey() {
+        return single("client|route|NAME", "client, route, or the name of a header such as x-api-key", text -> {
+            require(HeaderSyntax.isToken(text));
+            return text.toLowerCase(Locale.ROOT);
+        });
     }
 
     /** A size in bytes. */

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.direct;
 
+import io.lambdadispatcher.core.internal.exchange.RequestAdmission;
 import io.lambdadispatcher.core.internal.exchange.ClientShares;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
@@ -36,11 +37,13 @@ public final class DirectFunction {
     private final LongAdder invokedNanos = new LongAdder();
     private volatile boolean permitsOverflow = true;
     private final ClientShares shares = new ClientShares();
+    private final RequestAdmission admission;
     private final AtomicInteger openBodies = new AtomicInteger();
     private final AtomicReference<InvokeException.@Nullable Reason> lastProblem = new AtomicReference<>();
 
     public DirectFunction(String name, DirectOptions options, FunctionInvoker invoker) {
         this.name = name;
+        this.admission = new RequestAdmission(name);
         this.options = options;
         this.invoker = invoker;
         this.events = EventWriter.of(format(options.format()), name);
@@ -59,6 +62,10 @@ public final class DirectFunction {
 
     String name() {
         return name;
+    }
+
+    RequestAdmission admission() {
+        return admission;
     }
 
     public DirectOptions options() {

@@ -67,7 +67,7 @@ public final class DirectShard implements FunctionOpener, ExchangeOwner {
         if (observed) {
             exchange.announceTo(observer);
         }
-        if (!exchange.startDeadline()) {
+        if (!function.admission().admit(exchange) || !exchange.startDeadline()) {
             return exchange;
         }
         if (Exchange.isTunnel(head)) {

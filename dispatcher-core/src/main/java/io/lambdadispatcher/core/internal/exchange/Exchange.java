@@ -15,7 +15,9 @@ import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.WaitReason;
+import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.AttemptPolicy;
+import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.http.FlatHeaders;
@@ -145,6 +147,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /** The share in which the request holds a place until its body ends. */
     private @Nullable ClientShare heldFrom;
 
+    /** {@code null} if no limit of concurrency applies. */
+    private RequestAdmission.@Nullable Place place;
+
+    /** {@code null} until it is asked for. */
+    private @Nullable Priority priority;
+
     // The part of the body that arrived before a worker stream was found.
     private @Nullable EarlyBody earlyData;
     private @Nullable Http2Headers earlyTrailers;
@@ -227,6 +235,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         share = null;
         session = null;
         heldFrom = null;
+        place = null;
+        priority = null;
         earlyData = null;
         earlyTrailers = null;
         sentBody = null;
@@ -533,6 +543,25 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /** Returns the policy of the request's route, or of its function if the route has none. */
     public TrafficPolicy policy() {
         return policy;
+    }
+
+    /** Returns a key that is equal for all requests of one client. */
+    Object client() {
+        return response.client(head);
+    }
+
+    /** Holds a place until the end. */
+    void enter(RequestAdmission.Place entered) {
+        place = entered;
+    }
+
+    /** Returns the priority; {@code null} if the policy has no priorities. */
+    public @Nullable Priority priority() {
+        AdmissionPolicy admission = policy.admission();
+        if (priority == null && admission.hasPriorities()) {
+            priority = RequestAdmission.priorityOf(head, admission);
+        }
+        return priority;
     }
 
     /** Returns when the request arrived, by the event loop's clock. */
@@ -1210,6 +1239,10 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         state = State.ENDED;
         cancelTimer();
         dropHedge();
+        if (place != null) {
+            place.leave();
+            place = null;
+        }
         if (earlyData != null) {
             earlyData.release();
             earlyData = null;

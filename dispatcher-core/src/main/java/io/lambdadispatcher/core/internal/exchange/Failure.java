@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.exchange;
 
 import io.netty.handler.codec.http.HttpResponseStatus;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The reason why there is no response, or only an incomplete one.
@@ -9,8 +10,39 @@ import java.util.Locale;
  * @param detail what happened, in one line, for the client and for logs; contains no secrets
  * @param retryAfterSeconds when the client should send the request again, as {@code retry-after}; 0
  *     = the request may have been tried, so the response has no such header
+ * @param quota the quota that the request would have exceeded; {@code null} = none
  */
-public record Failure(Kind kind, String detail, int retryAfterSeconds) {
+public record Failure(
+        Kind kind,
+        String detail,
+        int retryAfterSeconds,
+        @Nullable Quota quota) {
+
+    /**
+     * A quota of requests, for the header fields of draft-ietf-httpapi-ratelimit-headers-11.
+     *
+     * @param policy names the quota: ASCII without quotation marks and backslashes
+     */
+    public record Quota(String policy, int requests, long windowSeconds) {
+        /** Returns the value of {@code ratelimit-policy}. */
+        public String policyField() {
+            return '"' + policy + "\";q=" + requests + ";w=" + windowSeconds;
+        }
+
+        /**
+         * Returns the value of {@code ratelimit} while nothing is left of the quota.
+         *
+         * @param seconds time until there is
+         */
+        public String usedUpField(int seconds) {
+            return '"' + policy + "\";r=0;t=" + seconds;
+        }
+    }
+
+    /** Creates a failure after which a client may retry after a time. */
+    public Failure(Kind kind, String detail, int retryAfterSeconds) {
+        this(kind, detail, retryAfterSeconds, null);
+    }
 
     /** Creates a failure after which a client may retry after 1 s, if its kind permits it. */
     public Failure(Kind kind, String detail) {
@@ -34,6 +66,14 @@ public record Failure(Kind kind, String detail, int retryAfterSeconds) {
         BAD_RESPONSE(HttpResponseStatus.BAD_GATEWAY, false),
         QUEUE_FULL(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         QUEUE_TIMEOUT(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
+        /** The client, or all clients of the route, have used up their rate limit. */
+        RATE_LIMITED(HttpResponseStatus.TOO_MANY_REQUESTS, true),
+        /** The tenant has as many requests in flight as it may. */
+        TENANT_LIMITED(HttpResponseStatus.TOO_MANY_REQUESTS, true),
+        /** The route has as many requests in flight as it may. */
+        BULKHEAD_FULL(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
+        /** Requests of this priority would wait, or have waited, for too long. */
+        SHED(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         /** No worker is connected or starting, and launches are blocked. */
         LAUNCHES_BLOCKED(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         /** Direct requests only: the body, or its event, is larger than the function accepts. */

@@ -2,10 +2,12 @@ package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.LaunchPause;
+import io.lambdadispatcher.core.internal.exchange.RequestAdmission;
 import io.lambdadispatcher.core.internal.exchange.ClientShares;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
+import io.lambdadispatcher.core.internal.policy.PriorityShares;
 import io.lambdadispatcher.core.internal.policy.SlowStart;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -65,6 +67,8 @@ public final class FunctionPool {
     private volatile long staleNanos;
 
     final ClientShares shares = new ClientShares();
+    final RequestAdmission admission;
+    final PriorityShares priorities = new PriorityShares();
 
     /**
      * The highest tag served on any event loop. Event loops may overwrite each other's values,
@@ -104,6 +108,7 @@ public final class FunctionPool {
 
     public FunctionPool(FunctionOptions options, List<EventLoop> loops, DispatcherObserver observer) {
         this.options = options;
+        this.admission = new RequestAdmission(options.name());
         this.queueTimeoutNanos = options.queueTimeout().toNanos();
         this.staleNanos = staleNanos(queueTimeoutNanos);
         this.shards = loops.stream()
@@ -202,9 +207,11 @@ public final class FunctionPool {
     /**
      * Returns how many requests of one client may be queued. This is a dynamic threshold as in
      * {@link #openBodiesLimit}: one client fills at most half of the queue.
+     *
+     * @param limit maximum number of queued requests
      */
-    int queueShare() {
-        return Math.max(MIN_QUEUE_SHARE, options.queueLimit() - queued());
+    int queueShare(int limit) {
+        return Math.max(MIN_QUEUE_SHARE, limit - queued());
     }
 
     /**
@@ -218,10 +225,22 @@ public final class FunctionPool {
                 options.queueTimeout().toMillis());
     }
 
-    void onPending(long nowNanos) {
-        if (pending.getAndIncrement() == 0) {
+    /**
+     * Returns for how long a queued request has waited while workers were connected.
+     *
+     * @param sinceNanos when it began to wait
+     */
+    long waitedNanos(long sinceNanos, long nowNanos) {
+        return nowNanos - (sinceNanos - standsSinceNanos > 0 ? sinceNanos : standsSinceNanos);
+    }
+
+    /** @return whether no other request waits for a worker stream */
+    boolean onPending(long nowNanos) {
+        boolean first = pending.getAndIncrement() == 0;
+        if (first) {
             standsSinceNanos = nowNanos;
         }
+        return first;
     }
 
     void onStreamOpened(long nowNanos) {

@@ -19,6 +19,7 @@ import io.lambdadispatcher.core.internal.loop.LoopClock;
 import io.lambdadispatcher.core.internal.loop.TimerHeap;
 import io.lambdadispatcher.core.internal.policy.AttemptBudget;
 import io.lambdadispatcher.core.internal.policy.ClientSession;
+import io.lambdadispatcher.core.internal.policy.PriorityShares;
 import io.lambdadispatcher.core.internal.policy.SlowStart;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
@@ -29,6 +30,7 @@ import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -37,6 +39,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
@@ -226,7 +229,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         if (observed) {
             exchange.announceTo(observer);
         }
-        if (exchange.startDeadline()) {
+        if (pool.admission.admit(exchange) && exchange.startDeadline()) {
             place(exchange);
         }
         return exchange;
@@ -245,6 +248,11 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
             exchange.fail(refusal);
             return;
         }
+        Priority priority = exchange.priority();
+        if (priority != null && pool.streams() > 0 && pool.priorities.refuses(priority, shedNanos(exchange))) {
+            shed(exchange, priority);
+            return;
+        }
         long bytes = exchange.waitingBytes();
         if (!memory.admits(bytes, bytes, waitingHere())) {
             failForMemory(exchange);
@@ -257,7 +265,9 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
                             + " requests are already queued"));
             return;
         }
-        long tag = exchange.share(pool.shares).nextTag(pool.virtualTime());
+        long tag = priority == null
+                ? exchange.share(pool.shares).nextTag(pool.virtualTime())
+                : pool.priorities.nextTag(priority, pool.virtualTime());
         FairQueue.Ticket<Exchange> ticket = waiting.newTicket(exchange, tag, exchange.startNanos());
         if (!mayGo) {
             exchange.onSetAside(mayBegin ? WaitReason.SESSION_WORKER : WaitReason.CLIENT_SHARE);
@@ -325,13 +335,26 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     }
 
     private boolean tryQueue(Exchange exchange) {
-        return pool.queued() < pool.options().queueLimit()
-                && exchange.share(pool.shares).tryQueue(pool.queueShare());
+        Priority priority = exchange.priority();
+        int max = pool.options().queueLimit();
+        int limit = priority == null ? max : PriorityShares.queueLimit(priority, max);
+        return pool.queued() < limit && exchange.share(pool.shares).tryQueue(pool.queueShare(limit));
+    }
+
+    private static long shedNanos(Exchange exchange) {
+        return exchange.policy().admission().shedDelay().toNanos();
+    }
+
+    private void shed(Exchange exchange, Priority priority) {
+        exchange.fail(new Failure(
+                Failure.Kind.SHED,
+                "too many " + priority.name().toLowerCase(Locale.ROOT) + " requests are queued for function "
+                        + pool.options().name()));
     }
 
     private void enqueue(FairQueue.Ticket<Exchange> ticket) {
         // This order prevents lost wake-ups: see the comment of this class.
-        pool.onPending(nanoTime());
+        onPending(ticket.entry);
         waiting.add(ticket);
         serveWaiting();
         if (waiting.size() > 0) {
@@ -395,8 +418,20 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         return false;
     }
 
+    private void onPending(Exchange exchange) {
+        boolean first = pool.onPending(nanoTime());
+        Priority priority = exchange.priority();
+        if (priority != null) {
+            pool.priorities.onQueued(priority, first);
+        }
+    }
+
     private void onLeft(Exchange exchange) {
         pool.pending.decrementAndGet();
+        Priority priority = exchange.priority();
+        if (priority != null) {
+            pool.priorities.onLeft(priority);
+        }
         memory.remove(exchange.waitingBytes());
         exchange.share(pool.shares).onDequeued();
     }
@@ -612,6 +647,11 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
                     ", because its queue has not been empty for too long");
             return true;
         }
+        Priority priority = head.entry.priority();
+        if (priority != null && hasWaitedTooLong(head, priority) && waiting.size() > 0) {
+            shed(head.entry, priority);
+            return true;
+        }
         boolean mayBegin = mayBegin(head.entry);
         if (!mayBegin || waitsForItsWorker(head.entry)) {
             memory.add(head.entry.waitingBytes());
@@ -623,6 +663,11 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
             queueAgain(head);
         }
         return true;
+    }
+
+    private boolean hasWaitedTooLong(FairQueue.Ticket<Exchange> head, Priority priority) {
+        long now = nanoTime();
+        return pool.priorities.sheds(priority, shedNanos(head.entry), pool.waitedNanos(head.sinceNanos(), now), now);
     }
 
     /** Returns the shard to serve before this shard's first request, or {@code null}. */
@@ -808,7 +853,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         ticket.entry.onWaiting(ticket);
         memory.add(ticket.entry.waitingBytes());
         ticket.entry.share(pool.shares).onQueued();
-        pool.onPending(nanoTime());
+        onPending(ticket.entry);
         waiting.add(ticket);
     }
 

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.ingress.edge;
 
+import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.spi.ErrorRenderer;
@@ -8,6 +9,7 @@ import io.lambdadispatcher.core.spi.ErrorRenderer.ErrorPage;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.TextAnswer;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
@@ -19,6 +21,9 @@ import org.slf4j.LoggerFactory;
 public final class ErrorAnswers {
     /** Token of the failure of requests that are rejected before they reach an exchange. */
     public static final String BAD_REQUEST = "bad_request";
+
+    private static final AsciiString RATELIMIT_POLICY = AsciiString.cached("ratelimit-policy");
+    private static final AsciiString RATELIMIT = AsciiString.cached("ratelimit");
 
     private final @Nullable ErrorRenderer renderer;
     private final @Nullable AsciiString idHeader;
@@ -42,6 +47,21 @@ public final class ErrorAnswers {
             String detail,
             @Nullable Http2Headers request,
             @Nullable String requestId) implements ErrorContext {}
+
+    /** @param request {@code null} if the request headers could not be read */
+    public TextAnswer answer(ByteBufAllocator allocator, Failure failure, @Nullable Http2Headers request) {
+        Failure.Kind kind = failure.kind();
+        TextAnswer answer = answer(allocator, kind.status(), kind.token(), failure.detail(), request);
+        int seconds = failure.retryAfterSeconds();
+        if (seconds > 0) {
+            answer.head().set(HttpHeaderNames.RETRY_AFTER, Integer.toString(seconds));
+        }
+        Failure.Quota quota = failure.quota();
+        if (quota != null) {
+            answer.head().set(RATELIMIT_POLICY, quota.policyField()).set(RATELIMIT, quota.usedUpField(seconds));
+        }
+        return answer;
+    }
 
     /** @param request {@code null} if the request headers could not be read */
     public TextAnswer answer(

@@ -528,7 +528,9 @@ final class Http1ClientExchange implements ResponseSink {
     public void onFailure(Failure failure) {
         switch (state) {
             case REQUESTED ->
-                answer(failure.kind().status(), failure.kind().token(), failure.detail(), failure.retryAfterSeconds());
+                answer(
+                        failure.kind().status(),
+                        connection.context().errors().answer(connection.ctx().alloc(), failure, requestHead));
             case RESPONDING -> {
                 state = State.BROKEN;
                 connection.cut();
@@ -538,18 +540,18 @@ final class Http1ClientExchange implements ResponseSink {
     }
 
     private void reject(HttpResponseStatus status, String detail) {
-        answer(status, ErrorAnswers.BAD_REQUEST, detail, 0);
+        answer(
+                status,
+                connection
+                        .context()
+                        .errors()
+                        .answer(connection.ctx().alloc(), status, ErrorAnswers.BAD_REQUEST, detail, requestHead));
     }
 
-    private void answer(HttpResponseStatus status, String failure, String detail, int retryAfterSeconds) {
-        TextAnswer answer =
-                connection.context().errors().answer(connection.ctx().alloc(), status, failure, detail, requestHead);
+    private void answer(HttpResponseStatus status, TextAnswer answer) {
         connection.rules().ownResponse(answer.head());
         HttpResponse response = new DefaultHttpResponse(HttpVersion.HTTP_1_1, status);
         copy(answer.head(), response.headers());
-        if (retryAfterSeconds > 0) {
-            response.headers().set(HttpHeaderNames.RETRY_AFTER, Integer.toString(retryAfterSeconds));
-        }
         // If the body has not ended, its rest is not read, so the connection is closed and the
         // response must announce it (RFC 9112 section 9.6).
         keepAlive &= bodyEnded;

@@ -434,11 +434,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
                 if (failure.kind() == Failure.Kind.DEADLINE_EXCEEDED && head != null && Grpc.isCall(head)) {
                     answerLateCall(failure.detail());
                 } else {
-                    answer(
-                            failure.kind().status(),
-                            failure.kind().token(),
-                            failure.detail(),
-                            failure.retryAfterSeconds());
+                    answer(connection.context().errors().answer(ctx.alloc(), failure, head));
                 }
             }
             case RESPONDING -> cut(failure);
@@ -492,17 +488,13 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     private void reject(HttpResponseStatus status, String detail) {
-        answer(status, ErrorAnswers.BAD_REQUEST, detail, 0);
+        answer(connection.context().errors().answer(ctx.alloc(), status, ErrorAnswers.BAD_REQUEST, detail, head));
     }
 
-    private void answer(HttpResponseStatus status, String failure, String detail, int retryAfterSeconds) {
+    private void answer(TextAnswer answer) {
         state = State.RESPONDED;
         tunnel = false;
-        TextAnswer answer = connection.context().errors().answer(ctx.alloc(), status, failure, detail, head);
         connection.rules().ownResponse(answer.head());
-        if (retryAfterSeconds > 0) {
-            answer.head().add(HttpHeaderNames.RETRY_AFTER, Integer.toString(retryAfterSeconds));
-        }
         writeHead(answer.head(), headRequest);
         if (headRequest) {
             answer.body().release();

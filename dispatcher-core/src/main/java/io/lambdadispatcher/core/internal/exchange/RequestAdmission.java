@@ -1,0 +1,139 @@
+package io.lambdadispatcher.core.internal.exchange;
+
+import io.lambdadispatcher.core.internal.policy.Bulkhead;
+import io.lambdadispatcher.core.internal.policy.RateLimiter;
+import io.lambdadispatcher.core.options.AdmissionPolicy;
+import io.lambdadispatcher.core.options.Priority;
+import io.lambdadispatcher.core.options.RateLimit;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The counts of one function's admission policies, over all event loops. A request whose policy has
+ * no limits costs nothing. Any thread.
+ */
+public final class RequestAdmission {
+    private static final String ROUTE = "";
+    private static final Priority[] PRIORITIES = Priority.values();
+
+    private final String function;
+
+    /** By the name of their policy, of which there are as many as the operator has named. */
+    private final ConcurrentHashMap<String, Counts> counts = new ConcurrentHashMap<>();
+
+    /** What outlives a change of a policy. */
+    private static final class Counts {
+        final Bulkhead bulkhead = new Bulkhead();
+        final RateLimiter limiter = new RateLimiter();
+    }
+
+    /**
+     * The place of a request in a bulkhead.
+     *
+     * @param inAll whether it counts among all
+     * @param tenant {@code null} = it counts for no tenant
+     */
+    record Place(Bulkhead bulkhead, boolean inAll, @Nullable String tenant) {
+        void leave() {
+            if (inAll) {
+                bulkhead.leave();
+            }
+            if (tenant != null) {
+                bulkhead.leave(tenant);
+            }
+        }
+    }
+
+    /** @param function name of the function, for messages */
+    public RequestAdmission(String function) {
+        this.function = function;
+    }
+
+    /**
+     * Admits a request, which then holds its place until it ends, or fails it.
+     *
+     * @return false if it has failed
+     */
+    public boolean admit(Exchange exchange) {
+        AdmissionPolicy policy = exchange.policy().admission();
+        if (!policy.hasLimits()) {
+            return true;
+        }
+        Counts its = counts.computeIfAbsent(policy.name(), name -> new Counts());
+        Failure refusal = enter(exchange, policy, its.bulkhead);
+        RateLimit limit = policy.rateLimit();
+        if (refusal == null && limit != null) {
+            refusal = take(exchange, policy.name(), limit, its.limiter);
+        }
+        if (refusal != null) {
+            exchange.fail(refusal);
+        }
+        return refusal == null;
+    }
+
+    private @Nullable Failure enter(Exchange exchange, AdmissionPolicy policy, Bulkhead bulkhead) {
+        int max = policy.maxRequests();
+        if (max > 0 && !bulkhead.tryEnter(max)) {
+            return new Failure(
+                    Failure.Kind.BULKHEAD_FULL, max + " requests are already in flight for " + describe(policy));
+        }
+        AsciiString header = policy.tenantHeader();
+        String tenant = header == null || policy.maxTenantRequests() == 0 ? null : value(exchange.headers(), header);
+        boolean full = tenant != null && !bulkhead.tryEnter(tenant, policy.maxTenantRequests());
+        if (max > 0 || tenant != null) {
+            exchange.enter(new Place(bulkhead, max > 0, full ? null : tenant));
+        }
+        return full
+                ? new Failure(
+                        Failure.Kind.TENANT_LIMITED,
+                        policy.maxTenantRequests() + " requests with this " + header + " are already in flight for "
+                                + describe(policy))
+                : null;
+    }
+
+    private @Nullable Failure take(Exchange exchange, String name, RateLimit limit, RateLimiter limiter) {
+        AsciiString header = limit.header();
+        Object key =
+                header != null ? value(exchange.headers(), header) : limit.isPerRoute() ? ROUTE : exchange.client();
+        // Rounded up: a key never gets more than the limit.
+        long intervalNanos = (limit.window().toNanos() + limit.requests() - 1) / limit.requests();
+        long waitNanos = limiter.tryTake(key, intervalNanos, limit.burst(), exchange.startNanos());
+        if (waitNanos == 0) {
+            return null;
+        }
+        int seconds = (int) TimeUnit.NANOSECONDS.toSeconds(waitNanos + TimeUnit.SECONDS.toNanos(1) - 1);
+        return new Failure(
+                Failure.Kind.RATE_LIMITED,
+                "more than " + limit.requests() + " requests in "
+                        + limit.window().toSeconds() + " s",
+                seconds,
+                new Failure.Quota(name, limit.requests(), limit.window().toSeconds()));
+    }
+
+    /** Returns the priority of a request if the policy has priorities. */
+    static Priority priorityOf(Http2Headers head, AdmissionPolicy policy) {
+        AsciiString header = policy.priorityHeader();
+        CharSequence value = header == null ? null : head.get(header);
+        if (value != null) {
+            for (Priority priority : PRIORITIES) {
+                if (AsciiString.contentEqualsIgnoreCase(priority.name(), value)) {
+                    return priority;
+                }
+            }
+        }
+        return policy.priority();
+    }
+
+    /** Requests without the header count together. */
+    private static String value(Http2Headers head, AsciiString header) {
+        CharSequence value = head.get(header);
+        return value == null ? "" : value.toString();
+    }
+
+    private String describe(AdmissionPolicy policy) {
+        return "function " + function + " with policy " + policy.name();
+    }
+}

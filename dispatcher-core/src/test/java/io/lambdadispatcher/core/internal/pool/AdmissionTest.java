@@ -1,0 +1,229 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.internal.exchange.Attempt;
+import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.AdmissionPolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.RateLimit;
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Limits of rate and concurrency that two event loops share. */
+class AdmissionTest {
+    private static final AdmissionPolicy TENANTS = AdmissionPolicy.builder("default")
+            .maxRequests(5)
+            .tenants("x-tenant", 3)
+            .build();
+
+    private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
+    private final FunctionPool pool = new FunctionPool(
+            FunctionOptions.builder("f")
+                    .queue(3, Duration.ofSeconds(1))
+                    .traffic(TrafficPolicy.builder().admission(TENANTS).build())
+                    .build(),
+            List.of(loops[0].eventLoop(), loops[1].eventLoop()),
+            DispatcherObserver.NONE);
+    private final List<Failure> failures = new ArrayList<>();
+    private final List<Attempt> attempts = new ArrayList<>();
+
+    @BeforeEach
+    void freeze() {
+        for (EmbeddedChannel loop : loops) {
+            loop.freezeTime();
+        }
+    }
+
+    private void pass(long millis) {
+        for (EmbeddedChannel loop : loops) {
+            loop.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
+            loop.runScheduledPendingTasks();
+            loop.runPendingTasks();
+        }
+    }
+
+    private void connect(int loop, int streams) {
+        PooledConnection worker = new PooledConnection("worker " + loop);
+        pool.shard(loop).onMember(worker);
+        pool.shard(loop).setOpen(worker, true);
+        for (int i = 0; i < streams; i++) {
+            pool.shard(loop).onStreamOpened(worker, new Stream());
+        }
+    }
+
+    private final class Stream extends DiscardingSink implements Carrier {
+        @Override
+        public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt attempt) {
+            attempts.add(attempt);
+            return this;
+        }
+
+        @Override
+        public String workerId() {
+            return "worker";
+        }
+    }
+
+    private static Http2Headers head(String tenant) {
+        return new DefaultHttp2Headers()
+                .method("GET")
+                .scheme("http")
+                .authority("a")
+                .path("/")
+                .add("x-tenant", tenant);
+    }
+
+    private final SilentClient client = new SilentClient() {
+        @Override
+        public void onFailure(Failure failure) {
+            failures.add(failure);
+        }
+    };
+
+    private RequestSink request(int loop, String tenant) {
+        return pool.shard(loop).open(head(tenant), true, client);
+    }
+
+    private List<Failure.Kind> refused() {
+        List<Failure.Kind> kinds = failures.stream().map(Failure::kind).toList();
+        failures.clear();
+        return kinds;
+    }
+
+    @Test
+    void should_limit_a_tenant_and_all_over_both_event_loops() {
+        connect(0, 10);
+        connect(1, 10);
+        request(0, "a");
+        request(1, "a");
+        request(0, "a");
+        assertThat(refused()).isEmpty();
+
+        request(1, "a");
+        assertThat(refused()).containsExactly(Failure.Kind.TENANT_LIMITED);
+
+        request(1, "b");
+        request(0, "b");
+        request(1, "b");
+        assertThat(refused()).containsExactly(Failure.Kind.BULKHEAD_FULL);
+
+        attempts.get(0).onHead(new DefaultHttp2Headers().status("200"), true);
+        request(1, "a");
+        request(1, "a");
+        assertThat(refused()).containsExactly(Failure.Kind.BULKHEAD_FULL);
+    }
+
+    @Test
+    void should_free_the_place_however_a_request_ends() {
+        connect(0, 2);
+        request(0, "a").cancel(ErrorCode.CANCELLED);
+        request(0, "a");
+        attempts.get(1).onFailure(new Failure(Failure.Kind.HANDLER_FAILED, "a failure"));
+        // No stream is free now, because the streams have not ended.
+        request(0, "a").cancel(ErrorCode.CANCELLED);
+        request(1, "a");
+        request(1, "a");
+        request(1, "a");
+        assertThat(refused()).containsExactly(Failure.Kind.HANDLER_FAILED);
+        request(1, "b");
+        assertThat(refused()).containsExactly(Failure.Kind.QUEUE_FULL);
+        pass(1001);
+        assertThat(refused()).hasSize(3).containsOnly(Failure.Kind.QUEUE_TIMEOUT);
+
+        request(1, "a");
+        request(1, "a");
+        request(1, "a");
+        assertThat(refused()).isEmpty();
+        request(1, "a");
+        assertThat(refused()).containsExactly(Failure.Kind.TENANT_LIMITED);
+    }
+
+    @Test
+    void should_count_on_while_the_policy_of_a_route_changes() {
+        connect(0, 10);
+        connect(1, 10);
+        request(0, "a");
+        request(0, "a");
+        TrafficPolicy stricter = TrafficPolicy.builder()
+                .admission(AdmissionPolicy.builder("default")
+                        .tenants("x-tenant", 2)
+                        .build())
+                .build();
+
+        pool.shard(1).open(head("a"), true, client, stricter);
+
+        assertThat(refused()).containsExactly(Failure.Kind.TENANT_LIMITED);
+        TrafficPolicy ofRoute = TrafficPolicy.builder()
+                .admission(
+                        AdmissionPolicy.builder("/route").tenants("x-tenant", 2).build())
+                .build();
+        pool.shard(1).open(head("a"), true, client, ofRoute);
+        assertThat(refused()).isEmpty();
+    }
+
+    @Test
+    void should_limit_the_rate_over_both_event_loops() {
+        connect(0, 100);
+        connect(1, 100);
+        TrafficPolicy policy = TrafficPolicy.builder()
+                .admission(AdmissionPolicy.builder("default")
+                        .rateLimit(RateLimit.of(60, Duration.ofMinutes(1))
+                                .burst(10)
+                                .perHeader("x-tenant"))
+                        .build())
+                .build();
+        for (int i = 0; i < 30; i++) {
+            pool.shard(i % 2).open(head("a"), true, client, policy);
+        }
+        assertThat(attempts).hasSize(10);
+        assertThat(failures).hasSize(20).allSatisfy(failure -> {
+            assertThat(failure.kind()).isEqualTo(Failure.Kind.RATE_LIMITED);
+            assertThat(failure.retryAfterSeconds()).isEqualTo(1);
+            assertThat(failure.quota()).isEqualTo(new Failure.Quota("default", 60, 60));
+        });
+
+        pass(5_000);
+        for (int i = 0; i < 30; i++) {
+            pool.shard(i % 2).open(head("a"), true, client, policy);
+        }
+        assertThat(attempts).hasSize(15);
+    }
+
+    @Test
+    void should_charge_no_token_for_a_request_that_finds_the_bulkhead_full() {
+        connect(0, 100);
+        TrafficPolicy policy = TrafficPolicy.builder()
+                .admission(AdmissionPolicy.builder("default")
+                        .maxRequests(2)
+                        .rateLimit(RateLimit.of(3, Duration.ofHours(1)).perRoute())
+                        .build())
+                .build();
+        for (int i = 0; i < 10; i++) {
+            pool.shard(0).open(head("a"), true, client, policy);
+        }
+        assertThat(refused()).hasSize(8).containsOnly(Failure.Kind.BULKHEAD_FULL);
+        attempts.forEach(each -> each.onHead(new DefaultHttp2Headers().status("200"), true));
+
+        pool.shard(0).open(head("a"), true, client, policy);
+        pool.shard(0).open(head("a"), true, client, policy);
+
+        assertThat(refused()).containsExactly(Failure.Kind.RATE_LIMITED);
+        // The refused request has left the bulkhead.
+        pool.shard(0).open(head("a"), true, client, policy);
+        assertThat(refused()).containsExactly(Failure.Kind.RATE_LIMITED);
+    }
+}
