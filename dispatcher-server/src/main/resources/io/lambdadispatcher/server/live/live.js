@@ -72,6 +72,16 @@ function launching(of) {
     : element("p", {}, text + "Launching is not limited.");
 }
 
+function rollout(of) {
+  const change = of.rollout;
+  if (!change) return null;
+  const {state, version, newVersion, newVersionReady, reason} = change;
+  if (state === "canary") return element("p", {class: "warn"}, `Version ${version} serves. Version ${newVersion} is watched: ${newVersionReady} workers are ready.`);
+  if (state === "rolling") return element("p", {class: "warn"}, `Version ${newVersion} replaces version ${version}: ${newVersionReady} workers are ready.`);
+  if (state === "stopped") return element("p", {class: "bad"}, `The change to version ${newVersion} has stopped. Version ${version} keeps serving. ${sentence(reason)}`);
+  return element("p", {class: "soft"}, `Version ${version}.`);
+}
+
 function cost(of) {
   if (of.dollars === undefined) return null;
   const share = of.dollarsIfDirect > 0 ? ` (${(of.dollars / of.dollarsIfDirect).toFixed(2)} times)` : "";
@@ -84,7 +94,7 @@ function drawFunctions(functions) {
   byId("functions").replaceChildren(...functions.map((of) => {
     const column = (index) => of.history.map((sample) => sample[index]);
     return element("article", {class: "function", "aria-label": "Function " + of.name},
-      element("h3", {}, of.name), waiting(of), launching(of),
+      element("h3", {}, of.name), waiting(of), launching(of), rollout(of),
       element("div", {class: "charts"},
         chart("requests", column(0), "/s"), chart("failures", column(1), "/s"), chart("queued", column(2), ""),
         chart("busy streams", column(3), ` of ${number(of.streams)}`), chart("ready workers", column(4), "")),

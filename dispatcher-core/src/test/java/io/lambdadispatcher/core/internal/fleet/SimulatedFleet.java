@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -45,6 +46,12 @@ final class SimulatedFleet {
     final FunctionOptions function;
     /** Streams that the clients of the fleet need. */
     double streams;
+
+    /** The version that the launchers of all dispatchers name; empty = none. */
+    String alias = "";
+
+    /** Versions whose workers fail all requests. */
+    final Set<String> broken = new HashSet<>();
 
     private Budget budget = new Budget();
     private long budgetVersion;
@@ -250,7 +257,12 @@ final class SimulatedFleet {
         }
 
         private void everySecond() {
-            execute(() -> look(true));
+            execute(() -> {
+                if (share.isFirst()) {
+                    controller.onVersion(alias);
+                }
+                look(true);
+            });
             if (!killed && !left) {
                 time.after(SECOND, this::everySecond);
             }
@@ -301,7 +313,9 @@ final class SimulatedFleet {
                         .map(worker -> {
                             long[] count = served.computeIfAbsent(worker.id, id -> new long[1]);
                             count[0] += 10;
-                            return new WorkerDemand(worker.id, 1, 1, count[0], 0, count[0], count[0] * 100_000_000L);
+                            long failed = broken.contains(worker.version) ? count[0] : 0;
+                            return new WorkerDemand(
+                                    worker.id, 1, 1, count[0], failed, count[0], count[0] * 100_000_000L);
                         })
                         .toList();
             }
@@ -349,7 +363,7 @@ final class SimulatedFleet {
             connected.add(worker);
             execute(() -> {
                 controller.onDialled(time.nanos(), worker.id);
-                controller.onReady(time.nanos(), worker.id, worker.deadlineNanos);
+                controller.onReady(time.nanos(), worker.id, worker.deadlineNanos, worker.version);
                 lookSoon();
             });
         }
@@ -398,13 +412,14 @@ final class SimulatedFleet {
         }
 
         @Override
-        public String launch() {
+        public String launch(String version) {
             String id = share.take();
             launches++;
             launchedHere.put(
                     id, time.millis() + function.launching().launchTimeout().toMillis());
             // A dispatcher can be paused between its decision and the call.
             SimulatedWorker worker = new SimulatedWorker(id, this);
+            worker.version = version.isEmpty() ? alias : version;
             note("launch " + id + " by " + member.id);
             // Some start so slowly that they have been given up.
             long slowest = random.nextInt(40) == 0 && slowStarts ? 40 * SECOND : 3 * SECOND;
@@ -476,6 +491,7 @@ final class SimulatedFleet {
         final String id;
         private final SimulatedDispatcher launcher;
         final Set<SimulatedDispatcher> connections = new LinkedHashSet<>();
+        String version = "";
         boolean everAdmitted;
         boolean draining;
         long startedNanos;
