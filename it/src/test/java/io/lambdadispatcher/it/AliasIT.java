@@ -32,6 +32,7 @@ class AliasIT {
     void open() throws Exception {
         lambda = new LoopbackLambda(
                 "7", Map.of("7", DemoHandler.class, "8", DemoHandler.class, "9", FailingHandler.class));
+        int workerPort = Rig.freePort();
         program = ServedProgram.start(
                 Map.ofEntries(
                         Map.entry("FUNCTION_LAUNCHER", "lambda"),
@@ -41,7 +42,8 @@ class AliasIT {
                         Map.entry("FUNCTION_MAX_WORKERS", "4"),
                         Map.entry("FUNCTION_VERSION_CHECK", "1s"),
                         Map.entry("FUNCTION_CANARY_TIME", "5s"),
-                        Map.entry("WORKERS_ADVERTISED_ADDRESSES", "127.0.0.1"),
+                        Map.entry("WORKERS_PORT", Integer.toString(workerPort)),
+                        Map.entry("WORKERS_ADVERTISED_ADDRESSES", "127.0.0.1:" + workerPort),
                         Map.entry("AWS_ENDPOINT", lambda.endpoint()),
                         Map.entry("AWS_REGION", "us-east-1"),
                         Map.entry("ADMIN_TOKEN", TOKEN)),

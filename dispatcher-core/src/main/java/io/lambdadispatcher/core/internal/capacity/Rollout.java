@@ -28,9 +28,9 @@ import org.jspecify.annotations.Nullable;
  * From each state, it returns to STEADY if the launcher names the old version again. While the
  * state is STEADY, the launcher chooses the version of new workers. Otherwise, this class does.
  *
- * <p>In a fleet, all dispatchers share the {@link RolloutPhase}. One of them, the conductor, decides
- * that it changes, except that each can stop the change. Without a fleet, the dispatcher is the
- * conductor. Confined to the controller's thread.
+ * <p>In a fleet, all dispatchers share the {@link RolloutPhase}. One of them, the conductor,
+ * decides that it changes, except that each can stop the change. Without a fleet, the dispatcher is
+ * the conductor. Confined to the controller's thread.
  */
 public final class Rollout {
     private static final int MOST_FAILED_LAUNCHES = 3;
@@ -43,7 +43,7 @@ public final class Rollout {
     private static final int FEWEST_COMPARED = 10;
     private static final double TIMES_SLOWER = 4;
     private static final double NANOS_SLOWER = TimeUnit.MILLISECONDS.toNanos(100);
-    /** What the old version did up to about ten minutes ago is what the new one is compared with. */
+    /** What the old version did more than about ten minutes ago does not count. */
     private static final double DECAY = Math.exp(-1.0 / 600);
 
     /**
@@ -391,7 +391,7 @@ public final class Rollout {
         return RolloutPhase.canary(version, next, seat.launcher());
     }
 
-    /** Begins with the version that most workers have, because they may be of an earlier process. */
+    /** Begins with the version that most workers have. They may be of an earlier process. */
     private RolloutPhase first(String version, WorkerLives workers) {
         Map<String, Integer> counts = new HashMap<>();
         for (WorkerLife worker : workers.ready()) {

@@ -8,7 +8,8 @@ import java.util.List;
  *
  * @param version the version that serves, or that served before the change
  * @param next the version that replaces it, or was refused; empty if there is none
- * @param launcher the dispatcher of the fleet that launches the canaries; empty if there is no fleet
+ * @param launcher the dispatcher of the fleet that launches the canaries; empty if there is no
+ *     fleet
  * @param reason why the change was stopped, in one line; empty if it was not
  */
 record RolloutPhase(State state, String version, String next, String launcher, String reason) {
