@@ -95,7 +95,7 @@ class AliasIT {
                         loads.get(1).served(),
                         loads.get(0).lost().size(),
                         loads.get(1).lost().size());
-        assertThat(loads).allSatisfy(load -> assertThat(load.served()).isGreaterThan(1000));
+        assertThat(loads).allSatisfy(load -> assertThat(load.served()).isGreaterThan(100));
     }
 
     @Test
@@ -114,7 +114,7 @@ class AliasIT {
         assertThat(loads).allSatisfy(load -> assertThat(load.lost()).isEmpty());
     }
 
-    /** The new version answers with 500. That are no lost requests, but there must be few. */
+    /** Until the change stops, the few workers of the new version answer with 500. */
     @Test
     void should_keep_the_old_version_if_the_new_one_fails() throws Exception {
         lambda.alias = "9";
@@ -129,7 +129,7 @@ class AliasIT {
                 .until(() -> loads.get(0).served() > served + 1000);
         assertThat(loads.stream().map(load -> load.lost().size()).toList()).isEqualTo(failed);
         stopLoads();
-        assertThat(loads).allSatisfy(load -> assertThat(load.lost()).containsOnly("500"));
+        assertThat(loads).allSatisfy(load -> assertThat(load.lost()).isSubsetOf("500"));
 
         // An operator puts the alias back.
         lambda.alias = "7";
