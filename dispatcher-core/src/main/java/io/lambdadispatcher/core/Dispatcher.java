@@ -537,12 +537,38 @@ public final class Dispatcher implements AutoCloseable {
      * @throws IllegalArgumentException if this dispatcher does not launch the function's workers
      */
     public void setLaunching(String function, boolean launching) {
+        supervisor(function).setLaunching(launching);
+    }
+
+    /**
+     * Stops a change of a function's workers to another version. The old version keeps serving, and
+     * workers of the new one are replaced, until {@link #resumeRollout} is called, or the launcher
+     * names another version. Has no effect if no change is going on. See {@link
+     * CapacitySnapshot#rollout}.
+     *
+     * @throws IllegalArgumentException if this dispatcher does not launch the function's workers
+     */
+    public void stopRollout(String function) {
+        supervisor(function).stopRollout();
+    }
+
+    /**
+     * Continues a stopped change of a function's workers to another version. A few workers get the
+     * new version at first. Has no effect if no change was stopped.
+     *
+     * @throws IllegalArgumentException if this dispatcher does not launch the function's workers
+     */
+    public void resumeRollout(String function) {
+        supervisor(function).resumeRollout();
+    }
+
+    private LaunchSupervisor supervisor(String function) {
         LaunchSupervisor supervisor = supervisors.get(function);
         if (supervisor == null) {
             throw new IllegalArgumentException(
                     "function: " + function + ", expected one of those launched here: " + supervisors.keySet());
         }
-        supervisor.setLaunching(launching);
+        return supervisor;
     }
 
     /**

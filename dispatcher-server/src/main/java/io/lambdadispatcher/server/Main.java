@@ -43,6 +43,7 @@ public final class Main {
         line.addSubcommand(WorkersCommand.workers(environment));
         line.addSubcommand(SettingCommand.weights(environment).spec());
         line.addSubcommand(SettingCommand.launching(environment).spec());
+        line.addSubcommand(SettingCommand.rollout(environment).spec());
         line.addSubcommand(SettingCommand.logLevel(environment).spec());
         line.setExecutionStrategy(Main::execute);
         line.setParameterExceptionHandler((failure, given) -> refuse(failure));

@@ -10,7 +10,7 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.ParseResult;
 
-/** Changes weights, the launch switch or the log level of a running dispatcher. */
+/** Changes weights, the launch switch, a rollout or the log level of a running dispatcher. */
 final class SettingCommand extends ChangeCommand {
     private static final String FUNCTION = "--function";
 
@@ -68,6 +68,31 @@ final class SettingCommand extends ChangeCommand {
                         .paramLabel("NAME")
                         .type(String.class)
                         .description("Only workers of this function.")
+                        .build());
+        return command;
+    }
+
+    static SettingCommand rollout(Map<String, String> environment) {
+        SettingCommand command = new SettingCommand(
+                "rollout",
+                environment,
+                arguments -> "/api/rollout?to=" + encoded(arguments.matchedPositionalValue(0, "")) + "&function="
+                        + encoded(arguments.matchedPositionalValue(1, "")),
+                (answer, out) -> {
+                    Map<String, ?> done = Json.readObject(answer);
+                    out.println("function " + done.get("function") + ": the change of its version "
+                            + ("stop".equals(done.get("to")) ? "stops" : "begins again"));
+                },
+                "Stops or resumes the change of a function's workers to another version.",
+                "If it is stopped, the old version keeps serving. GET /api/functions and the live page show the state.");
+        command.spec().addPositional(one("stop|resume", "stop keeps the old version, resume tries the new one again."));
+        command.spec()
+                .addPositional(PositionalParamSpec.builder()
+                        .paramLabel("FUNCTION")
+                        .type(String.class)
+                        .arity("1")
+                        .index("1")
+                        .description("The name of the function.")
                         .build());
         return command;
     }

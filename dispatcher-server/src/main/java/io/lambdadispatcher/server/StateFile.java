@@ -20,13 +20,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.DeserializationFeature;
+import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
 import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
 
 /**
- * The file of {@code state.file}, which keeps the launch rate, the spending and the kill switch of
- * each function across restarts. The file is replaced by renaming a temporary file: after a crash,
- * it has either the old or the new content.
+ * The file of {@code state.file}, which keeps the launch rate, the spending, the kill switch and
+ * the version of each function across restarts. The file is replaced by renaming a temporary file:
+ * after a crash, it has either the old or the new content.
  *
  * <p><i>Threading:</i> a separate thread writes the file. {@link #read}, {@link #keep} and {@link
  * #close} are called on the main thread.
@@ -85,7 +87,7 @@ final class StateFile implements AutoCloseable {
             if (!Files.exists(absolute)) {
                 return new StateFile(absolute, new State(Instant.EPOCH, List.of()));
             }
-            State earlier = JSON.readValue(Files.readAllBytes(absolute), State.class);
+            State earlier = JSON.treeToValue(completed(absolute), State.class);
             if (earlier == null) {
                 throw damaged(file, "it holds null", null);
             }
@@ -95,6 +97,17 @@ final class StateFile implements AutoCloseable {
         } catch (JacksonException e) {
             throw damaged(file, e.getOriginalMessage(), e);
         }
+    }
+
+    /** Adds what the file of an earlier version does not have. */
+    private static JsonNode completed(Path file) throws IOException {
+        JsonNode state = JSON.readTree(Files.readAllBytes(file));
+        for (JsonNode function : state.path("functions")) {
+            if (function instanceof ObjectNode members) {
+                members.putIfAbsent("rollout", members.stringNode(""));
+            }
+        }
+        return state;
     }
 
     private static StartException damaged(Path file, String how, @Nullable Throwable cause) {

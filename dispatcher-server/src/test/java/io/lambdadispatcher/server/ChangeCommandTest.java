@@ -80,7 +80,8 @@ class ChangeCommandTest {
         "weights shop=95 a=b=5, /api/weights?shop=95&a%3Db=5",
         "launching off, /launching?to=off",
         "launching on --function shop, /launching?to=on&function=shop",
-        "log-level debug, /api/log-level?to=debug"
+        "log-level debug, /api/log-level?to=debug",
+        "rollout stop shop, /api/rollout?to=stop&function=shop"
     })
     void should_ask_for_the_change(String command, String target) {
         run(command.split(" "));
@@ -123,13 +124,16 @@ class ChangeCommandTest {
         assertThat(run("log-level", "debug")).isEqualTo(ExitCode.OK);
         answer = "The change is accepted.\n";
         assertThat(run("launching", "off")).isEqualTo(ExitCode.OK);
+        answer = "{\"function\":\"shop\",\"to\":\"stop\"}";
+        assertThat(run("rollout", "stop", "shop")).isEqualTo(ExitCode.OK);
 
         assertThat(out.toString().lines())
                 .containsExactly(
                         "weight of shop: 95",
                         "weight of shop-canary: 5",
                         "log level: debug",
-                        "The change is accepted.");
+                        "The change is accepted.",
+                        "function shop: the change of its version stops");
     }
 
     @Test

@@ -146,12 +146,15 @@ class AdminApiIT {
         check(200, "GET", "/api/functions");
         check(200, "GET", "/api/workers");
         check(200, "POST", "/launching?to=on", AUTHORIZED);
-        for (String command : List.of("/api/weights?shop=1", "/api/log-level?to=warn")) {
+        for (String command :
+                List.of("/api/weights?shop=1", "/api/log-level?to=warn", "/api/rollout?to=stop&function=shop")) {
             check(401, "POST", command);
             check(403, "POST", command, AUTHORIZED, "Origin: http://other.example.org");
         }
         check(400, "POST", "/api/weights?shop=1", AUTHORIZED);
         check(400, "POST", "/api/log-level?to=loud", AUTHORIZED);
+        check(400, "POST", "/api/rollout?to=stop", AUTHORIZED);
+        check(409, "POST", "/api/rollout?to=stop&function=shop", AUTHORIZED);
         check(200, "POST", "/api/log-level?to=info", AUTHORIZED);
         for (String command : List.of("/api/workers/drain", "/api/workers/recycle")) {
             check(401, "POST", command + "?function=shop");
@@ -170,6 +173,12 @@ class AdminApiIT {
                 .isEqualTo(Map.of(
                         "CommandedWorker",
                         Set.of("version"),
+                        "Function",
+                        Set.of("rollout"),
+                        "Rollout",
+                        Set.of("state", "version", "newVersion", "newVersionReady", "reason"),
+                        "Steered",
+                        Set.of("function", "to"),
                         "State",
                         Set.of("problem"),
                         "Worker",

@@ -35,6 +35,9 @@ import org.awaitility.Awaitility;
 final class Browser implements AutoCloseable {
     private static final List<String> PROGRAMS = List.of("chromium", "chromium-browser", "google-chrome");
 
+    private static final Map<String, Integer> KEY_CODES =
+            Map.of("Tab", 9, "Enter", 13, "Escape", 27, "Space", 32, "ArrowDown", 40);
+
     private final HttpClient http = HttpClient.newHttpClient();
     private final Path directory = Files.createTempDirectory("browser");
     private final Process process;
@@ -188,6 +191,63 @@ final class Browser implements AutoCloseable {
                     String text = evaluate("document.querySelector('" + selector + "')?.innerText");
                     return Stream.of(expected).allMatch(text::contains);
                 });
+    }
+
+    /** Presses a key, or types a character, where the focus is. */
+    void press(String key) {
+        boolean character = key.length() == 1;
+        String text = character ? key : key.equals("Enter") ? "\r" : key.equals("Space") ? " " : "";
+        Map<String, Object> event = new LinkedHashMap<>();
+        event.put("type", "keyDown");
+        event.put("key", key.equals("Space") ? " " : key);
+        event.put("text", text);
+        event.put("windowsVirtualKeyCode", KEY_CODES.getOrDefault(key, 0));
+        call("Input.dispatchKeyEvent", event);
+        event.put("type", "keyUp");
+        event.remove("text");
+        call("Input.dispatchKeyEvent", event);
+    }
+
+    /** Presses Tab until the focus is on an element that the selector matches. */
+    void tabTo(String selector) {
+        for (int i = 0; i < 100; i++) {
+            if (evaluate("String(document.activeElement.matches('" + selector + "'))")
+                    .equals("true")) {
+                return;
+            }
+            press("Tab");
+        }
+        throw new AssertionError(selector + " cannot be reached with the Tab key");
+    }
+
+    void type(String text) {
+        text.chars().forEach(each -> press(Character.toString(each)));
+    }
+
+    /**
+     * Returns the role and the name of the focused element and of what describes it, as a screen
+     * reader gets them.
+     */
+    String focused() {
+        Map<?, ?> tree = call("Accessibility.getFullAXTree", Map.of());
+        return ((List<?>) tree.get("nodes"))
+                .stream()
+                        .map(Map.class::cast)
+                        .filter(node -> isFocused((List<?>) node.get("properties")))
+                        .map(node -> value(node.get("role")) + " " + value(node.get("name")))
+                        .reduce("none", (outer, inner) -> inner);
+    }
+
+    private static boolean isFocused(List<?> properties) {
+        return properties != null
+                && properties.stream()
+                        .map(Map.class::cast)
+                        .anyMatch(each -> "focused".equals(each.get("name"))
+                                && Boolean.TRUE.equals(((Map<?, ?>) each.get("value")).get("value")));
+    }
+
+    private static String value(Object of) {
+        return of == null ? "" : String.valueOf(((Map<?, ?>) of).get("value"));
     }
 
     void screenshot(Path file) {

@@ -26,7 +26,8 @@ class LaunchPayloadTest {
                 3,
                 70,
                 tls,
-                maxLife);
+                maxLife,
+                "");
     }
 
     @Test

@@ -29,6 +29,8 @@ import org.junit.jupiter.api.condition.EnabledIf;
         disabledReason =
                 "no Chromium is installed (apt-get install chromium), so the live page is not tested in a browser")
 class LivePageIT {
+    private static final String TOKEN = "0123456789abcdef";
+
     private ServedProgram program;
     private Browser browser;
 
@@ -42,7 +44,7 @@ class LivePageIT {
 
     @BeforeEach
     void open() throws Exception {
-        program = ServedProgram.start(Map.of());
+        program = ServedProgram.start(Map.of("ADMIN_TOKEN", TOKEN));
         browser = Browser.start();
     }
 
@@ -121,6 +123,107 @@ class LivePageIT {
         assertThat(browser.hosts).containsExactly("127.0.0.1:" + program.adminPort);
     }
 
+    private String state(String id) {
+        return program.document("workers")
+                .filter(worker -> id.equals(worker.get("id")))
+                .map(worker -> String.valueOf(worker.get("state")))
+                .findFirst()
+                .orElse("gone");
+    }
+
+    /** Uses only the keyboard, and reads what a screen reader reads. */
+    @Test
+    void should_change_what_runs_after_a_confirmation() {
+        show(1440, 900, false);
+        browser.awaitText("#workers", "ready");
+        browser.tabTo("#changes summary");
+        browser.press("Enter");
+
+        // Nothing works without a token.
+        browser.tabTo("[data-change=launchingOff]");
+        browser.press("Enter");
+        browser.awaitText("#change-result", "Enter a token first.");
+        assertThat(browser.focused()).isEqualTo("textbox Token");
+
+        // A wrong token is refused and forgotten.
+        browser.type("wrong-token");
+        browser.press("Enter");
+        browser.awaitText("#token-state", "There is a token.");
+        browser.tabTo("[data-change=launchingOff]");
+        browser.press("Space");
+        assertThat(browser.focused()).isEqualTo("button Cancel");
+        browser.press("Tab");
+        assertThat(browser.focused()).isEqualTo("button Pause");
+        browser.press("Enter");
+        browser.awaitText("#change-result", "token");
+        browser.awaitText("#token-state", "There is no token.");
+        assertThat(program.document("functions").noneMatch(of -> of.containsKey("launchesBlocked")))
+                .isTrue();
+
+        // Escape changes nothing, and leads back to the button.
+        browser.evaluate("document.getElementById('token').focus(); ''");
+        browser.type(TOKEN);
+        browser.press("Enter");
+        browser.tabTo("[data-change=launchingOff]");
+        browser.press("Enter");
+        browser.awaitText("#confirm", "Pause launching of workers of function shop?", "Workers that run keep serving");
+        browser.press("Escape");
+        assertThat(browser.focused()).isEqualTo("button Pause");
+        assertThat(browser.evaluate("String(document.getElementById('confirm').open)"))
+                .isEqualTo("false");
+
+        browser.press("Enter");
+        browser.press("Tab");
+        browser.press("Enter");
+        browser.awaitText("#change-result", "The change is accepted.");
+        browser.awaitText("#functions", "Launching is paused by the kill switch");
+        browser.tabTo("[data-change=launchingOn]");
+        browser.press("Enter");
+        browser.press("Tab");
+        browser.press("Enter");
+        browser.awaitText("#functions", "Launching is not limited");
+
+        // A worker must be chosen.
+        browser.evaluate("document.getElementById('change-function').focus(); ''");
+        browser.tabTo("[data-change=drain]");
+        browser.press("Enter");
+        browser.awaitText("#change-result", "Choose a worker first.");
+        assertThat(browser.focused()).startsWith("combobox Worker");
+        browser.press("ArrowDown");
+        browser.press("ArrowDown");
+        String worker = browser.evaluate("document.getElementById('change-worker').value");
+        assertThat(state(worker)).isEqualTo("ready");
+        browser.tabTo("[data-change=drain]");
+        browser.press("Enter");
+        browser.awaitText("#confirm", "Drain worker " + worker + " of function shop?");
+        browser.press("Tab");
+        browser.press("Enter");
+        browser.awaitText("#change-result", "Worker " + worker + ": accepted.");
+        Awaitility.await("the worker has left")
+                .atMost(Duration.ofSeconds(60))
+                .until(() -> !state(worker).equals("ready"));
+        Awaitility.await("no other worker is chosen in its place")
+                .atMost(Duration.ofSeconds(10))
+                .until(() -> browser.evaluate("document.getElementById('change-worker').value")
+                        .isEmpty());
+
+        browser.evaluate("document.getElementById('change-level').value = 'debug';"
+                + " document.querySelector('[data-change=level]').click(); ''");
+        browser.awaitText("#confirm", "Set the log level to debug?");
+        browser.evaluate("document.getElementById('confirm-yes').click(); ''");
+        browser.awaitText("#change-result", "The change is accepted.");
+
+        // The token is in this tab only.
+        assertThat(browser.evaluate("String(sessionStorage.length) + localStorage.length + document.cookie"))
+                .isEqualTo("10");
+        assertThat(browser.evaluate("document.body.outerHTML")).doesNotContain(TOKEN);
+        browser.evaluate("document.getElementById('token-forget').click(); ''");
+        assertThat(browser.evaluate("String(sessionStorage.length)")).isEqualTo("0");
+        // The browser logs the refused request.
+        assertThat(browser.problems).allMatch(problem -> problem.contains("401"));
+        assertThat(browser.hosts).containsExactly("127.0.0.1:" + program.adminPort);
+    }
+
     @Test
     void should_fit_a_phone_and_a_wide_screen_in_both_colour_schemes() {
         List<String> backgrounds = new ArrayList<>();
@@ -128,6 +231,7 @@ class LivePageIT {
             for (boolean dark : new boolean[] {false, true}) {
                 show(width, 900, dark);
                 browser.awaitText("#workers", "ready");
+                browser.evaluate("document.getElementById('changes').open = true; ''");
                 assertThat(browser.evaluate("String(document.documentElement.scrollWidth <= innerWidth)"))
                         .as("nothing is wider than %d pixels", width)
                         .isEqualTo("true");

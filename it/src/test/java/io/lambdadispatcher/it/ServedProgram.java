@@ -31,8 +31,11 @@ final class ServedProgram implements AutoCloseable {
     private final Path log;
     private final Process process;
 
-    /** @param more settings, by environment variable without its prefix */
-    private ServedProgram(Map<String, String> more) throws IOException {
+    /**
+     * @param more settings, by environment variable without its prefix; empty = not set
+     * @param environment other environment variables
+     */
+    private ServedProgram(Map<String, String> more, Map<String, String> environment) throws IOException {
         log = Files.createTempFile("served-program", ".log");
         ProcessBuilder builder = command("serve").redirectErrorStream(true).redirectOutput(log.toFile());
         Map<String, String> settings = new HashMap<>();
@@ -50,13 +53,20 @@ final class ServedProgram implements AutoCloseable {
         settings.put("FUNCTION_QUEUE_TIMEOUT", "20s");
         settings.put("FUNCTION_REQUEST_TIMEOUT", "15s");
         settings.putAll(more);
+        settings.values().removeIf(String::isEmpty);
+        builder.environment().putAll(environment);
         settings.forEach((name, value) -> builder.environment().put("LAMBDA_DISPATCHER_" + name, value));
         process = builder.start();
     }
 
     /** Returns once both workers are ready. */
     static ServedProgram start(Map<String, String> more) throws Exception {
-        ServedProgram program = new ServedProgram(more);
+        return start(more, Map.of());
+    }
+
+    /** Returns once both workers are ready. */
+    static ServedProgram start(Map<String, String> more, Map<String, String> environment) throws Exception {
+        ServedProgram program = new ServedProgram(more, environment);
         try {
             program.awaitWorkers();
             return program;

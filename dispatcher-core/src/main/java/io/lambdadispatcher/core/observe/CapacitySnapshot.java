@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  *     io.lambdadispatcher.core.options.LaunchLimits#workerMegabytes}. Self-launched workers do not
  *     count, but direct requests do
  * @param gbSecondsTotal GB-seconds since the dispatcher started, calculated in the same way
+ * @param rollout the versions of the workers; {@code null} if the launcher names no version
  * @param blockedReason why launching is limited or paused, in one line; {@code null} if it is not
  */
 public record CapacitySnapshot(
@@ -31,4 +32,5 @@ public record CapacitySnapshot(
         int launchesInLastMinute,
         double gbSecondsLastHour,
         double gbSecondsTotal,
+        @Nullable RolloutSnapshot rollout,
         @Nullable String blockedReason) {}

@@ -5,8 +5,8 @@ import java.util.Objects;
 
 /**
  * The state of a function's launching that must survive a restart: recent launches, recent
- * spending, and the kill switch. Otherwise, launch limits would start from zero, and a function
- * that was switched off would launch workers again. Immutable.
+ * spending, the kill switch, and the version of its workers. Otherwise, launch limits would start
+ * from zero, and a function that was switched off would launch workers again. Immutable.
  *
  * <pre>{@code
  * List<LaunchHistory> history = previous.launchHistory();
@@ -18,9 +18,11 @@ import java.util.Objects;
  * @param launchesInLastMinute number of launches in the last 60 s, 0 or more
  * @param gbSecondsByMinute GB-seconds of each minute of the last hour, the current minute first.
  *     Each is 0 or more, and the list is copied
+ * @param rollout which version the workers have, and the state of the change to another one; for
+ *     this library only. Empty = not known
  */
 public record LaunchHistory(
-        String function, boolean launching, int launchesInLastMinute, List<Double> gbSecondsByMinute) {
+        String function, boolean launching, int launchesInLastMinute, List<Double> gbSecondsByMinute, String rollout) {
 
     /**
      * Validates the components.
@@ -29,6 +31,7 @@ public record LaunchHistory(
      */
     public LaunchHistory {
         Objects.requireNonNull(function, "function");
+        Objects.requireNonNull(rollout, "rollout");
         gbSecondsByMinute = List.copyOf(gbSecondsByMinute);
         for (double gbSeconds : gbSecondsByMinute) {
             if (!(gbSeconds >= 0 && gbSeconds < Double.POSITIVE_INFINITY)) {

@@ -22,16 +22,29 @@ public final class LaunchLimits {
     private final double gbSecondsPerHour;
     private final int workerMegabytes;
     private final Duration launchTimeout;
+    private final Duration versionCheck;
+    private final double canaryShare;
+    private final Duration canaryTime;
 
     private LaunchLimits(Builder from) {
         launchesPerMinute = from.launchesPerMinute;
         gbSecondsPerHour = from.gbSecondsPerHour;
         workerMegabytes = from.workerMegabytes;
         launchTimeout = from.launchTimeout;
+        versionCheck = from.versionCheck;
+        canaryShare = from.canaryShare;
+        canaryTime = from.canaryTime;
         Check.atLeast("launchesPerMinute", launchesPerMinute, 1);
         Check.atLeast("gbSecondsPerHour", gbSecondsPerHour, 0);
         Check.atLeast("workerMegabytes", workerMegabytes, 1);
         Check.positive("launchTimeout", launchTimeout);
+        Check.notNegative("versionCheck", versionCheck);
+        Check.notNegative("canaryTime", canaryTime);
+        Check.that(
+                canaryShare > 0 && canaryShare <= 1,
+                "canaryShare",
+                Check.number(canaryShare),
+                "more than 0, at most 1");
     }
 
     /** Starts limits with the defaults. */
@@ -71,6 +84,26 @@ public final class LaunchLimits {
     }
 
     /**
+     * Returns how often the launcher is asked for the function's version, or zero if it is not. See
+     * {@link Builder#versionCheck}.
+     */
+    public Duration versionCheck() {
+        return versionCheck;
+    }
+
+    /**
+     * Returns the share of workers that a new version gets at first. See {@link Builder#canary}.
+     */
+    public double canaryShare() {
+        return canaryShare;
+    }
+
+    /** Returns how long a new version keeps this share. See {@link Builder#canary}. */
+    public Duration canaryTime() {
+        return canaryTime;
+    }
+
+    /**
      * Builds {@link LaunchLimits}. Setters accept any value, and {@link #build} validates them. Not
      * thread-safe.
      */
@@ -79,6 +112,9 @@ public final class LaunchLimits {
         private double gbSecondsPerHour;
         private int workerMegabytes = 512;
         private Duration launchTimeout = Duration.ofSeconds(30);
+        private Duration versionCheck = Duration.ofSeconds(30);
+        private double canaryShare = 0.1;
+        private Duration canaryTime = Duration.ofMinutes(2);
 
         private Builder() {}
 
@@ -125,6 +161,34 @@ public final class LaunchLimits {
          */
         public Builder launchTimeout(Duration time) {
             launchTimeout = time;
+            return this;
+        }
+
+        /**
+         * Sets how often the launcher is asked which version new workers should have, see {@link
+         * io.lambdadispatcher.core.spi.WorkerLauncher#version}. If the version changes, workers of
+         * the new version replace the others. Has no effect if the launcher knows no versions.
+         * Default: 30 s.
+         *
+         * @param interval 0 or more; 0 means never
+         */
+        public Builder versionCheck(Duration interval) {
+            versionCheck = interval;
+            return this;
+        }
+
+        /**
+         * Sets how a new version is tried. At first, some workers of the new version serve beside
+         * the old ones. The others are replaced only if these have been ready for {@code time}
+         * without failing more often than the old ones. Default: a tenth of the workers, for 2 min.
+         *
+         * @param share of the wanted workers, more than 0 and at most 1. It is rounded down, but at
+         *     least one worker has the new version
+         * @param time 0 or more
+         */
+        public Builder canary(double share, Duration time) {
+            canaryShare = share;
+            canaryTime = time;
             return this;
         }
 

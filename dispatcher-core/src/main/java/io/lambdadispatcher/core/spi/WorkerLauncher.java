@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.spi;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -25,6 +26,8 @@ public interface WorkerLauncher extends AutoCloseable {
      * @param tls whether the worker port has TLS
      * @param maxLife the time within which the worker drains. Zero: only the platform limits the
      *     worker's life
+     * @param version the version that the worker must have, as {@link #version} returned it. Empty:
+     *     the one that the launcher uses by default
      */
     record LaunchRequest(
             String function,
@@ -34,7 +37,8 @@ public interface WorkerLauncher extends AutoCloseable {
             int connections,
             int streamsPerConnection,
             boolean tls,
-            Duration maxLife) {}
+            Duration maxLife,
+            String version) {}
 
     /** The reason why a worker exited. */
     enum Cause {
@@ -91,6 +95,18 @@ public interface WorkerLauncher extends AutoCloseable {
      * workers do not dial in. Called from time to time. Default: does nothing.
      */
     default void warmUp(String function, int count) {}
+
+    /**
+     * Returns the version that new workers of a function have by default, as the workers name it.
+     * For example, it is the version of an AWS Lambda alias. The dispatcher asks from time to time.
+     * If the version changes, the dispatcher replaces the workers. Default: empty.
+     *
+     * @return the version, or an empty text if the function has only one. The stage fails if the
+     *     version is not known at the moment. Then nothing changes
+     */
+    default CompletionStage<String> version(String function) {
+        return CompletableFuture.completedStage("");
+    }
 
     /** Ends all remaining workers, and waits for at most {@code grace} until they have exited. */
     void close(Duration grace);

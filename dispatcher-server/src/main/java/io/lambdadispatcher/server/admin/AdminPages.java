@@ -166,6 +166,7 @@ public final class AdminPages implements AutoCloseable {
                         request -> change(launching, request)));
         all.put("/api/workers/drain", Page.command(inspections, request -> done(workers.drain(request.uri()))));
         all.put("/api/workers/recycle", Page.command(inspections, request -> done(workers.recycle(request.uri()))));
+        all.put("/api/rollout", Page.command(work, request -> done(launching.steer(request.uri()))));
         all.put("/api/weights", Page.command(work, request -> done(weights(settings, request.uri()))));
         all.put("/api/log-level", Page.command(work, request -> done(logLevel(settings, request.uri()))));
         pages = Map.copyOf(all);
@@ -243,7 +244,7 @@ public final class AdminPages implements AutoCloseable {
                 NOT_FOUND,
                 "Not found. Expected /, /health, /ready, /metrics, /launching, /events, /api/openapi.yaml, or /api/ and"
                         + " one of " + DOCUMENTS + ". To change something, POST to /launching, /api/workers/drain,"
-                        + " /api/workers/recycle, /api/weights or /api/log-level.\n");
+                        + " /api/workers/recycle, /api/rollout, /api/weights or /api/log-level.\n");
     }
 
     private static FullHttpResponse ready(Readiness readiness) {

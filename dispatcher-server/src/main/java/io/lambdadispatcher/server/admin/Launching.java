@@ -1,25 +1,44 @@
 package io.lambdadispatcher.server.admin;
 
+import static io.netty.handler.codec.http.HttpResponseStatus.CONFLICT;
+
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.RolloutSnapshot;
+import io.lambdadispatcher.core.observe.RolloutSnapshot.State;
+import io.lambdadispatcher.wire.event.Json;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The page {@code /launching}: shows the state of launching, and operates the kill switch. Any
- * thread.
+ * The page {@code /launching} shows the state of launching, and operates the kill switch. The page
+ * {@code /api/rollout} stops and resumes changes to another version. Any thread.
  */
 public final class Launching {
     private volatile Supplier<List<CapacitySnapshot>> capacity = List::of;
     private volatile BiConsumer<String, Boolean> toggle = (function, on) -> {};
+    private volatile BiConsumer<String, Boolean> steer = (function, on) -> {};
 
     public void of(Dispatcher dispatcher) {
         of(dispatcher::capacity, dispatcher::setLaunching);
+        rollouts((function, on) -> {
+            if (on) {
+                dispatcher.resumeRollout(function);
+            } else {
+                dispatcher.stopRollout(function);
+            }
+        });
+    }
+
+    /** @param resumes resumes (true) or stops the change of a function */
+    void rollouts(BiConsumer<String, Boolean> resumes) {
+        steer = resumes;
     }
 
     void of(Supplier<List<CapacitySnapshot>> snapshots, BiConsumer<String, Boolean> switches) {
@@ -49,7 +68,16 @@ public final class Launching {
                 of.launchesInLastMinute(),
                 of.gbSecondsLastHour(),
                 of.gbSecondsTotal(),
-                of.blockedReason() == null ? "launching" : of.blockedReason());
+                (of.blockedReason() == null ? "launching" : of.blockedReason()) + versions(of.rollout()));
+    }
+
+    private static String versions(@Nullable RolloutSnapshot of) {
+        if (of == null) {
+            return "";
+        }
+        String change = of.newVersion().isEmpty() ? "" : ", " + of.newReady() + " ready of version " + of.newVersion();
+        return "; version " + of.version() + change + ", " + of.state().name().toLowerCase(Locale.ROOT)
+                + (of.reason().isEmpty() ? "" : ": " + of.reason());
     }
 
     /**
@@ -68,9 +96,44 @@ public final class Launching {
         toggle(query.get("function"), to.equals("on"));
     }
 
+    /**
+     * Stops or resumes the change of a function to another version.
+     *
+     * @param uri has the query {@code to=stop} or {@code to=resume}, and {@code function=NAME}
+     * @return the function and what happens, as JSON
+     * @throws RefusedException if the query is wrong, or if there is nothing to stop or to resume
+     */
+    byte[] steer(String uri) {
+        Map<String, String> query = ChangeParameters.of(uri, List.of("to", "function"));
+        String to = query.get("to");
+        String function = query.get("function");
+        if (to == null || !to.equals("stop") && !to.equals("resume")) {
+            throw ChangeParameters.wrong("to", to, "stop or resume");
+        }
+        CapacitySnapshot of = capacity.get().stream()
+                .filter(each -> each.function().equals(function))
+                .findFirst()
+                .orElseThrow(() -> ChangeParameters.wrong("function", function, "one of " + known()));
+        State state = of.rollout() == null ? State.STEADY : of.rollout().state();
+        boolean resumes = to.equals("resume");
+        if (resumes ? state != State.STOPPED : state != State.CANARY && state != State.ROLLING) {
+            throw new RefusedException(
+                    CONFLICT,
+                    "function " + of.function() + " has no change to " + to + ": "
+                            + (of.rollout() == null
+                                    ? "its version is not watched"
+                                    : state.name().toLowerCase(Locale.ROOT)));
+        }
+        steer.accept(of.function(), resumes);
+        return Json.bytes(new TreeMap<>(Map.of("function", of.function(), "to", to)));
+    }
+
+    private List<String> known() {
+        return capacity.get().stream().map(CapacitySnapshot::function).toList();
+    }
+
     private void toggle(@Nullable String function, boolean on) {
-        List<String> known =
-                capacity.get().stream().map(CapacitySnapshot::function).toList();
+        List<String> known = known();
         if (function != null && !known.contains(function)) {
             throw ChangeParameters.wrong("function", function, "one of " + known);
         }

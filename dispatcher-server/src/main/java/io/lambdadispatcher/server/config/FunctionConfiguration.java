@@ -220,6 +220,8 @@ public record FunctionConfiguration(
                 .gbSecondsPerHour(values.get(Settings.FUNCTION_SPENDING_LIMIT))
                 .workerMegabytes(values.get(Settings.FUNCTION_WORKER_MEMORY))
                 .launchTimeout(values.get(Settings.FUNCTION_LAUNCH_TIMEOUT))
+                .versionCheck(values.get(Settings.FUNCTION_VERSION_CHECK))
+                .canary(values.get(Settings.FUNCTION_CANARY_SHARE) / 100.0, values.get(Settings.FUNCTION_CANARY_TIME))
                 .build();
     }
 }

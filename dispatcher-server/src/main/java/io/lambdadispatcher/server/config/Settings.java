@@ -294,6 +294,19 @@ public final class Settings {
             .setting("function.worker-memory", number(1, 1_000_000), "512")
             .doc("Memory of one worker in MB, from which function.spending-limit calculates GB-seconds.");
 
+    public static final Setting<Duration> FUNCTION_VERSION_CHECK = LAUNCHING
+            .setting("function.version-check", duration(), "30s")
+            .doc(
+                    "If function.lambda names an alias, the dispatcher asks AWS at this interval which version the alias has."
+                            + " If the version changes, workers of the new version replace the others. 0 turns this off.");
+    public static final Setting<Integer> FUNCTION_CANARY_SHARE = LAUNCHING
+            .setting("function.canary-share", number(1, 100), "10")
+            .doc("Share of workers that get a new version at first, in percent. It is at least one worker.");
+    public static final Setting<Duration> FUNCTION_CANARY_TIME = LAUNCHING
+            .setting("function.canary-time", duration(), "2m")
+            .doc("Time for which these workers are watched. If they fail or are slow, the old version keeps serving."
+                    + " Otherwise, all other workers are replaced after this time.");
+
     private static final Topic SCALING = new Topic("Scaling workers");
     public static final Setting<Integer> FUNCTION_MIN_WORKERS =
             SCALING.setting("function.min-workers", number(0, 100_000), "0").doc("Minimum number of launched workers.");
@@ -512,8 +525,8 @@ public final class Settings {
             .doc("Number of event loops, which are the threads that serve sockets. auto means one for each processor.");
     public static final Setting<Path> STATE_FILE = PROCESS.setting("state.file", path())
             .doc(
-                    "File that keeps the launch rate, the spending and the kill switch of each function across restarts. Each"
-                            + " dispatcher needs its own file. If it is not set, a restart resets them.");
+                    "File that keeps the launch rate, the spending, the kill switch and the version of each function across"
+                            + " restarts. Each dispatcher needs its own file. If it is not set, a restart resets them.");
     public static final Setting<Duration> SHUTDOWN_DELAY = PROCESS.setting("shutdown.delay", duration(), "10s")
             .doc(
                     "Time after SIGTERM in which the dispatcher keeps serving while /ready answers 503, so that load balancers notice."

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
+import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.event.Json;
@@ -164,6 +165,7 @@ public final class Documents {
             members.put("workersEjected", capacity.ejected());
             members.put("launchesInLastMinute", capacity.launchesInLastMinute());
             put(members, "launchesBlocked", capacity.blockedReason());
+            put(members, "rollout", rollout(capacity.rollout()));
         }
         members.put("streams", pool.streams());
         members.put("streamsFree", pool.free());
@@ -174,6 +176,21 @@ public final class Documents {
                         .map(each ->
                                 List.of(each.requests(), each.failures(), each.queued(), each.busy(), each.ready()))
                         .toList());
+        return members;
+    }
+
+    private static @Nullable Object rollout(@Nullable RolloutSnapshot of) {
+        if (of == null) {
+            return null;
+        }
+        Map<String, Object> members = new LinkedHashMap<>();
+        members.put("state", lower(of.state()));
+        members.put("version", of.version());
+        if (!of.newVersion().isEmpty()) {
+            members.put("newVersion", of.newVersion());
+            members.put("newVersionReady", of.newReady());
+        }
+        put(members, "reason", of.reason().isEmpty() ? null : of.reason());
         return members;
     }
 

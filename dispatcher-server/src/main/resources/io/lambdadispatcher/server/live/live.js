@@ -72,6 +72,16 @@ function launching(of) {
     : element("p", {}, text + "Launching is not limited.");
 }
 
+function rollout(of) {
+  const change = of.rollout;
+  if (!change) return null;
+  const {state, version, newVersion, newVersionReady, reason} = change;
+  if (state === "canary") return element("p", {class: "warn"}, `Version ${version} serves. Version ${newVersion} is watched: ${newVersionReady} workers are ready.`);
+  if (state === "rolling") return element("p", {class: "warn"}, `Version ${newVersion} replaces version ${version}: ${newVersionReady} workers are ready.`);
+  if (state === "stopped") return element("p", {class: "bad"}, `The change to version ${newVersion} has stopped. Version ${version} keeps serving. ${sentence(reason)}`);
+  return element("p", {class: "soft"}, `Version ${version}.`);
+}
+
 function cost(of) {
   if (of.dollars === undefined) return null;
   const share = of.dollarsIfDirect > 0 ? ` (${(of.dollars / of.dollarsIfDirect).toFixed(2)} times)` : "";
@@ -84,7 +94,7 @@ function drawFunctions(functions) {
   byId("functions").replaceChildren(...functions.map((of) => {
     const column = (index) => of.history.map((sample) => sample[index]);
     return element("article", {class: "function", "aria-label": "Function " + of.name},
-      element("h3", {}, of.name), waiting(of), launching(of),
+      element("h3", {}, of.name), waiting(of), launching(of), rollout(of),
       element("div", {class: "charts"},
         chart("requests", column(0), "/s"), chart("failures", column(1), "/s"), chart("queued", column(2), ""),
         chart("busy streams", column(3), ` of ${number(of.streams)}`), chart("ready workers", column(4), "")),
@@ -206,6 +216,7 @@ function drawReasons(failures) {
 function drawAll() {
   drawFunctions(latest.functions);
   drawFleet(latest.fleet);
+  drawChanges();
   const workers = latest.workers && [...latest.workers].sort((a, b) => sickness(b) - sickness(a) || b.busy - a.busy);
   draw("workers", workers, byId("workers-filter"), workerRow, "");
   draw("requests", latest.requests, byId("requests-filter"), requestRow, latest.requests?.length === 200 ? " or more" : "");
@@ -213,6 +224,161 @@ function drawAll() {
   draw("launches", latest.launches, null, launchRow, "");
   drawReasons(latest.failures);
 }
+
+// ---- changes
+
+const TOKEN = "admin-token";
+const ALL_WORKERS = "all";
+
+// The token ends with the tab. Nothing else keeps it.
+const token = () => sessionStorage.getItem(TOKEN);
+
+function showToken() {
+  byId("token-state").textContent = token() ? "There is a token." : "There is no token.";
+  byId("token-forget").disabled = !token();
+}
+
+// Replaces the options only if they have changed, so that a choice is kept. What is gone is no longer chosen.
+function offer(select, options) {
+  const before = select.value;
+  if (JSON.stringify([...select.options].map((each) => [each.value, each.text])) === JSON.stringify(options)) return;
+  select.replaceChildren(...options.map(([value, text]) => element("option", {value}, text)));
+  select.value = options.some(([value]) => value === before) ? before : options[0][0];
+}
+
+function drawChanges() {
+  offer(byId("change-function"), latest.functions.length ? latest.functions.map((of) => [of.name, of.name]) : [["", "none"]]);
+  const name = byId("change-function").value;
+  const workers = (latest.workers || []).filter((worker) => worker.function === name && worker.state !== "draining");
+  // The first option is harmless, because it is chosen if a worker has gone.
+  offer(byId("change-worker"), [["", "Choose a worker"], [ALL_WORKERS, "All workers"],
+    ...workers.map((worker) => [worker.id, worker.id + (worker.version ? ", version " + worker.version : "")])]);
+}
+
+function workerChange(verb, effect) {
+  const worker = byId("change-worker");
+  const name = byId("change-function").value;
+  if (!worker.value) return {missing: worker, problem: "Choose a worker first."};
+  const all = worker.value === ALL_WORKERS;
+  return {
+    path: "api/workers/" + verb.toLowerCase(),
+    query: all ? {function: name} : {worker: worker.value},
+    title: `${verb === "Drain" ? "Drain" : "Replace"} ${all ? "all workers" : "worker " + worker.value} of function ${name}?`,
+    effect,
+  };
+}
+
+function launchingChange(to) {
+  const name = byId("change-function").value;
+  return {
+    path: "launching",
+    query: {to, function: name},
+    title: `${to === "on" ? "Resume" : "Pause"} launching of workers of function ${name}?`,
+    effect: to === "on" ? "Workers are launched as the traffic needs them." : "Workers that run keep serving, but none is launched, also not to replace another one.",
+  };
+}
+
+function rolloutChange(to) {
+  const name = byId("change-function").value;
+  return {
+    path: "api/rollout",
+    query: {to, function: name},
+    title: `${to === "stop" ? "Stop" : "Resume"} the change of function ${name} to another version?`,
+    effect: to === "stop" ? "The old version keeps serving, and workers of the new one are replaced." : "A few workers get the new version again.",
+  };
+}
+
+const CHANGES = {
+  drain: () => workerChange("Drain", "They finish their requests, get no new ones, and exit. Until others are ready, requests may be queued."),
+  recycle: () => workerChange("Recycle", "A worker drains when its replacement is ready. At most a quarter of the workers is replaced at a time."),
+  launchingOff: () => launchingChange("off"),
+  launchingOn: () => launchingChange("on"),
+  rolloutStop: () => rolloutChange("stop"),
+  rolloutResume: () => rolloutChange("resume"),
+  weight: () => {
+    const weight = byId("change-weight");
+    const name = byId("change-function").value;
+    if (!weight.checkValidity()) return {missing: weight, problem: "Enter a whole number from 0 to 10000."};
+    return {
+      path: "api/weights", query: {[name]: weight.value}, title: `Set the weight of function ${name} to ${weight.value}?`,
+      effect: "Functions with the same route share its requests by their weights.",
+    };
+  },
+  level: () => ({
+    path: "api/log-level", query: {to: byId("change-level").value}, title: `Set the log level to ${byId("change-level").value}?`,
+    effect: "It holds until a restart, or until log.level in the settings file changes.",
+  }),
+};
+
+const OUTCOMES = {done: "accepted", drains_already: "drains already", not_connected: "is not connected", not_launched_here: "was not launched here"};
+
+// Screen readers announce the text.
+function result(text, kind) {
+  byId("change-result").textContent = text;
+  byId("change-result").className = kind;
+}
+
+function outcome(text) {
+  let answer;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    return text.trim();
+  }
+  if (!answer.workers) return "The change is accepted.";
+  return answer.workers.length ? answer.workers.map((each) => `Worker ${each.id}: ${OUTCOMES[each.outcome]}.`).join(" ") : "The function has no workers.";
+}
+
+async function send(change) {
+  result("Sending …", "");
+  try {
+    const answer = await fetch(change.path + "?" + new URLSearchParams(change.query), {method: "POST", headers: {authorization: "Bearer " + token()}});
+    const text = await answer.text();
+    if (answer.status === 401) forgetToken();
+    result(answer.ok ? outcome(text) : sentence(text.trim().replace(/\.$/, "")), answer.ok ? "good" : "bad");
+  } catch {
+    result("The dispatcher does not answer. Nothing says whether the change was made.", "bad");
+  }
+}
+
+function ask(name) {
+  const change = CHANGES[name]();
+  const problem = token() ? change.problem : "Enter a token first.";
+  if (problem) {
+    result(problem, "bad");
+    (token() ? change.missing : byId("token")).focus();
+    return;
+  }
+  byId("confirm-title").textContent = change.title;
+  byId("confirm-text").textContent = change.effect;
+  byId("confirm-yes").textContent = change.title.split(" ")[0];
+  byId("confirm-yes").onclick = () => {
+    byId("confirm").close();
+    send(change);
+  };
+  // The browser moves the focus into the dialog, keeps it there, closes it on Escape, and returns the focus to the button.
+  byId("confirm").showModal();
+}
+
+function forgetToken() {
+  sessionStorage.removeItem(TOKEN);
+  showToken();
+}
+
+byId("token-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  sessionStorage.setItem(TOKEN, byId("token").value);
+  byId("token").value = "";
+  showToken();
+});
+byId("token-forget").addEventListener("click", () => {
+  forgetToken();
+  byId("token").focus();
+});
+byId("confirm-no").addEventListener("click", () => byId("confirm").close());
+byId("change-function").addEventListener("change", () => latest && drawChanges());
+for (const button of document.querySelectorAll("[data-change]")) button.addEventListener("click", () => ask(button.dataset.change));
+showToken();
 
 // ---- connection
 

@@ -8,6 +8,7 @@ import ch.qos.logback.core.AppenderBase;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.observe.WorkerCommandResult;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
@@ -106,9 +107,21 @@ class AdminServerTest {
                 protections::add);
         launching.of(
                 () -> List.of(
-                        new CapacitySnapshot("a", 3, 1, 2, 0, 0, 4, 12.3, 45.6, null),
-                        new CapacitySnapshot("b", 5, 0, 0, 0, 0, 9, 0, 0, "circuit open, the last failure: x")),
+                        new CapacitySnapshot(
+                                "a",
+                                3,
+                                1,
+                                2,
+                                0,
+                                0,
+                                4,
+                                12.3,
+                                45.6,
+                                new RolloutSnapshot(RolloutSnapshot.State.CANARY, "7", "8", 1, ""),
+                                null),
+                        new CapacitySnapshot("b", 5, 0, 0, 0, 0, 9, 0, 0, null, "circuit open, the last failure: x")),
                 (function, on) -> switched.add(function + " " + on));
+        launching.rollouts((function, on) -> switched.add("rollout of " + function + " " + on));
         workers.of(new Shop());
     }
 
@@ -160,6 +173,31 @@ class AdminServerTest {
 
         assertThat(answer.body()).isEqualTo(message + "\n");
         assertThat(answer.statusCode()).isEqualTo(status);
+    }
+
+    @Test
+    void should_stop_a_change_to_another_version() throws Exception {
+        assertThat(call("POST", "/api/rollout?to=stop&function=a").body())
+                .isEqualTo("{\"function\":\"a\",\"to\":\"stop\"}");
+        assertThat(switched).containsExactly("rollout of a false");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "400 | /api/rollout?function=a           | to: missing, expected stop or resume",
+                "400 | /api/rollout?to=stop              | function: missing, expected one of [a, b]",
+                "400 | /api/rollout?to=stop&function=c   | function: 'c', expected one of [a, b]",
+                "409 | /api/rollout?to=resume&function=a | function a has no change to resume: canary",
+                "409 | /api/rollout?to=stop&function=b   | function b has no change to stop: its version is not watched"
+            })
+    void should_say_why_a_change_is_not_steered(int status, String target, String message) throws Exception {
+        HttpResponse<String> answer = call("POST", target);
+
+        assertThat(answer.body()).isEqualTo(message + "\n");
+        assertThat(answer.statusCode()).isEqualTo(status);
+        assertThat(switched).isEmpty();
     }
 
     /** Two functions with four workers, which obey unless they drain. */
@@ -314,8 +352,8 @@ class AdminServerTest {
                 ready::get,
                 () -> List.of(new PoolSnapshot("a", 1, 1, 50, 50, 0), new PoolSnapshot("b", 2, 1, 50, 50, 0)),
                 () -> List.of(
-                        new CapacitySnapshot("a", 1, 0, 1, 0, 0, 1, 0, 0, "backing off"),
-                        new CapacitySnapshot("b", 3, 0, 1, 0, 0, 9, 0, 0, "circuit open")),
+                        new CapacitySnapshot("a", 1, 0, 1, 0, 0, 1, 0, 0, null, "backing off"),
+                        new CapacitySnapshot("b", 3, 0, 1, 0, 0, 9, 0, 0, null, "circuit open")),
                 Map.of("a", 1, "b", 3, "c", 1));
         assertThat(call("GET", "/ready").statusCode()).isEqualTo(503);
         assertThat(call("GET", "/ready").body())

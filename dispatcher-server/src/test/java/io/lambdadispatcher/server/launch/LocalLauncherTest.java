@@ -30,7 +30,8 @@ class LocalLauncherTest {
             2,
             50,
             false,
-            Duration.ofMinutes(3));
+            Duration.ofMinutes(3),
+            "");
 
     @TempDir
     Path directory;

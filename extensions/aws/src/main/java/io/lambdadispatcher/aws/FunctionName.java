@@ -1,6 +1,8 @@
 package io.lambdadispatcher.aws;
 
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Checks the name of a Lambda function: a name, a partial ARN or a complete ARN, each with or
@@ -10,6 +12,8 @@ public final class FunctionName {
     private static final int LONGEST = 170;
     private static final Pattern FORM = Pattern.compile("(arn:aws[a-zA-Z-]*:lambda:[a-z0-9-]+:)?(\\d{12}:)?(function:)?"
             + "[a-zA-Z0-9-_.]+(:(\\$LATEST|[a-zA-Z0-9-_]+))?");
+    private static final int QUALIFIER = 5;
+    private static final Pattern VERSION = Pattern.compile("\\$LATEST|\\d+");
 
     private FunctionName() {}
 
@@ -19,6 +23,23 @@ public final class FunctionName {
      */
     public static boolean isOne(String name) {
         return name.length() <= LONGEST && FORM.matcher(name).matches();
+    }
+
+    /** Returns the name without {@code :version} or {@code :alias}. */
+    static String unqualified(String name) {
+        String qualifier = qualifier(name);
+        return qualifier == null ? name : name.substring(0, name.length() - qualifier.length() - 1);
+    }
+
+    /** Returns the alias in the name, or {@code null} if it names a version, or none. */
+    static @Nullable String alias(String name) {
+        String qualifier = qualifier(name);
+        return qualifier == null || VERSION.matcher(qualifier).matches() ? null : qualifier;
+    }
+
+    private static @Nullable String qualifier(String name) {
+        Matcher matcher = FORM.matcher(name);
+        return matcher.matches() ? matcher.group(QUALIFIER) : null;
     }
 
     /** @throws IllegalArgumentException if {@code name} cannot name a Lambda function */

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -36,6 +37,7 @@ import software.amazon.awssdk.core.SdkBytes;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 import software.amazon.awssdk.services.lambda.LambdaAsyncClient;
 import software.amazon.awssdk.services.lambda.model.InvocationType;
+import software.amazon.awssdk.services.lambda.model.InvokeRequest;
 import software.amazon.awssdk.services.lambda.model.InvokeResponse;
 import software.amazon.awssdk.services.lambda.model.LogType;
 
@@ -53,7 +55,8 @@ import software.amazon.awssdk.services.lambda.model.LogType;
  * }</pre>
  *
  * <p><b>Permissions.</b> Credentials come from the SDK's default chain. They need {@code
- * lambda:InvokeFunction} on the functions.
+ * lambda:InvokeFunction} on the functions. To follow an alias, see {@link #version}, they also need
+ * {@code lambda:GetAlias}, and {@code lambda:InvokeFunction} on all versions of the function.
  *
  * <p><b>Threading.</b> Any thread. Requests are signed and sent on one thread of the launcher.
  */
@@ -82,6 +85,9 @@ public final class LambdaLauncher implements WorkerLauncher {
 
     private final EventLoopGroup eventLoop = AwsLocation.eventLoop("lambda");
     private final LambdaAsyncClient client;
+    /** The versions that this launcher may invoke, with the name of their function. */
+    private final Set<String> permitted = ConcurrentHashMap.newKeySet();
+
     private final Set<Invoke> underWay = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean closed = new AtomicBoolean();
 
@@ -145,17 +151,22 @@ public final class LambdaLauncher implements WorkerLauncher {
         underWay.add(invoke);
         invoke.exit.whenComplete((ended, never) -> underWay.remove(invoke));
         try {
-            caller.execute(() -> invoke.start(() -> call(lambda, LaunchPayload.json(request, fingerprint))));
+            caller.execute(() ->
+                    invoke.start(() -> call(lambda, request.version(), LaunchPayload.json(request, fingerprint))));
         } catch (RejectedExecutionException e) {
             invoke.exit.complete(new WorkerExit(Cause.FAILED, "the launcher is closed"));
         }
         return invoke;
     }
 
-    /** Invokes the function. Failures are reported only by the future. */
-    private CompletableFuture<InvokeResponse> call(String lambda, String payload) {
+    /**
+     * Invokes the function. Failures are reported only by the future.
+     *
+     * @param version empty = the one that {@code lambda} names
+     */
+    private CompletableFuture<InvokeResponse> call(String lambda, String version, String payload) {
         try {
-            return client.invoke(invoke -> invoke.functionName(lambda)
+            return client.invoke(invoke -> qualified(invoke, lambda, version)
                     .invocationType(InvocationType.REQUEST_RESPONSE)
                     .logType(LogType.TAIL)
                     .payload(SdkBytes.fromUtf8String(payload)));
@@ -163,6 +174,58 @@ public final class LambdaLauncher implements WorkerLauncher {
             // The client throws before it sends, for example after it was closed.
             return CompletableFuture.failedFuture(e);
         }
+    }
+
+    private static InvokeRequest.Builder qualified(InvokeRequest.Builder invoke, String lambda, String version) {
+        return version.isEmpty()
+                ? invoke.functionName(lambda)
+                : invoke.functionName(FunctionName.unqualified(lambda)).qualifier(version);
+    }
+
+    /**
+     * Asks Lambda which version the function's alias has. It does so only if the function was named
+     * with an alias. The weights of an alias do not count. For each new version, it also asks
+     * whether that version may be invoked, because launches name it while the version changes. That
+     * starts nothing. Does not block.
+     *
+     * @return the number of the version, or an empty text if the function has no alias. Fails if
+     *     Lambda cannot be reached, or if a permission is missing
+     * @throws IllegalArgumentException if the builder did not name the function
+     */
+    @Override
+    public CompletionStage<String> version(String function) {
+        String lambda = lambda(function);
+        String alias = FunctionName.alias(lambda);
+        if (alias == null) {
+            return CompletableFuture.completedStage("");
+        }
+        String name = FunctionName.unqualified(lambda);
+        return asked(
+                        "GetAlias of " + lambda,
+                        () -> client.getAlias(get -> get.functionName(name).name(alias)))
+                .thenCompose(answer -> permitted(name, answer.functionVersion()));
+    }
+
+    private CompletionStage<String> permitted(String name, String version) {
+        String both = name + ":" + version;
+        return permitted.contains(both)
+                ? CompletableFuture.completedStage(version)
+                : asked(
+                                "Invoke of " + both,
+                                () -> client.invoke(dryRun ->
+                                        qualified(dryRun, name, version).invocationType(InvocationType.DRY_RUN)))
+                        .thenApply(answer -> {
+                            permitted.add(both);
+                            return version;
+                        });
+    }
+
+    /** Sends a request on the launcher's thread. An error becomes one line. */
+    private <T> CompletionStage<T> asked(String what, Supplier<CompletableFuture<T>> request) {
+        return CompletableFuture.supplyAsync(request, caller)
+                .thenCompose(Function.identity())
+                .exceptionallyCompose(error -> CompletableFuture.failedStage(new IllegalStateException(
+                        what + ": " + InvokeOutcome.of(error).detail())));
     }
 
     private String lambda(String function) {
@@ -216,7 +279,7 @@ public final class LambdaLauncher implements WorkerLauncher {
     private void warmUp(String lambda, String payload, int count) {
         AtomicBoolean told = new AtomicBoolean();
         for (int i = 0; i < count; i++) {
-            call(lambda, payload).whenComplete((response, error) -> {
+            call(lambda, "", payload).whenComplete((response, error) -> {
                 WorkerExit exit = error == null ? InvokeOutcome.of(response) : InvokeOutcome.of(error);
                 // All fail for nearly the same reason, so one line is enough.
                 if (exit.failed() && told.compareAndSet(false, true)) {

@@ -89,7 +89,8 @@ class LambdaLauncherTest {
                 2,
                 50,
                 true,
-                Duration.ofMinutes(14));
+                Duration.ofMinutes(14),
+                "");
     }
 
     private static WorkerExit exit(LaunchedWorker worker) throws Exception {
@@ -122,6 +123,93 @@ class LambdaLauncherTest {
         lambda.take().answer(200, Map.of("X-Amz-Function-Error", "Unhandled"), new byte[] {'h', (byte) 0xE9, '!'});
 
         assertThat(exit(worker)).isEqualTo(new WorkerExit(Cause.FAILED, "Unhandled: h\uFFFD!"));
+    }
+
+    private CompletableFuture<String> version() {
+        return launcher.version("api").toCompletableFuture();
+    }
+
+    @Test
+    void should_ask_for_the_version_of_the_alias_and_whether_it_may_be_invoked() throws Exception {
+        CompletableFuture<String> version = version();
+        FakeLambda.Invoke get = lambda.take();
+        assertThat(get.path()).isEqualTo("/2015-03-31/functions/hello/aliases/live");
+        get.answer(200, Map.of(), "{\"Name\":\"live\",\"FunctionVersion\":\"7\"}");
+        FakeLambda.Invoke dryRun = lambda.take();
+        assertThat(dryRun.header("X-Amz-Invocation-Type")).isEqualTo("DryRun");
+        assertThat(dryRun.exchange().getRequestURI())
+                .hasToString("/2015-03-31/functions/hello/invocations?Qualifier=7");
+        dryRun.answer(204, Map.of(), "");
+        assertThat(version.get(20, TimeUnit.SECONDS)).isEqualTo("7");
+
+        CompletableFuture<String> again = version();
+        lambda.take().answer(200, Map.of(), "{\"Name\":\"live\",\"FunctionVersion\":\"7\"}");
+        assertThat(again.get(20, TimeUnit.SECONDS))
+                .as("without another dry run")
+                .isEqualTo("7");
+    }
+
+    @Test
+    void should_not_follow_an_alias_whose_versions_may_not_be_invoked() throws Exception {
+        CompletableFuture<String> version = version();
+        lambda.take().answer(200, Map.of(), "{\"Name\":\"live\",\"FunctionVersion\":\"7\"}");
+        lambda.take().error(403, "AccessDeniedException", "{\"Message\":\"may not lambda:InvokeFunction\"}");
+
+        assertThatThrownBy(() -> version.get(20, TimeUnit.SECONDS))
+                .hasMessageContaining("Invoke of hello:7: may not lambda:InvokeFunction");
+    }
+
+    @Test
+    void should_say_which_permission_is_missing_for_an_alias() {
+        CompletableFuture<String> version = version();
+        assertThatThrownBy(() -> {
+                    lambda.take().error(403, "AccessDeniedException", "{\"Message\":\"may not lambda:GetAlias\"}");
+                    version.get(20, TimeUnit.SECONDS);
+                })
+                .hasMessageContaining("GetAlias of hello:live: may not lambda:GetAlias");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "hello",
+                "hello:7",
+                "hello:$LATEST",
+                "arn:aws:lambda:us-east-1:123456789012:function:hello",
+                "123456789012:function:hello:12"
+            })
+    void should_know_no_version_without_an_alias(String function) {
+        try (LambdaLauncher other = launcher(lambda.endpoint(), function)) {
+            assertThat(other.version("api")).isCompletedWithValue("");
+        }
+        assertThat(lambda.untaken()).isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "hello:live, hello",
+        "function:hello:live, function:hello",
+        "arn:aws:lambda:us-east-1:123456789012:function:hello:live,"
+                + " arn:aws:lambda:us-east-1:123456789012:function:hello"
+    })
+    void should_launch_a_certain_version(String alias, String function) throws Exception {
+        try (LambdaLauncher other = launcher(lambda.endpoint(), alias)) {
+            LaunchRequest any = request("w1");
+            other.launch(new LaunchRequest(
+                    any.function(),
+                    any.workerId(),
+                    any.token(),
+                    any.advertisedAddresses(),
+                    any.connections(),
+                    any.streamsPerConnection(),
+                    any.tls(),
+                    any.maxLife(),
+                    "6"));
+            FakeLambda.Invoke invoke = lambda.take();
+            assertThat(invoke.path()).isEqualTo("/2015-03-31/functions/" + function + "/invocations");
+            assertThat(invoke.exchange().getRequestURI().getQuery()).isEqualTo("Qualifier=6");
+            invoke.answer(200, Map.of(), "{}");
+        }
     }
 
     @Test
@@ -404,8 +492,8 @@ class LambdaLauncherTest {
     @Test
     void should_invoke_nothing_that_was_not_named() {
         assertThatThrownBy(() -> launcher.warmUp("other", 1)).hasMessageContaining("other");
-        assertThatThrownBy(() ->
-                        launcher.launch(new LaunchRequest("other", "w", "t", List.of(), 1, 1, false, Duration.ZERO)))
+        assertThatThrownBy(() -> launcher.launch(
+                        new LaunchRequest("other", "w", "t", List.of(), 1, 1, false, Duration.ZERO, "")))
                 .hasMessageContaining("other")
                 .hasMessageContaining("[api]");
         assertThat(lambda.untaken()).isZero();

@@ -39,7 +39,9 @@ import software.amazon.awscdk.services.elasticloadbalancingv2.ApplicationProtoco
 import software.amazon.awscdk.services.elasticloadbalancingv2.BaseApplicationListenerProps;
 import software.amazon.awscdk.services.elasticloadbalancingv2.HealthCheck;
 import software.amazon.awscdk.services.elasticloadbalancingv2.IListenerCertificate;
+import software.amazon.awscdk.services.iam.PolicyStatement;
 import software.amazon.awscdk.services.lambda.Function;
+import software.amazon.awscdk.services.lambda.IAlias;
 import software.amazon.awscdk.services.lambda.IFunction;
 import software.amazon.awscdk.services.lambda.QualifiedFunctionBase;
 import software.amazon.awscdk.services.logs.LogGroup;
@@ -74,8 +76,9 @@ import software.constructs.Construct;
  * port, 9901, for its health check. Nothing else may connect. Workers dial the address of the task
  * that launched them, so the load balancer has no listener for the worker port.
  *
- * <p><b>Permissions.</b> The tasks may call {@code lambda:InvokeFunction} on the function, and, in
- * a fleet, use its table and its secret. They have no other permission.
+ * <p><b>Permissions.</b> The tasks may call {@code lambda:InvokeFunction} on the function, with an
+ * alias also {@code lambda:GetAlias}, and, in a fleet, use its table and its secret. They have no
+ * other permission.
  *
  * <p><b>Errors.</b> Values that cannot be right throw {@link IllegalArgumentException} when they
  * are given. The dispatcher itself checks all settings when it starts. If it refuses them, ECS
@@ -160,9 +163,23 @@ public final class LambdaDispatcher extends Construct {
         return Attribute.builder().name(name).type(AttributeType.STRING).build();
     }
 
+    /** While the alias moves, workers are launched with the number of a version. */
+    private void followAlias(IAlias alias) {
+        IFunction all = alias.getVersion().getLambda();
+        all.grantInvoke(task.getTaskRole());
+        task.addToTaskRolePolicy(PolicyStatement.Builder.create()
+                .actions(List.of("lambda:GetAlias"))
+                .resources(List.of(all.getFunctionArn(), all.getFunctionArn() + ":*"))
+                .build());
+    }
+
     private ContainerDefinitionOptions container(Builder from) {
         IFunction function = Objects.requireNonNull(from.function);
-        function.grantInvoke(task.getTaskRole());
+        if (function instanceof IAlias alias) {
+            followAlias(alias);
+        } else {
+            function.grantInvoke(task.getTaskRole());
+        }
         Map<String, String> settings = new TreeMap<>(from.settings.all());
         settings.put("aws.region", Stack.of(this).getRegion());
         settings.put("function.lambda", function.getFunctionArn());

@@ -300,7 +300,12 @@ class LambdaDispatcherTest {
 
         Rendered rendered = render(builder -> builder.function("shop", live));
 
-        assertThat(rendered.allowedToTasks()).containsOnly(Map.entry("lambda:InvokeFunction", ref("Live")));
+        assertThat(rendered.allowedToTasks()).containsOnlyKeys("lambda:InvokeFunction", "lambda:GetAlias");
+        assertThat(rendered.allowedToTasks().values())
+                .as("all versions of the function, because the alias moves")
+                .allSatisfy(resources -> assertThat(resources.toString())
+                        .contains(logicalId("Shop"))
+                        .contains(":*"));
         Set<String> sources = new TreeSet<>();
         rendered.all("AWS::EC2::SecurityGroupIngress", "").forEach(rule -> {
             if (rule.get("FromPort").equals(8444)) {
@@ -310,9 +315,9 @@ class LambdaDispatcherTest {
         assertThat(sources).singleElement().asString().contains("Shop");
     }
 
-    private Map<String, Object> ref(String construct) {
-        return Map.of("Ref", stack.getLogicalId((software.amazon.awscdk.CfnElement)
-                stack.getNode().findChild(construct).getNode().getDefaultChild()));
+    private String logicalId(String construct) {
+        return stack.getLogicalId((software.amazon.awscdk.CfnElement)
+                stack.getNode().findChild(construct).getNode().getDefaultChild());
     }
 
     @ParameterizedTest

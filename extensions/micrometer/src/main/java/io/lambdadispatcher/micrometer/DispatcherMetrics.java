@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.FleetSnapshot.FunctionSlots;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -118,6 +119,18 @@ public final class DispatcherMetrics implements DispatcherObserver {
                 .count();
     }
 
+    private static int rollout(CapacitySnapshot seen) {
+        RolloutSnapshot rollout = seen.rollout();
+        return rollout == null
+                ? 0
+                : switch (rollout.state()) {
+                    case STEADY -> 0;
+                    case CANARY -> 1;
+                    case ROLLING -> 2;
+                    case STOPPED -> 3;
+                };
+    }
+
     private static double leaseAgeSeconds(FleetSnapshot fleet) {
         return fleet.leaseAgeMillis() < 0 ? Double.NaN : fleet.leaseAgeMillis() / 1000.0;
     }
@@ -140,6 +153,7 @@ public final class DispatcherMetrics implements DispatcherObserver {
             gauge(Meters.WORKERS_DRAINING, function, launching, CapacitySnapshot::draining);
             gauge(Meters.WORKERS_EJECTED, function, launching, CapacitySnapshot::ejected);
             gauge(Meters.LAUNCHES_BLOCKED, function, launching, seen -> seen.blockedReason() == null ? 0 : 1);
+            gauge(Meters.ROLLOUT, function, launching, DispatcherMetrics::rollout);
             FunctionCounter.builder(
                             Meters.SPENDING.title(),
                             launching,

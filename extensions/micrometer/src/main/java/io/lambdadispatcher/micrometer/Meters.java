@@ -64,6 +64,10 @@ enum Meters {
             "Workers ejected by outlier detection, because they failed more often or were slower than others"),
     LAUNCHES_BLOCKED(
             "launches.blocked", null, "1 if a launch limit or the kill switch delays or blocks launches, otherwise 0"),
+    ROLLOUT(
+            "rollout",
+            null,
+            "Change to another version of the function: 0 = none, 1 = a few workers have it, 2 = workers are replaced, 3 = stopped"),
     SPENDING("worker.gigabyte.seconds", null, "GB-seconds that launched workers have used"),
     LAUNCHES("launches", null, "Launches of workers"),
     LAUNCHES_ENDED("launches.ended", null, "Launched workers that have exited, and failed launches"),

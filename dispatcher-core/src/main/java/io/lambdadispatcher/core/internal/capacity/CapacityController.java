@@ -40,9 +40,10 @@ public final class CapacityController {
         /**
          * Starts a worker. Its exit must be reported later, even if the launch fails.
          *
+         * @param version the version that it must have; empty = the launcher chooses
          * @return its id
          */
-        String launch();
+        String launch(String version);
 
         /**
          * Makes a worker exit when it has answered its requests in flight, but after {@code
@@ -89,6 +90,7 @@ public final class CapacityController {
     private final WorkerTarget target;
     private final Retirement retirement = new Retirement();
     private final Recycling recycling = new Recycling();
+    private final Rollout rollout;
     private final WorkerLives workers;
 
     private boolean started;
@@ -103,6 +105,7 @@ public final class CapacityController {
         this.actions = actions;
         this.guard = new LaunchGuard(function.launching(), random);
         this.target = new WorkerTarget(function);
+        this.rollout = new Rollout(function.launching());
         this.workers = new WorkerLives(function.streamsPerWorker());
     }
 
@@ -114,6 +117,7 @@ public final class CapacityController {
         function = value;
         policy = value.capacity();
         guard.setLimits(value.launching());
+        rollout.setLimits(value.launching());
         target.setOptions(value);
     }
 
@@ -139,6 +143,7 @@ public final class CapacityController {
     public void restore(long nowNanos, LaunchHistory history, long agoNanos) {
         setLaunching(history.launching());
         guard.restore(history.launchesInLastMinute(), nowNanos - agoNanos);
+        rollout.adopt(history.rollout());
         target.spend().restore(history.gbSecondsByMinute(), TimeUnit.NANOSECONDS.toMinutes(agoNanos));
     }
 
@@ -147,7 +152,8 @@ public final class CapacityController {
                 function.name(),
                 !guard.isStopped(),
                 guard.launchesInLastMinute(nowNanos),
-                target.spend().byMinute());
+                target.spend().byMinute(),
+                rollout.text());
     }
 
     public void onDialled(long nowNanos, String workerId) {
@@ -158,9 +164,13 @@ public final class CapacityController {
      * Records that a worker takes requests.
      *
      * @param deadlineNanos when the worker must have exited; {@link Long#MAX_VALUE} = no deadline
+     * @param version the version of its code, as it says; empty if it does not
      */
-    public void onReady(long nowNanos, String workerId, long deadlineNanos) {
+    public void onReady(long nowNanos, String workerId, long deadlineNanos, String version) {
         WorkerLife worker = workers.onDialled(nowNanos, workerId);
+        if (!version.isEmpty()) {
+            worker.version = version;
+        }
         if (worker.is(State.DRAINING)) {
             worker.onBack();
             // The worker lost its connections before the drain message reached it.
@@ -171,6 +181,7 @@ public final class CapacityController {
         if (worker.onReady(nowNanos, earlier(deadlineNanos, worker)) && worker.ours && first) {
             retirement.onStarted(worker.startNanos());
             guard.onReady(worker.launchedNanos);
+            rollout.onReady(worker);
         }
         if (worker.allowed() < function.streamsPerWorker()) {
             // The limit was set on the worker's previous connections only.
@@ -238,6 +249,10 @@ public final class CapacityController {
         if (closed) {
             return;
         }
+        boolean ofNewVersion = before != State.DRAINING && exit.failed() && rollout.onFailed(worker, exit);
+        if (ofNewVersion && !guard.isProbing()) {
+            return;
+        }
         if (!worker.everReady()) {
             Cause cause = exit.cause() == Cause.ENDED ? Cause.FAILED : exit.cause();
             guard.onFailed(nowNanos, worker.launchedNanos, cause, exit.detail());
@@ -288,6 +303,27 @@ public final class CapacityController {
      */
     public boolean recycle(String workerId) {
         return recycling.add(workers.get(workerId));
+    }
+
+    /** Stops a change to another version that has begun. The old version keeps serving. */
+    public void stopRollout() {
+        rollout.stop();
+    }
+
+    /** Continues a stopped change to another version. */
+    public void resumeRollout() {
+        rollout.resume();
+    }
+
+    // Versions.
+
+    /** Records which version the launcher names; empty = it knows no versions. */
+    public void onVersion(String version) {
+        rollout.onNamed(version);
+    }
+
+    public Rollout rollout() {
+        return rollout;
     }
 
     // The fleet.
@@ -380,7 +416,7 @@ public final class CapacityController {
             secondNanos = nowNanos;
             everySecond(nowNanos, seen);
         }
-        recycling.markNext(workers);
+        recycling.markNext(workers, rollout.outdated(workers));
         retirement.markExpiring(nowNanos, workers.ready());
         target.onSample(nowNanos, demand, peers, workers.count(worker -> worker.ours), workers.exchangesPerWorker());
         if (closed) {
@@ -393,7 +429,9 @@ public final class CapacityController {
                         drain(nowNanos, worker, recycling.has(worker) ? DrainCode.REQUESTED : DrainCode.DEADLINE));
         if (seen != null && peers.mayScaleIn()) {
             int kept = Math.max(0, target.kept() - peers.workers());
-            Retirement.surplus(workers.ready(), kept, workers.count(worker -> worker.is(State.DRAINING)))
+            List<WorkerLife> ready = workers.ready();
+            ready.removeIf(rollout::isCanary);
+            Retirement.surplus(ready, kept, workers.count(worker -> worker.is(State.DRAINING)))
                     .forEach(worker -> drain(nowNanos, worker, DrainCode.SCALE_IN));
         }
     }
@@ -404,13 +442,17 @@ public final class CapacityController {
             WorkerLife worker = workers.get(one.workerId());
             if (worker != null) {
                 int before = worker.allowed();
-                worker.onSecond(nowNanos, one);
+                WorkerDemand second = worker.onSecond(nowNanos, one);
+                if (second != null) {
+                    rollout.onExchanges(worker, second);
+                }
                 tellLimit(worker, before);
             }
         }
         for (WorkerLife worker : workers.all()) {
             if (worker.settles(nowNanos, SETTLED_NANOS) && worker.ours) {
                 guard.onSettled();
+                rollout.onSettled(worker);
             }
             endOverdue(nowNanos, worker);
             if (worker.returns(nowNanos)) {
@@ -418,6 +460,7 @@ public final class CapacityController {
             }
         }
         OutlierDetector.find(workers.ready()).forEach(outlier -> eject(nowNanos, outlier));
+        rollout.onSecond(nowNanos, workers, nowNanos - startedNanos >= RETURN_NANOS);
     }
 
     private void tellLimit(WorkerLife worker, int before) {
@@ -454,17 +497,40 @@ public final class CapacityController {
     }
 
     private void launchMissing(long nowNanos) {
-        int capacity = peerWorkers + workers.count(worker -> worker.isCapacity(nowNanos));
+        int capacity = peerWorkers + workers.count(worker -> worker.isCapacity(nowNanos) && !rollout.isCanary(worker));
         int starting = workers.count(worker -> worker.ours && !worker.everReady() && !worker.hasExited());
         int there = workers.count(worker -> worker.ours && !worker.hasExited() && !worker.is(State.DRAINING));
         // Workers that expire, are ejected or have lost their connections are replaced. Twice the
         // maximum bounds the workers that run during replacement.
-        int missing = Math.min(target.wanted() - capacity, 2 * policy.maxWorkers() - there);
+        int canaries = rollout.canaries(target.wanted());
+        int others = Math.min(target.wanted(), policy.maxWorkers() - canaries) - capacity;
+        int missingCanaries = canaries == 0 ? 0 : missingCanaries(nowNanos, canaries, capacity);
+        int missing = Math.min(Math.max(0, others) + Math.max(0, missingCanaries), 2 * policy.maxWorkers() - there);
         int count = actions.launchable(guard.permitted(nowNanos, missing, starting));
         for (int i = 0; i < count; i++) {
-            workers.onLaunched(nowNanos, actions.launch());
+            String version = rollout.launchVersion(i >= others);
+            workers.onLaunched(nowNanos, actions.launch(version), version);
             guard.onLaunched(nowNanos);
         }
+    }
+
+    /**
+     * Returns how many canaries this dispatcher should launch. Canaries run beside the workers that
+     * the traffic needs. If that would exceed the maximum, they replace some of these.
+     */
+    private int missingCanaries(long nowNanos, int canaries, int others) {
+        if (!rollout.launchesCanaries()) {
+            return 0;
+        }
+        int there = workers.count(worker -> worker.isCapacity(nowNanos) && rollout.isCanary(worker));
+        int tooMany = others + canaries - policy.maxWorkers();
+        for (WorkerLife worker : workers.ready()) {
+            if (tooMany > 0 && worker.ours && worker.isCapacity(nowNanos) && !rollout.isCanary(worker)) {
+                worker.expire();
+                tooMany--;
+            }
+        }
+        return canaries - there;
     }
 
     private void drain(long nowNanos, WorkerLife worker, DrainCode reason) {
@@ -550,6 +616,7 @@ public final class CapacityController {
                 guard.launchesInLastMinute(nowNanos),
                 target.spend().lastHourGbSeconds(),
                 target.spend().totalGbSeconds(),
+                rollout.snapshot(workers),
                 obstacle == null ? target.obstacle() : obstacle);
     }
 }

@@ -49,5 +49,17 @@ public record Demand(
                     timed + other.timed,
                     timedNanos + other.timedNanos);
         }
+
+        /** Returns the totals since an earlier sample of this worker, with the latest peaks. */
+        WorkerDemand minus(WorkerDemand earlier) {
+            return new WorkerDemand(
+                    workerId,
+                    busy,
+                    peakBusy,
+                    completed - earlier.completed,
+                    failed - earlier.failed,
+                    timed - earlier.timed,
+                    timedNanos - earlier.timedNanos);
+        }
     }
 }

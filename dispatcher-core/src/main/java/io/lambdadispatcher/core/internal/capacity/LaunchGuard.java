@@ -84,6 +84,11 @@ final class LaunchGuard {
         return stopped;
     }
 
+    /** Returns whether the result of one launch decides about the next ones. */
+    boolean isProbing() {
+        return circuit == Circuit.PROBING;
+    }
+
     /**
      * Returns how many of {@code wanted} workers may be launched now. The caller reports each
      * launch with {@link #onLaunched}.

@@ -4,14 +4,15 @@ import io.lambdadispatcher.core.internal.capacity.WorkerLife.State;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The workers of one function that an operator wants to replace. At most a quarter of the workers
- * is being replaced at a time, but at least one. A worker drains when its replacement is ready, so
- * if replacements fail to start, the remaining workers keep serving. Confined to the controller's
- * thread.
+ * The workers of one function that an operator wants to replace, or that have the wrong version. At
+ * most a quarter of the workers is being replaced at a time, but at least one. A worker drains when
+ * its replacement is ready, so if replacements fail to start, the remaining workers keep serving.
+ * Confined to the controller's thread.
  */
 final class Recycling {
     private static final int PARTS = 4;
@@ -32,14 +33,18 @@ final class Recycling {
         return true;
     }
 
-    /** Returns whether an operator wants the worker to be replaced now. */
+    /** Returns whether the worker is being replaced for one of these reasons. */
     boolean has(WorkerLife worker) {
         return marked.contains(worker.id);
     }
 
-    /** Marks the next workers as expiring. */
-    void markNext(WorkerLives workers) {
-        if (waiting.isEmpty() && marked.isEmpty()) {
+    /**
+     * Marks the next workers as expiring.
+     *
+     * @param outdated workers that have the wrong version, as long as they are in this list
+     */
+    void markNext(WorkerLives workers, List<WorkerLife> outdated) {
+        if (waiting.isEmpty() && marked.isEmpty() && outdated.isEmpty()) {
             return;
         }
         marked.removeIf(id -> hasLeft(workers.get(id)));
@@ -51,10 +56,20 @@ final class Recycling {
             next.remove();
             WorkerLife worker = workers.get(id);
             if (worker != null) {
-                worker.expire();
-                marked.add(id);
+                mark(worker);
             }
         }
+        for (Iterator<WorkerLife> next = outdated.iterator(); room > 0 && next.hasNext(); ) {
+            WorkerLife worker = next.next();
+            if (!hasLeft(worker) && mark(worker)) {
+                room--;
+            }
+        }
+    }
+
+    private boolean mark(WorkerLife worker) {
+        worker.expire();
+        return marked.add(worker.id);
     }
 
     private static boolean hasLeft(@Nullable WorkerLife worker) {

@@ -42,6 +42,12 @@ final class WorkerLife {
      */
     boolean ours;
 
+    /**
+     * The version of its code. Empty until the worker tells it, unless it was launched with a
+     * certain version.
+     */
+    String version = "";
+
     final long launchedNanos;
     final ConcurrencyLimit limit;
     private State state;
@@ -256,20 +262,23 @@ final class WorkerLife {
 
     // Statistics.
 
-    void onSecond(long nowNanos, WorkerDemand now) {
+    /** Returns the difference to the previous second; {@code null} if that is not known. */
+    @Nullable
+    WorkerDemand onSecond(long nowNanos, WorkerDemand now) {
         WorkerDemand before = last;
         last = now;
         if (before == null || now.completed() < before.completed()) {
-            return;
+            return null;
         }
-        completed = completed * DECAY + (now.completed() - before.completed());
-        failed = failed * DECAY + (now.failed() - before.failed());
-        long timed = now.timed() - before.timed();
-        if (timed > 0) {
-            double mean = (double) (now.timedNanos() - before.timedNanos()) / timed;
+        WorkerDemand second = now.minus(before);
+        completed = completed * DECAY + second.completed();
+        failed = failed * DECAY + second.failed();
+        if (second.timed() > 0) {
+            double mean = (double) second.timedNanos() / second.timed();
             meanNanos = meanNanos == 0 ? mean : meanNanos + (mean - meanNanos) * (1 - DECAY);
         }
         limit.onSecond(nowNanos, now.peakBusy());
+        return second;
     }
 
     private static final double DECAY = Math.exp(-1.0 / 10);

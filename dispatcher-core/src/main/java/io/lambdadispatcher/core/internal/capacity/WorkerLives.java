@@ -21,8 +21,11 @@ final class WorkerLives {
         this.streamsPerWorker = streamsPerWorker;
     }
 
-    void onLaunched(long nowNanos, String id) {
-        workers.put(id, WorkerLife.launched(id, nowNanos, streamsPerWorker));
+    /** @param version the version that it was launched with; empty = the launcher has chosen it */
+    void onLaunched(long nowNanos, String id, String version) {
+        WorkerLife worker = WorkerLife.launched(id, nowNanos, streamsPerWorker);
+        worker.version = version;
+        workers.put(id, worker);
     }
 
     /** Records that a worker has connected. An unknown worker is added as self-launched. */

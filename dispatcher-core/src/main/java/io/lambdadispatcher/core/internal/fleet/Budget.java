@@ -11,10 +11,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What the dispatchers of a fleet share about one function: the {@link Slot}s, the spending of the
- * last hour, the launches of the last minute, the kill switch, and a pause after throttled
- * launches. A dispatcher reads it from the ledger, changes a copy, and writes the copy on condition
- * that nobody has written since. So each change sees all changes before it, and no limit is
- * exceeded.
+ * last hour, the launches of the last minute, the kill switch, a pause after throttled launches,
+ * and the change to another version. A dispatcher reads it from the ledger, changes a copy, and
+ * writes the copy on condition that nobody has written since. So each change sees all changes
+ * before it, and no limit is exceeded.
  *
  * <p><i>Threading:</i> not thread-safe. Times are in milliseconds since 1970-01-01, by the clock of
  * the dispatcher that makes the change.
@@ -43,6 +43,9 @@ final class Budget {
 
     private final Map<String, Slot> slots = new LinkedHashMap<>();
 
+    /** The phase of the change to another version of the function; empty = there is none. */
+    private String rollout = "";
+
     Budget copy() {
         Budget copy = new Budget();
         copy.launching = launching;
@@ -50,6 +53,7 @@ final class Budget {
         copy.launches.putAll(launches);
         copy.spent.putAll(spent);
         copy.slots.putAll(slots);
+        copy.rollout = rollout;
         return copy;
     }
 
@@ -58,6 +62,10 @@ final class Budget {
     /** Returns whether launches are permitted: the kill switch is off. */
     boolean isLaunching() {
         return launching;
+    }
+
+    String rollout() {
+        return rollout;
     }
 
     Map<String, Slot> slots() {
@@ -130,6 +138,10 @@ final class Budget {
 
     void setLaunching(boolean value) {
         launching = value;
+    }
+
+    void setRollout(String value) {
+        rollout = value;
     }
 
     /**
@@ -304,6 +316,9 @@ final class Budget {
                         slot.seen() ? 1 : 0,
                         slot.replaced() ? 1 : 0)));
         all.put("workers", workers);
+        if (!rollout.isEmpty()) {
+            all.put("rollout", rollout);
+        }
         return Json.write(all);
     }
 
@@ -318,6 +333,7 @@ final class Budget {
             }
             budget.launching = (Boolean) JsonParts.expect(all.get("launching"));
             budget.heldUntilMillis = JsonParts.number(all.get("heldUntil"));
+            budget.rollout = all.get("rollout") instanceof String phase ? phase : "";
             ((Map<?, ?>) JsonParts.expect(all.get("launches")))
                     .forEach((second, count) ->
                             budget.launches.put(Long.valueOf(String.valueOf(second)), (int) JsonParts.number(count)));

@@ -2,9 +2,11 @@ package io.lambdadispatcher.core.internal.fleet;
 
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.PeerDemand;
+import io.lambdadispatcher.core.internal.capacity.Rollout;
 import io.lambdadispatcher.core.observe.FleetSnapshot.FunctionSlots;
 import io.lambdadispatcher.core.spi.Ledger;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -12,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -111,6 +114,11 @@ public final class FunctionShare {
     private boolean launching = true;
     private @Nullable Boolean switchTo;
     private long switchedNanos;
+    /** The phase of the change to another version that this dispatcher wants. */
+    private @Nullable String rolloutTo;
+    /** The phase that must be in the budget, so that the wanted one may follow it. */
+    private String rolloutFrom = "";
+
     private long heldUntilMillis;
     /** Workers that the fleet needs and that have not been launched. */
     private int missing;
@@ -152,6 +160,9 @@ public final class FunctionShare {
      */
     public PeerDemand beforeEvaluation(CapacityController controller) {
         setKnown(controller.workerIds());
+        if (budget != null) {
+            controller.rollout().adopt(budget.rollout(), seat(budget));
+        }
         return new PeerDemand(
                 member.peerStreams(function), peerWorkers(), member.isLeaseValid() && member.hasTurn(), true);
     }
@@ -169,9 +180,32 @@ public final class FunctionShare {
             }
         });
         if (budget != null) {
+            rolloutTo = controller.rollout().proposal();
+            rolloutFrom = budget.rollout();
             target = workersAfterMarks(budget) + missing - count(State.FREE);
         }
         flush();
+    }
+
+    /** Returns the part of this dispatcher in a change to another version. */
+    private Rollout.Seat seat(Budget seen) {
+        String launcher = Rollout.launcher(seen.rollout());
+        boolean lives = launcher.equals(member.id) || member.isAlive(launcher);
+        return new Rollout.Seat(member.id, isFirst(), lives ? launcher : busiestOwner(seen));
+    }
+
+    /**
+     * Returns the live dispatcher with the most workers. It launches the canaries, because it can
+     * replace some of its workers by them if the maximum permits no more.
+     */
+    private String busiestOwner(Budget seen) {
+        Map<String, Integer> counts = new TreeMap<>(Map.of(member.id, 0));
+        for (Slot slot : seen.slots().values()) {
+            if (!slot.replaced() && (slot.owner().equals(member.id) || member.isAlive(slot.owner()))) {
+                counts.merge(slot.owner(), 1, Integer::sum);
+            }
+        }
+        return Collections.max(counts.entrySet(), Map.Entry.comparingByValue()).getKey();
     }
 
     /**
@@ -494,6 +528,11 @@ public final class FunctionShare {
         changed |= changeOrphans(next);
         if (switchTo != null && next.isLaunching() != switchTo) {
             next.setLaunching(switchTo);
+            changed = true;
+        }
+        if (rolloutTo != null && next.rollout().equals(rolloutFrom)) {
+            next.setRollout(rolloutTo);
+            rolloutTo = null;
             changed = true;
         }
         if (heldUntilMillis > nowMillis && next.hold(heldUntilMillis)) {

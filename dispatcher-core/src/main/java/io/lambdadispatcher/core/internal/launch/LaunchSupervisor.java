@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.LaunchHistory;
+import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
@@ -35,10 +36,12 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -109,8 +112,8 @@ public final class LaunchSupervisor {
         this.direct = direct;
         this.fleet = fleet;
         this.observer = observer;
-        this.snapshot = new CapacitySnapshot(function.name(), 0, 0, 0, 0, 0, 0, 0, 0, null);
-        this.history = new LaunchHistory(function.name(), true, 0, List.of());
+        this.snapshot = new CapacitySnapshot(function.name(), 0, 0, 0, 0, 0, 0, 0, 0, null, null);
+        this.history = new LaunchHistory(function.name(), true, 0, List.of(), "");
         this.confined = new Confined();
     }
 
@@ -164,6 +167,16 @@ public final class LaunchSupervisor {
         return CompletableFuture.supplyAsync(() -> confined.recycle(workerIds), executor);
     }
 
+    /** Stops a change to another version that has begun. The old version keeps serving. */
+    public void stopRollout() {
+        executor.execute(() -> confined.steer(CapacityController::stopRollout));
+    }
+
+    /** Continues a stopped change to another version. */
+    public void resumeRollout() {
+        executor.execute(() -> confined.steer(CapacityController::resumeRollout));
+    }
+
     /** Replaces the key that signs the launch tokens of workers that are launched from now on. */
     public void setKey(byte[] value) {
         key = value;
@@ -209,9 +222,11 @@ public final class LaunchSupervisor {
     /**
      * Records that the worker's first connection is ready. Called again after the worker has lost
      * all connections, or was not ready.
+     *
+     * @param version the version of its code; empty if the worker does not tell it
      */
-    void onWorkerReady(String workerId, @Nullable Instant deadline) {
-        executor.execute(() -> confined.onReady(workerId, deadline));
+    void onWorkerReady(String workerId, @Nullable Instant deadline, String version) {
+        executor.execute(() -> confined.onReady(workerId, deadline, version));
     }
 
     /** Records that the worker is connected, but no longer has a ready connection. */
@@ -267,6 +282,11 @@ public final class LaunchSupervisor {
         private final List<Future<?>> timers = new ArrayList<>();
         private List<InetSocketAddress> advertisedAddresses = List.of();
         private @Nullable String obstacle;
+        private @Nullable RolloutSnapshot rollout;
+        private @Nullable String versionProblem;
+        private boolean askingVersion;
+        private boolean everAskedVersion;
+        private long versionAskedNanos;
         private long meteredNanos;
         private boolean switchedOff;
         private boolean closed;
@@ -318,6 +338,59 @@ public final class LaunchSupervisor {
             switchedOff = !earlier.launching();
             controller.restore(now(), earlier, TimeUnit.MILLISECONDS.toNanos(agoMillis));
             permitOverflow();
+        }
+
+        void steer(Consumer<CapacityController> command) {
+            assert executor.inEventLoop();
+            command.accept(controller);
+            look(true);
+        }
+
+        /** Asks the launcher for its version, if it is time. In a fleet, one dispatcher asks. */
+        private void askVersion(long now) {
+            long interval = function.launching().versionCheck().toNanos();
+            boolean due =
+                    controller.rollout().isSurprised() || !everAskedVersion || now - versionAskedNanos >= interval;
+            if (interval == 0 || !due || askingVersion || closed || share != null && !share.isFirst()) {
+                return;
+            }
+            askingVersion = true;
+            everAskedVersion = true;
+            versionAskedNanos = now;
+            askedVersion().whenComplete((version, error) -> executor.execute(() -> onVersion(version, error)));
+        }
+
+        private CompletionStage<String> askedVersion() {
+            try {
+                return launcher.version(function.name());
+            } catch (RuntimeException | LinkageError e) {
+                return CompletableFuture.failedFuture(e);
+            }
+        }
+
+        private void onVersion(@Nullable String version, @Nullable Throwable error) {
+            askingVersion = false;
+            String problem = error == null ? null : String.valueOf(rootMessage(error));
+            if (version != null && error == null) {
+                controller.onVersion(version);
+            }
+            if (!Objects.equals(problem, versionProblem)) {
+                versionProblem = problem;
+                if (problem == null) {
+                    log.info("the version of function {} is known again", function.name());
+                } else {
+                    log.warn(
+                            "the version of function {} is not known, so workers keep theirs: {}",
+                            function.name(),
+                            problem);
+                }
+            }
+        }
+
+        private static @Nullable String rootMessage(Throwable error) {
+            return error instanceof CompletionException && error.getCause() != null
+                    ? error.getCause().getMessage()
+                    : error.getMessage();
         }
 
         private void warmUp() {
@@ -398,14 +471,15 @@ public final class LaunchSupervisor {
             publishPause(now);
         }
 
-        void onReady(String workerId, @Nullable Instant deadline) {
+        void onReady(String workerId, @Nullable Instant deadline, String version) {
             long now = now();
             controller.onReady(
                     now,
                     workerId,
                     deadline == null
                             ? Long.MAX_VALUE
-                            : now + Duration.between(Instant.now(), deadline).toNanos());
+                            : now + Duration.between(Instant.now(), deadline).toNanos(),
+                    version);
             lookSoon();
         }
 
@@ -474,6 +548,8 @@ public final class LaunchSupervisor {
             CapacitySnapshot seen = controller.status(now, share == null ? null : share.obstacle());
             snapshot = seen;
             history = controller.history(now);
+            report(seen.rollout());
+            askVersion(now);
             if (!Objects.equals(obstacle, seen.blockedReason())) {
                 obstacle = seen.blockedReason();
                 if (obstacle == null) {
@@ -482,6 +558,42 @@ public final class LaunchSupervisor {
                     log.warn("function {}: {}", function.name(), obstacle);
                 }
             }
+        }
+
+        private void report(@Nullable RolloutSnapshot now) {
+            RolloutSnapshot earlier = rollout;
+            rollout = now;
+            if (now == null || earlier != null && isSameStep(earlier, now)) {
+                return;
+            }
+            switch (now.state()) {
+                case STEADY -> log.info("function {}: workers have version {}", function.name(), now.version());
+                case CANARY ->
+                    log.info(
+                            "function {}: version changes from {} to {}, a few workers at first",
+                            function.name(),
+                            now.version(),
+                            now.newVersion());
+                case ROLLING ->
+                    log.info(
+                            "function {}: workers of version {} replace those of version {}",
+                            function.name(),
+                            now.newVersion(),
+                            now.version());
+                case STOPPED ->
+                    log.warn(
+                            "function {}: the change to version {} has stopped, and version {} keeps serving: {}",
+                            function.name(),
+                            now.newVersion(),
+                            now.version(),
+                            now.reason());
+            }
+        }
+
+        private static boolean isSameStep(RolloutSnapshot a, RolloutSnapshot b) {
+            return a.state() == b.state()
+                    && a.version().equals(b.version())
+                    && (a.newVersion().equals(b.newVersion()) || b.newVersion().isEmpty());
         }
 
         private void meterOverflow() {
@@ -513,7 +625,7 @@ public final class LaunchSupervisor {
         }
 
         @Override
-        public String launch() {
+        public String launch(String version) {
             String id = share == null ? UUID.randomUUID().toString() : share.take();
             // A slot of the fleet ends if the worker has not connected within the launch timeout.
             Duration life = share == null ? TOKEN_LIFE : function.launching().launchTimeout();
@@ -528,7 +640,8 @@ public final class LaunchSupervisor {
                     function.connectionsPerWorker(),
                     function.streamsPerConnection(),
                     tls,
-                    function.capacity().maxWorkerAge()));
+                    function.capacity().maxWorkerAge(),
+                    version));
             launched.put(id, worker);
             worker.exit().whenComplete((exit, never) -> executor.execute(() -> onExit(id, exit)));
             return id;

@@ -299,16 +299,24 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     /** Logs and reports a change. Called with the lock, so that changes are reported in order. */
+    @GuardedBy("this")
     private void tellReadiness(WorkerConnection connection, boolean ready) {
         String id = connection.workerId();
         String function = connection.pool().options().name();
         if (ready) {
             log.info("worker {} of function {} at {} is ready", id, function, connection.remoteAddress());
-            tellSupervisor(function, supervisor -> supervisor.onWorkerReady(id, connection.deadline()));
+            String version = version(id);
+            tellSupervisor(function, supervisor -> supervisor.onWorkerReady(id, connection.deadline(), version));
         } else {
             log.info("worker {} of function {} is no longer ready", id, function);
             tellSupervisor(function, supervisor -> supervisor.onWorkerUnready(id));
         }
+    }
+
+    @GuardedBy("this")
+    private String version(String workerId) {
+        Worker worker = workers.get(workerId);
+        return worker == null ? "" : worker.version;
     }
 
     @Override

@@ -39,7 +39,7 @@ class CapacityControllerTest {
         }
 
         @Override
-        public String launch() {
+        public String launch(String version) {
             launched.add("w" + launched.size());
             return launched.get(launched.size() - 1);
         }
@@ -99,7 +99,7 @@ class CapacityControllerTest {
 
     private void ready(String... ids) {
         for (String id : ids) {
-            controller.onReady(now, id, Long.MAX_VALUE);
+            controller.onReady(now, id, Long.MAX_VALUE, "");
         }
     }
 
@@ -308,7 +308,7 @@ class CapacityControllerTest {
     void should_have_a_replacement_ready_before_the_old_one_drains() {
         controller = controller(CapacityPolicy.fixed(1));
         look();
-        controller.onReady(now, "w0", now + 900 * SECOND);
+        controller.onReady(now, "w0", now + 900 * SECOND, "");
         pass(Duration.ofSeconds(700));
         assertThat(told.launched).hasSize(1);
 
@@ -327,7 +327,7 @@ class CapacityControllerTest {
         controller = controller(CapacityPolicy.fixed(2));
         look();
         now += 20 * SECOND; // slow to start: replacements are launched early
-        told.launched.forEach(id -> controller.onReady(now, id, now + 60 * SECOND));
+        told.launched.forEach(id -> controller.onReady(now, id, now + 60 * SECOND, ""));
         while (told.launched.size() < 4) {
             pass(Duration.ofSeconds(1));
         }
@@ -344,7 +344,7 @@ class CapacityControllerTest {
     void should_give_a_drained_worker_until_its_deadline() {
         controller = controller(CapacityPolicy.fixed(1));
         look();
-        controller.onReady(now, "w0", now + 30 * SECOND);
+        controller.onReady(now, "w0", now + 30 * SECOND, "");
         pass(Duration.ofSeconds(24));
         ready("w1");
         look();
@@ -356,7 +356,7 @@ class CapacityControllerTest {
     void should_drain_in_time_even_without_a_replacement() {
         controller = controller(CapacityPolicy.fixed(1));
         look();
-        controller.onReady(now, "w0", now + 30 * SECOND);
+        controller.onReady(now, "w0", now + 30 * SECOND, "");
         pass(Duration.ofMillis(25_500));
         assertThat(told.drained).isEmpty();
         pass(Duration.ofMillis(1000));
@@ -381,7 +381,7 @@ class CapacityControllerTest {
                 function().capacity(CapacityPolicy.fixed(100)).build();
         controller = controller(function);
         look();
-        told.launched.forEach(id -> controller.onReady(now, id, now + 900 * SECOND));
+        told.launched.forEach(id -> controller.onReady(now, id, now + 900 * SECOND, ""));
         int most = 0;
         int before = told.launched.size();
         for (int second = 0; second < 898; second++) {
@@ -1165,7 +1165,7 @@ class CapacityControllerTest {
         look();
         readyAll();
         controller.onDialled(now, "self-launched");
-        controller.onReady(now, "self-launched", Long.MAX_VALUE);
+        controller.onReady(now, "self-launched", Long.MAX_VALUE, "");
         controller.drainNow(now, "w0");
 
         assertThat(controller.recycle("w0")).as("it drains").isFalse();

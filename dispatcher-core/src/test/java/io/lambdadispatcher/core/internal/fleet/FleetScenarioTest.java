@@ -44,6 +44,86 @@ class FleetScenarioTest {
         fleet.pass(seconds * SECOND);
     }
 
+    private void fleetWithVersion(int maxWorkers) {
+        fleet = new SimulatedFleet(7, maxWorkers, 0, LIFE);
+        fleet.slowStarts = false;
+        fleet.alias = "7";
+        fleet.streams = 70;
+        for (int i = 0; i < 3; i++) {
+            fleet.start();
+        }
+        pass(30);
+        assertThat(fleet.isDemandMet()).isTrue();
+        assertThat(rollout()).startsWith("STEADY\t7\t");
+    }
+
+    private String rollout() {
+        return fleet.budget().rollout();
+    }
+
+    private long workersOf(String version) {
+        return fleet.workers.values().stream()
+                .filter(worker -> worker.version.equals(version) && !worker.draining)
+                .count();
+    }
+
+    /** The canaries must fit into the maximum, too. */
+    @ParameterizedTest
+    @ValueSource(ints = {9, 50})
+    void should_change_the_version_of_all_workers_once(int maxWorkers) {
+        fleetWithVersion(maxWorkers);
+        long before = workersOf("7");
+        int launches = fleet.launches;
+
+        fleet.alias = "8";
+        pass(60);
+        assertThat(rollout()).startsWith("CANARY\t7\t8\t");
+        assertThat(workersOf("8")).as("launched by one dispatcher").isEqualTo(1);
+        passWhileDemandIsMet(400);
+
+        assertThat(rollout()).startsWith("STEADY\t8\t");
+        assertThat(workersOf("7")).isZero();
+        assertThat(fleet.launches - launches).isBetween((int) before - 1, (int) before + 4);
+    }
+
+    private void passWhileDemandIsMet(int seconds) {
+        for (int i = 0; i < seconds; i++) {
+            pass(1);
+            assertThat(fleet.isDemandMet()).as("after %d s", i).isTrue();
+        }
+    }
+
+    @Test
+    void should_stop_for_all_dispatchers_if_the_new_version_fails() {
+        fleetWithVersion(50);
+        fleet.broken.add("8");
+        fleet.alias = "8";
+        passWhileDemandIsMet(120);
+
+        assertThat(rollout()).startsWith("STOPPED\t7\t8\t");
+        assertThat(workersOf("8")).isZero();
+        fleet.streams = 150;
+        pass(30);
+        assertThat(workersOf("8")).isZero();
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
+    /** The one that conducts the change dies, and so does the one that launches the canaries. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void should_continue_a_change_of_the_version_when_a_dispatcher_dies(int dies) {
+        fleetWithVersion(50);
+        fleet.alias = "8";
+        pass(60);
+        assertThat(rollout()).startsWith("CANARY\t7\t8\t");
+        fleet.dispatchers.get(dies).kill();
+        pass(500);
+
+        assertThat(rollout()).startsWith("STEADY\t8\t");
+        assertThat(workersOf("7")).isZero();
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {2, 4, 8})
     void should_need_as_many_workers_as_one_dispatcher(int dispatchers) {

@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -67,6 +68,12 @@ final class SimulatedFleet {
     final BudgetLimits limits;
     /** Streams that the clients of the fleet need. */
     double streams;
+
+    /** The version that the launchers of all dispatchers name; empty = none. */
+    String alias = "";
+
+    /** Versions whose workers fail all requests. */
+    final Set<String> broken = new HashSet<>();
 
     private Budget budget = new Budget();
     private long budgetVersion;
@@ -382,6 +389,13 @@ final class SimulatedFleet {
         private void everySecond() {
             execute(() -> look(true));
             if (!killed) {
+            execute(() -> {
+                if (share.isFirst()) {
+                    controller.onVersion(alias);
+                }
+                look(true);
+            });
+            if (!killed && !left) {
                 time.after(SECOND, this::everySecond);
             }
         }
@@ -444,7 +458,9 @@ final class SimulatedFleet {
                         .map(worker -> {
                             long[] count = served.computeIfAbsent(worker.id, id -> new long[1]);
                             count[0] += 10;
-                            return new WorkerDemand(worker.id, 1, 1, count[0], 0, count[0], count[0] * 100_000_000L);
+                            long failed = broken.contains(worker.version) ? count[0] : 0;
+                            return new WorkerDemand(
+                                    worker.id, 1, 1, count[0], failed, count[0], count[0] * 100_000_000L);
                         })
                         .toList();
             }
@@ -494,7 +510,7 @@ final class SimulatedFleet {
                 controller.onDialled(now(), worker.id);
                 long deadline =
                         worker.deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE : worker.deadlineNanos - frozenNanos;
-                controller.onReady(now(), worker.id, deadline);
+                controller.onReady(now(), worker.id, deadline, worker.version);
                 lookSoon();
             });
         }
@@ -551,12 +567,13 @@ final class SimulatedFleet {
         }
 
         @Override
-        public String launch() {
+        public String launch(String version) {
             String id = share.take();
             invariants.onLaunch(this, id);
             launches++;
             launchedHere.put(id, time.millis() + LAUNCH_TIMEOUT.toMillis());
             SimulatedWorker worker = new SimulatedWorker(id, this);
+            worker.version = version.isEmpty() ? alias : version;
             everLaunched.put(id, worker);
             if (time.nanos() < throttledUntilNanos) {
                 note("launch " + id + " by " + member.id + " is throttled");
@@ -639,6 +656,7 @@ final class SimulatedFleet {
         final Map<SimulatedDispatcher, Long> connections = new LinkedHashMap<>();
 
         private final Set<SimulatedDispatcher> unreachable = new LinkedHashSet<>();
+        String version = "";
         boolean everAdmitted;
         boolean everAdopted;
         long adoptedNanos;

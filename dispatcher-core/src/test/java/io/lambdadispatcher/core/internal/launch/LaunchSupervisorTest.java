@@ -125,7 +125,7 @@ class LaunchSupervisorTest {
     void should_launch_nothing_before_it_is_started() {
         LaunchSupervisor supervisor = created(CapacityPolicy.fixed(3));
         supervisor.onWorkerDialled("earlier");
-        supervisor.onWorkerReady("earlier", null);
+        supervisor.onWorkerReady("earlier", null, "");
         pass(Duration.ofSeconds(1));
         assertThat(launcher.asked).isZero();
         supervisor.start(List.of(InetSocketAddress.createUnresolved("a", 1)));

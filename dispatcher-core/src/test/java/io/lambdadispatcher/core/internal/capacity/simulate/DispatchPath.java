@@ -282,7 +282,7 @@ final class DispatchPath implements Path {
         }
         worker.open = true;
         settle(worker);
-        controller.onReady(time.nowNanos(), worker.id, worker.deadlineNanos);
+        controller.onReady(time.nowNanos(), worker.id, worker.deadlineNanos, "");
         lookSoon();
         serveWaiting();
     }
@@ -341,7 +341,7 @@ final class DispatchPath implements Path {
         }
 
         @Override
-        public String launch() {
+        public String launch(String version) {
             SimulatedWorker worker = new SimulatedWorker("worker-" + named++, time.nowNanos());
             DispatchPath.this.launch(worker);
             return worker.id;

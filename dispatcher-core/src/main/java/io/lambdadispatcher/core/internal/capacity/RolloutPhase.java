@@ -1,0 +1,56 @@
+package io.lambdadispatcher.core.internal.capacity;
+
+import io.lambdadispatcher.core.observe.RolloutSnapshot.State;
+import java.util.List;
+
+/**
+ * What all dispatchers of a fleet, and a restarted dispatcher, must know of a {@link Rollout}.
+ *
+ * @param version the version that serves, or that served before the change
+ * @param next the version that replaces it, or was refused; empty if there is none
+ * @param launcher the dispatcher of the fleet that launches the canaries; empty if there is no
+ *     fleet
+ * @param reason why the change was stopped, in one line; empty if it was not
+ */
+record RolloutPhase(State state, String version, String next, String launcher, String reason) {
+    private static final String SEPARATOR = "\t";
+
+    static RolloutPhase steady(String version, String abandoned) {
+        return new RolloutPhase(State.STEADY, version, abandoned, "", "");
+    }
+
+    static RolloutPhase canary(String version, String next, String launcher) {
+        return new RolloutPhase(State.CANARY, version, next, launcher, "");
+    }
+
+    RolloutPhase rolling() {
+        return new RolloutPhase(State.ROLLING, version, next, "", "");
+    }
+
+    RolloutPhase stopped(String why) {
+        return new RolloutPhase(State.STOPPED, version, next, "", why.replaceAll("\\s+", " "));
+    }
+
+    boolean is(State value) {
+        return state == value;
+    }
+
+    /** Returns whether this is about the same change, in the same state. */
+    boolean isSameStep(RolloutPhase other) {
+        return state == other.state && version.equals(other.version) && next.equals(other.next);
+    }
+
+    /** Returns the phase as {@link #parse} reads it. */
+    String text() {
+        return String.join(SEPARATOR, List.of(state.name(), version, next, launcher, reason));
+    }
+
+    /** @throws IllegalArgumentException if the text is not that of a phase */
+    static RolloutPhase parse(String text) {
+        String[] parts = text.split(SEPARATOR, -1);
+        if (parts.length != 5) {
+            throw new IllegalArgumentException("rollout: \"" + text + "\", expected five parts");
+        }
+        return new RolloutPhase(State.valueOf(parts[0]), parts[1], parts[2], parts[3], parts[4]);
+    }
+}
