@@ -40,7 +40,11 @@ public final class TrafficPolicy {
 
     /** Starts a policy with the values of this one. */
     public Builder toBuilder() {
-        return new Builder().deadline(deadline).attempts(attempts).affinity(affinity).admission(admission);
+        return new Builder()
+                .deadline(deadline)
+                .attempts(attempts)
+                .affinity(affinity)
+                .admission(admission);
     }
 
     /** Returns how long a request may take. See {@link Builder#deadline}. */

@@ -6,7 +6,6 @@
  * <pre>{@code
  * RouteTarget images = RouteTarget.of("images");
  * RouteTarget api = RouteTarget.of("api");
- * RequestRouter router = headers -> headers.path().toString().startsWith("/images/") ? images : api;
  * RequestRouter router =
  *         headers -> headers.path().toString().startsWith("/images/") ? images : api;
  * }</pre>

@@ -387,15 +387,13 @@ final class SimulatedFleet {
         }
 
         private void everySecond() {
-            execute(() -> look(true));
-            if (!killed) {
             execute(() -> {
                 if (share.isFirst()) {
                     controller.onVersion(alias);
                 }
                 look(true);
             });
-            if (!killed && !left) {
+            if (!killed) {
                 time.after(SECOND, this::everySecond);
             }
         }
