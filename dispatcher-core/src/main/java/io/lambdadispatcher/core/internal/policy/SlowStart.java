@@ -1,9 +1,9 @@
 package io.lambdadispatcher.core.internal.policy;
 
 /**
- * How much slower a fresh worker is than the others, by the processor time of a request that workers
- * report. A fresh JVM interprets code and compiles it, so it needs several times the processor time
- * for each request. The worker with the fewest requests in flight, multiplied by this factor, gets
+ * How much slower a fresh worker is than the others, by the processor time of a request that
+ * workers report. A fresh JVM interprets code and compiles it, so it needs several times the
+ * processor time for each request. The worker with the fewest requests in flight, multiplied by this factor, gets
  * the next request. {@code SlowStartSimulationTest} compares this with the number of requests in
  * flight alone. Any thread.
  */

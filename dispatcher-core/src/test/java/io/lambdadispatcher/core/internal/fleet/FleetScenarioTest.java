@@ -45,7 +45,7 @@ class FleetScenarioTest {
     }
 
     private void fleetWithVersion(int maxWorkers) {
-        fleet = new SimulatedFleet(7, maxWorkers, 0, LIFE);
+        fleet = new SimulatedFleet(7, new Kind(maxWorkers, 300, 0, LIFE, false, false));
         fleet.slowStarts = false;
         fleet.alias = "7";
         fleet.streams = 70;
