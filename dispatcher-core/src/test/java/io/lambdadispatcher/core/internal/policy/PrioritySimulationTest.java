@@ -19,8 +19,8 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Compares rules for three times as many requests as can be served, in virtual time. 100 worker
  * streams serve 1,000 requests per second, each in 50 to 150 ms. For 60 s, 3,000 arrive per second:
  * 400 critical, 1,100 normal and 1,500 sheddable ones. Before and after that, 800 arrive in the
- * same proportions. The queue is the real one, with its timeout of 10 s. {@link #main} prints the table
- * that {@code docs/explanation/back-pressure.md} shows.
+ * same proportions. The queue is the real one, with its timeout of 10 s. {@link #main} prints the
+ * table that {@code docs/explanation/back-pressure.md} shows.
  */
 class PrioritySimulationTest {
     private static final int STREAMS = 100;
