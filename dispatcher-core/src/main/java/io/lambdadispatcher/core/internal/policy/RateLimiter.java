@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * except for their clocks. A loop's clock shows when its current turn began. If turns are longer
  * than an interval, a key can get more requests, at most one for each interval of the longest turn.
  *
- * <p><i>Cost:</i> a look-up in a hash table under one of 16 locks, which is held for about 100 ns.
- * Requests of one key contend for one lock.
+ * <p><i>Cost:</i> a look-up in a hash table under one of 16 locks, which is held only for that.
+ * Requests of one key contend for one lock. {@code AdmissionBenchmark} measures it.
  *
  * <p><i>Memory:</i> a bucket is kept only while it is not full, because a full one says nothing. At
  * most {@value #MAX_KEYS} keys have a bucket of their own. Beyond that, new keys share one bucket
