@@ -4,8 +4,10 @@
  * fleet keep what they share.
  *
  * <pre>{@code
+ * RouteTarget images = RouteTarget.of("images");
+ * RouteTarget api = RouteTarget.of("api");
  * RequestRouter router =
- *         headers -> headers.path().toString().startsWith("/images/") ? "images" : "api";
+ *         headers -> headers.path().toString().startsWith("/images/") ? images : api;
  * }</pre>
  */
 @NullMarked
