@@ -18,6 +18,7 @@ import java.util.stream.Collectors;
  */
 public final class NotesClient {
     private static final int FIRST_SESSIONS = 8;
+    private static final int BUSY_SESSIONS = 24;
     private static final int MAX_SESSIONS = 80;
     private static final int PROCESSES = 3;
 
@@ -105,7 +106,8 @@ public final class NotesClient {
 
         while (processes().size() < PROCESSES && sessions.size() < MAX_SESSIONS) {
             open(1);
-            Thread.sleep(500);
+            // Two workers are nearly full from here on, and the next one needs time to start.
+            Thread.sleep(sessions.size() < BUSY_SESSIONS ? 100 : 3_000);
         }
         check(processes().size() >= PROCESSES, "no worker joined: " + processes());
         sessions.forEach(session -> session.note("after scale-out"));

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -121,7 +122,7 @@ public final class DynamoDbLedger implements Ledger {
      * @return {@code null} if no entry can have the key
      */
     private static @Nullable Entry entry(Map<String, AttributeValue> item) {
-        String key = item.get(ENTRY).s();
+        String key = Objects.requireNonNull(item.get(ENTRY), "the key of the table").s();
         AttributeValue version = item.get(VERSION);
         AttributeValue value = item.get(VALUE);
         try {

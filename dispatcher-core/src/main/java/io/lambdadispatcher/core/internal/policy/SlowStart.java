@@ -3,9 +3,9 @@ package io.lambdadispatcher.core.internal.policy;
 /**
  * How much slower a fresh worker is than the others, by the processor time of a request that
  * workers report. A fresh JVM interprets code and compiles it, so it needs several times the
- * processor time for each request. The worker with the fewest requests in flight, multiplied by this factor, gets
- * the next request. {@code SlowStartSimulationTest} compares this with the number of requests in
- * flight alone. Any thread.
+ * processor time for each request. The worker with the fewest requests in flight, multiplied by
+ * this factor, gets the next request. {@code SlowStartSimulationTest} compares this with the number
+ * of requests in flight alone. Any thread.
  */
 public final class SlowStart {
     /** The factor of a warm worker. Factors are in sixteenths. */

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.exchange;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.loop.FairQueue;
+import io.lambdadispatcher.core.internal.policy.Bulkhead;
 import io.lambdadispatcher.core.internal.policy.ClientSession;
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.TrafficPolicy;
@@ -72,6 +73,8 @@ class ExchangeTest {
             return new ExchangeTimer(newExchange(), 7);
         } else if (type == Hedge.class) {
             return new Hedge(newExchange(), 2, head, null, null, 0, 0);
+        } else if (type == RequestAdmission.Place.class) {
+            return new RequestAdmission.Place(new Bulkhead(), false, null);
         } else if (type == EarlyBody.class) {
             return new EarlyBody();
         } else if (type == FairQueue.Ticket.class) {
