@@ -122,7 +122,8 @@ public final class DynamoDbLedger implements Ledger {
      * @return {@code null} if no entry can have the key
      */
     private static @Nullable Entry entry(Map<String, AttributeValue> item) {
-        String key = Objects.requireNonNull(item.get(ENTRY), "the key of the table").s();
+        String key =
+                Objects.requireNonNull(item.get(ENTRY), "the key of the table").s();
         AttributeValue version = item.get(VERSION);
         AttributeValue value = item.get(VALUE);
         try {
