@@ -91,6 +91,16 @@ final class FunctionMeters {
                 .description(Meters.WORKER_LOOP_LAG.description())
                 .tag("function", function)
                 .register(registry);
+        // They begin at zero, so that the first event is an increase.
+        for (ExtraAttempt reason : EXTRA_ATTEMPTS) {
+            retries.computeIfAbsent(reason, this::retries);
+        }
+        for (RetryDenial reason : RetryDenial.values()) {
+            denials.computeIfAbsent(reason, this::denials);
+        }
+        for (SessionResult result : SessionResult.values()) {
+            sessions.computeIfAbsent(result, this::sessions);
+        }
     }
 
     void exchangeEnded(ExchangeEnd end) {
