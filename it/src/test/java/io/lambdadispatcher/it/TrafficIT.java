@@ -180,7 +180,8 @@ class TrafficIT {
     void should_answer_every_request_while_workers_are_killed() throws Exception {
         try (Rig rig = rig(RETRIED)) {
             List<Process> alive = workers(rig, "hanging", "hanging", "hanging");
-            // Not on the common pool, whose only thread on two cores also runs what follows a response.
+            // Not on the common pool, whose only thread on two cores also runs what follows a
+            // response.
             CompletableFuture<Seen> load =
                     CompletableFuture.supplyAsync(() -> load(rig, REQUESTS), call -> new Thread(call).start());
             int kills = 0;
