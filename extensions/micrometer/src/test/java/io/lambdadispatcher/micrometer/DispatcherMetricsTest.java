@@ -134,7 +134,8 @@ class DispatcherMetricsTest {
                 .contains("lambda_dispatcher_response_body_bytes_total{function=\"a\"} 800.0\n")
                 .contains("lambda_dispatcher_request_retries_total{function=\"a\",reason=\"hedge\"} 2.0\n")
                 .contains("lambda_dispatcher_request_retries_denied_total{function=\"a\",reason=\"budget\"} 1.0\n")
-                .containsOnlyOnce("lambda_dispatcher_request_sessions_total{")
+                .contains("lambda_dispatcher_request_retries_total{function=\"a\",reason=\"lost\"} 0.0\n")
+                .contains("lambda_dispatcher_request_sessions_total{function=\"a\",worker=\"kept\"} 0.0\n")
                 .contains("lambda_dispatcher_request_sessions_total{function=\"a\",worker=\"worker_gone\"} 1.0\n");
     }
 
