@@ -108,14 +108,14 @@ public final class WorkerControl {
         String worker = query.get(WORKER);
         String function = query.get(FUNCTION);
         String version = query.get(VERSION);
-        if (worker == null && function == null) {
-            throw ChangeParameters.wrong(WORKER, null, "the id of a worker, or the parameter function");
-        }
         if (worker != null) {
             if (query.size() > 1) {
                 throw ChangeParameters.wrong(WORKER, worker, "no other parameter beside it");
             }
             return only(worker, all);
+        }
+        if (function == null) {
+            throw ChangeParameters.wrong(WORKER, null, "the id of a worker, or the parameter function");
         }
         if (!all.functions().contains(function)) {
             throw new RefusedException(

@@ -231,10 +231,11 @@ public final class ConfigurationLoader {
         SettingValues values = SettingValues.ofRoute(index, function);
         List<String> known = Settings.OF_ROUTES.stream().map(Setting::lastName).toList();
         entry.values().forEach((key, value) -> {
-            if (known.contains(key)) {
-                set(values, Settings.BY_NAME.get("function." + key), value, true);
+            Setting<?> setting = Settings.BY_NAME.get("function." + key);
+            if (setting != null && Settings.OF_ROUTES.contains(setting)) {
+                set(values, setting, value, true);
             } else if (!key.equals(ROUTE_FUNCTION)) {
-                boolean ofFunction = Settings.BY_NAME.containsKey("function." + key);
+                boolean ofFunction = setting != null;
                 problems.add(values.owner() + ": "
                         + (ofFunction ? "expected a setting that a route can have, got \"" : "unknown setting \"")
                         + key + "\" (" + value.source() + ")"

@@ -303,12 +303,16 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     private void failLate() {
+        fail(lateFailure());
+    }
+
+    private Failure lateFailure() {
         ExchangeTimer own = timer;
         long millis = own == null ? 0 : TimeUnit.NANOSECONDS.toMillis(own.deadline);
-        fail(new Failure(
+        return new Failure(
                 Failure.Kind.DEADLINE_EXCEEDED,
                 (state == State.WAITING ? "no worker free" : "no complete response") + " within the deadline of "
-                        + millis + " ms"));
+                        + millis + " ms");
     }
 
     /**
@@ -318,9 +322,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
      */
     public boolean failIfHopeless(long nowNanos) {
         ExchangeTimer own = timer;
-        if (own == null
-                || !own.hasDeadline()
-                || !DeadlineRule.isHopeless(own.deadline, nowNanos - startNanos, owner.responseTimeNanos(0.95))) {
+        FairQueue.Ticket<Exchange> place = ticket;
+        if (own == null || !own.hasDeadline() || place == null) {
+            return false;
+        }
+        long left = own.deadline - (nowNanos - startNanos);
+        if (!DeadlineRule.isHopeless(left, nowNanos - place.sinceNanos(), owner.responseTimeNanos(0.95))) {
             return false;
         }
         failLate();
@@ -384,6 +391,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
         state = State.WAITING;
         attempts--;
+        if (timer != null) {
+            timer.onNoAttempt();
+        }
         return true;
     }
 
@@ -920,8 +930,10 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     @Override
     public void onFailure(Failure failure) {
         boolean late = failure.kind() == Failure.Kind.TIMEOUT && limitedByDeadline;
-        dropHedge();
-        endFailed(late ? new Failure(Failure.Kind.DEADLINE_EXCEEDED, failure.detail()) : failure);
+        if (late || !continueWithHedge(failure.kind().token())) {
+            dropHedge();
+            endFailed(late ? lateFailure() : failure);
+        }
     }
 
     @Override
@@ -1095,6 +1107,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         RetryCondition condition = RetryRule.ofStatus(StatusCode.parse(responseHead.status()));
         if (condition != null && policy.attempts().retryOn().contains(condition)) {
             hedge = null;
+            addTried(second.workerId());
             giveUp(second.carrier());
             report(listener, second.number(), second.workerId(), condition.token());
             return false;
@@ -1107,10 +1120,15 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return true;
     }
 
-    /** The hedge has failed. The other attempt continues. */
-    void onHedgeLost(Hedge second, Failure failure) {
+    /**
+     * The hedge has failed. The other attempt continues.
+     *
+     * @param unseen whether no handler has seen the hedge, so that it counts as no attempt
+     */
+    void onHedgeLost(Hedge second, Failure failure, boolean unseen) {
         if (hedge == second) {
             hedge = null;
+            attempts -= unseen ? 1 : 0;
             addTried(second.workerId());
             report(listener, second.number(), second.workerId(), failure.kind().token());
         }

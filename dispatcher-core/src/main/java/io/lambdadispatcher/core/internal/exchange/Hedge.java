@@ -140,14 +140,14 @@ public final class Hedge implements RemoteAttempt {
         if (state == State.ADOPTED) {
             exchange.onBusy(failure);
         } else {
-            lose(failure);
+            lose(failure, true);
         }
     }
 
-    private void lose(Failure failure) {
+    private void lose(Failure failure, boolean unseen) {
         if (state == State.RACING) {
             state = State.DROPPED;
-            exchange.onHedgeLost(this, failure);
+            exchange.onHedgeLost(this, failure, unseen);
         }
     }
 
@@ -222,7 +222,7 @@ public final class Hedge implements RemoteAttempt {
         if (state == State.ADOPTED) {
             exchange.onFailure(failure);
         } else {
-            lose(failure);
+            lose(failure, false);
         }
     }
 
@@ -231,7 +231,7 @@ public final class Hedge implements RemoteAttempt {
         if (state == State.ADOPTED) {
             exchange.onRefused(failure);
         } else {
-            lose(failure);
+            lose(failure, false);
         }
     }
 
@@ -240,7 +240,7 @@ public final class Hedge implements RemoteAttempt {
         if (state == State.ADOPTED) {
             exchange.onBusy(failure);
         } else {
-            lose(failure);
+            lose(failure, true);
         }
     }
 
@@ -249,7 +249,7 @@ public final class Hedge implements RemoteAttempt {
         if (state == State.ADOPTED) {
             exchange.onLost(failure);
         } else {
-            lose(failure);
+            lose(failure, false);
         }
     }
 }

@@ -13,15 +13,13 @@ public final class DeadlineRule {
 
     /**
      * Returns whether the request should fail now instead of being sent to a worker. This is so if
-     * the queue has cost it more than half of its time, and less is left than 19 of 20 responses
-     * need.
+     * it was queued for longer than what is left, and less is left than 19 of 20 responses need.
      *
-     * @param budgetNanos time of the request from its arrival
-     * @param waitedNanos time since its arrival
+     * @param leftNanos time until the deadline
+     * @param queuedNanos time in the queue, since the request arrived or its last attempt failed
      * @param usualNanos time in which 19 of 20 responses begin; 0 = not known
      */
-    public static boolean isHopeless(long budgetNanos, long waitedNanos, long usualNanos) {
-        long leftNanos = budgetNanos - waitedNanos;
-        return leftNanos <= 0 || waitedNanos > leftNanos && leftNanos < usualNanos;
+    public static boolean isHopeless(long leftNanos, long queuedNanos, long usualNanos) {
+        return leftNanos <= 0 || queuedNanos > leftNanos && leftNanos < usualNanos;
     }
 }

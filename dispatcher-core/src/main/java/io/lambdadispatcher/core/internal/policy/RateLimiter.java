@@ -98,6 +98,9 @@ public final class RateLimiter {
         }
 
         long tryTake(long intervalNanos, int burst, long nowNanos) {
+            // At most empty: the limit may have been lower when the last token was taken.
+            long fullIfEmpty = nowNanos + intervalNanos * burst;
+            fullAtNanos = fullAtNanos - fullIfEmpty > 0 ? fullIfEmpty : fullAtNanos;
             long after = (isFull(nowNanos) ? nowNanos : fullAtNanos) + intervalNanos;
             long missingNanos = after - nowNanos - intervalNanos * burst;
             if (missingNanos > 0) {

@@ -111,7 +111,12 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         Carrier taken = wanted == null ? away.takeStream(avoided) : away.takeStreamOf(wanted);
         if (taken == null) {
             away.onPermitUnused();
-            toClient(onStranded);
+            toClient(() -> {
+                // A hedge can be cancelled before it arrives.
+                if (!cancelled) {
+                    onStranded.run();
+                }
+            });
             return;
         }
         workerId = taken.workerId();

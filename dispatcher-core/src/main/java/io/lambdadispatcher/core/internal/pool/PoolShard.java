@@ -532,7 +532,9 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     private void crossOver(
             Exchange exchange, PoolShard other, @Nullable PooledConnection wanted, List<String> avoided) {
-        Crossing crossing = new Crossing(exchange, this, other, wanted, avoided, () -> onStranded(exchange, other));
+        // The worker of a session is on any loop, so the other loops were not tried.
+        int next = wanted != null ? 0 : pool.shards().indexOf(other) + 1;
+        Crossing crossing = new Crossing(exchange, this, other, wanted, avoided, () -> onStranded(exchange, next));
         begin(exchange, crossing);
         exchange.crossOver(crossing);
     }
@@ -822,17 +824,18 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     }
 
     /**
-     * Dispatches the exchange again, because its permit for a stream of {@code away} found no
-     * stream, or only streams of the avoided worker.
+     * Dispatches the exchange again, because its permit of another event loop found no stream, or
+     * only streams of the avoided workers.
+     *
+     * @param next index of the first shard to try
      */
-    void onStranded(Exchange exchange, PoolShard away) {
+    void onStranded(Exchange exchange, int next) {
         assert loop.inEventLoop();
         if (!exchange.onStranded()) {
             return;
         }
         underWay.remove(exchange);
         List<String> tried = exchange.triedWorkers();
-        int next = pool.shards().indexOf(away) + 1;
         if (tried.isEmpty() || !dispatchToAnother(exchange, tried, next)) {
             waitAgain(earlierTicket(exchange));
         }

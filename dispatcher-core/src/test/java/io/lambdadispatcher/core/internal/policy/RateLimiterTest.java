@@ -83,6 +83,19 @@ class RateLimiterTest {
         assertThat(admittedOf("a", 10, 2)).isZero();
     }
 
+    /** An operator who raises a limit does not wait until the old one is over. */
+    @Test
+    void should_obey_a_raised_limit_immediately() {
+        long hour = TimeUnit.HOURS.toNanos(1);
+        for (int i = 0; i < 5; i++) {
+            limiter.tryTake("a", hour, 5, now);
+        }
+
+        assertThat(limiter.tryTake("a", TENTH, 5, now)).isEqualTo(TENTH);
+        now += TENTH;
+        assertThat(admittedOf("a", 10, 5)).isEqualTo(1);
+    }
+
     /** In any window, at most the burst and one request for each interval. */
     @Test
     void should_count_exactly_in_any_window_of_random_traffic() {

@@ -559,6 +559,46 @@ class AttemptsTest {
         assertThat(vanishing.log).isEmpty();
         first.respond(200);
         assertThat(client.log).containsExactly("200 end");
+        assertThat(end().attempts()).isEqualTo(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_continue_with_the_hedge_if_the_first_handler_fails(boolean away) {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(shard(away), "w2");
+        get(HEDGES);
+        pass(20);
+        first.take().onFailure(new Failure(Failure.Kind.HANDLER_FAILED, "the handler failed"));
+        here.onStreamFree(first.member, first);
+        assertThat(client.log).isEmpty();
+        second.respond(200);
+        turn();
+        assertThat(client.log).containsExactly("200 end");
+        assertThat(failed).containsExactly("1 w1 handler_failed");
+    }
+
+    @Test
+    void should_ignore_a_cancelled_hedge_that_finds_no_stream() {
+        Worker first = new Worker(here, "w1");
+        Worker vanishing = new Worker(there, "w2");
+        AttemptPolicy timed =
+                attempts().maxAttempts(3).hedgeAfter(Duration.ofMillis(20)).build();
+        get(TrafficPolicy.builder().attempts(timed).build());
+        for (EmbeddedChannel loop : loops) {
+            loop.advanceTimeBy(20, TimeUnit.MILLISECONDS);
+        }
+        loops[0].runScheduledPendingTasks();
+        first.lose();
+        Worker third = new Worker(here, "w3");
+        loops[0].advanceTimeBy(50, TimeUnit.MILLISECONDS);
+        loops[0].runScheduledPendingTasks();
+        there.setOpen(vanishing.member, false);
+        turn();
+        assertThat(third.log).hasSize(1);
+        assertThat(pool.pending()).isZero();
+        third.respond(200);
+        assertThat(client.log).containsExactly("200 end");
     }
 
     @Test
