@@ -253,7 +253,9 @@ public final class Rollout {
      *     of the old one
      */
     boolean onFailed(WorkerLife worker, WorkerExit exit) {
-        if (exit.cause() == Cause.THROTTLED || !isNext(worker)) {
+        // A worker that the launcher lost says nothing about its version, unless it did not start.
+        boolean unrelated = exit.cause() == Cause.THROTTLED || exit.cause() == Cause.LOST && !worker.wasKilled();
+        if (unrelated || !isNext(worker)) {
             return false;
         }
         failedLaunches += exit.cause() == Cause.REFUSED ? MOST_FAILED_LAUNCHES : 1;

@@ -184,6 +184,11 @@ final class WorkerLife {
         return nowNanos - enteredNanos;
     }
 
+    /** Returns whether it was killed because it did not start or did not end in time. */
+    boolean wasKilled() {
+        return killed;
+    }
+
     /**
      * Returns true once, if the worker has been in its state for the limit and must be killed.
      */

@@ -397,7 +397,8 @@ public final class FunctionShare {
         }
         reportConflict();
         if (budget != null && unreadable == null) {
-            if (switchTo != null && switchTo == budget.isLaunching() && beganNanos - switchedNanos >= 0) {
+            boolean settled = !writing && beganNanos - switchedNanos >= 0;
+            if (settled && switchTo != null && switchTo == budget.isLaunching()) {
                 // Nothing had to be written. From now on, another dispatcher may switch it back.
                 switchTo = null;
             }
