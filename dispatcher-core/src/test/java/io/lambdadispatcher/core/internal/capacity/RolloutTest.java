@@ -235,6 +235,25 @@ class RolloutTest {
         assertThat(count("8") - before).isLessThanOrEqualTo(WANTED / 4 + 1);
     }
 
+    /** A network fault between the dispatcher and Lambda says nothing about a version. */
+    @Test
+    void should_go_on_if_launchers_lose_healthy_workers_of_the_new_version() {
+        alias = "8";
+        passUntil(State.ROLLING);
+        pass(5);
+        assertThat(count("8")).isGreaterThanOrEqualTo(3);
+        for (String id : List.copyOf(workers.keySet())) {
+            Worker worker = workers.get(id);
+            if (worker.ready && worker.version.equals("8")) {
+                controller.onDisconnected(now, id, false);
+                controller.onExit(now, id, new WorkerExit(Cause.LOST, "connection reset"));
+                workers.remove(id);
+            }
+        }
+        passUntil(State.STEADY);
+        assertThat(rollout().version()).isEqualTo("8");
+    }
+
     @Test
     void should_begin_again_when_the_alias_moves_during_the_canary() {
         alias = "8";
