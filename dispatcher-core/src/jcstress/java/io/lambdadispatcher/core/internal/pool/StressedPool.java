@@ -131,7 +131,7 @@ final class StressedPool {
         away.setOpen(worker, true);
         away.onStreamOpened(worker, busy);
         away.tryAcquire();
-        away.takeStream(null);
+        away.takeStream(List.of());
         for (int i = 0; i < free; i++) {
             away.onStreamOpened(worker, new Stream(this));
         }
