@@ -803,7 +803,10 @@ final class SimulatedFleet {
                 workers.remove(id);
                 Slot slot = budget().slot(id);
                 SimulatedDispatcher owner = slot == null ? null : dispatcher(slot.owner());
-                boolean known = !everAdopted || exitedNanos - adoptedNanos > PING_NANOS;
+                // An owner that could not read the ledger may not know that it has adopted the
+                // worker. Then its slot lasts until its end.
+                boolean known = !everAdopted
+                        || exitedNanos - adoptedNanos > PING_NANOS && owner != null && wellNanos(owner) > PING_NANOS;
                 farewell = clean && known && connections.containsKey(owner) ? owner : null;
                 List.copyOf(connections.keySet()).forEach(each -> each.onDisconnected(this, clean));
                 connections.clear();
