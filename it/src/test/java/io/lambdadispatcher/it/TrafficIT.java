@@ -47,12 +47,13 @@ class TrafficIT {
             .build();
     private static final TrafficPolicy RETRIED =
             TrafficPolicy.builder().attempts(ATTEMPTS).build();
+    /** A fixed delay, because one worker of four serves more than 1 % of the requests. */
     private static final TrafficPolicy HEDGED = TrafficPolicy.builder()
             .attempts(AttemptPolicy.builder()
                     .maxAttempts(3)
                     .retryOn(EnumSet.allOf(RetryCondition.class))
                     .attemptTimeout(Duration.ofMillis(500))
-                    .hedgeAfterQuantile(0.99)
+                    .hedgeAfter(Duration.ofMillis(25))
                     .build())
             .build();
 
@@ -127,8 +128,9 @@ class TrafficIT {
 
     /** Sends requests at a constant rate, whether or not earlier ones have been answered. */
     private static Seen load(Rig rig, int requests) {
-        HttpClient client = rig.client(HttpClient.Version.HTTP_2);
-        HttpRequest request = HttpRequest.newBuilder(rig.https("/"))
+        // Java's client fails requests beyond the streams of one HTTP/2 connection.
+        HttpClient client = rig.client(HttpClient.Version.HTTP_1_1);
+        HttpRequest request = HttpRequest.newBuilder(rig.http("/"))
                 .timeout(Duration.ofSeconds(60))
                 .build();
         Seen seen = new Seen();
@@ -212,7 +214,6 @@ class TrafficIT {
         try (Rig rig = rig(HEDGED)) {
             workers(rig, "slow", "healthy", "healthy", "healthy");
             load(rig, 500);
-            observer.extras.clear();
             Seen seen = load(rig, REQUESTS);
             report("one slow worker", seen);
             assertNothingLost(seen);
