@@ -204,7 +204,12 @@ public final class Rollout {
         if (next != null && last != null && next.isSameStep(last)) {
             return;
         }
-        if (next != null && next.is(State.STEADY) && last != null && last.is(State.ROLLING)) {
+        boolean complete = next != null
+                && next.is(State.STEADY)
+                && last != null
+                && last.is(State.ROLLING)
+                && next.version().equals(last.next());
+        if (complete) {
             before = after;
         }
         if (next != null && next.is(State.CANARY)) {

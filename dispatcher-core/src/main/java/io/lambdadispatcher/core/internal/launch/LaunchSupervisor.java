@@ -351,7 +351,12 @@ public final class LaunchSupervisor {
             long interval = function.launching().versionCheck().toNanos();
             boolean due =
                     controller.rollout().isSurprised() || !everAskedVersion || now - versionAskedNanos >= interval;
-            if (interval == 0 || !due || askingVersion || closed || share != null && !share.isFirst()) {
+            if (interval == 0) {
+                // A stopped change would otherwise keep the old version forever.
+                controller.onVersion("");
+                return;
+            }
+            if (!due || askingVersion || closed || share != null && !share.isFirst()) {
                 return;
             }
             askingVersion = true;

@@ -443,6 +443,23 @@ class RolloutTest {
         assertThat(asked).containsOnlyKeys("7");
     }
 
+    /** {@code function.version-check: 0} has the same effect. */
+    @Test
+    void should_launch_what_the_alias_names_when_versions_are_no_longer_followed() {
+        failureRates.put("8", 1.0);
+        alias = "8";
+        passUntil(State.STOPPED);
+        apiUp = false;
+        controller.onVersion("");
+        pass(1);
+        asked.clear();
+        workers.keySet().stream().limit(3).forEach(ended::add);
+        pass(10);
+
+        assertThat(controller.status(now, null).rollout()).isNull();
+        assertThat(asked).containsOnlyKeys("");
+    }
+
     private void restart(@Nullable LaunchHistory history) {
         controller = controller(40);
         if (history != null) {
