@@ -1152,6 +1152,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         head = second.head();
         lastCarrier = second.carrier();
         lastAttemptNanos = second.startNanos();
+        // The time of the other attempt is no time in the queue.
+        ticket = owner.newTicket(this);
         handlerWaitMicros = -1;
         handlerMicros = -1;
         attemptTakenBytes = 0;

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.exchange;
 
+import io.lambdadispatcher.core.internal.loop.FairQueue;
 import io.lambdadispatcher.core.internal.loop.TimerHeap;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
@@ -45,6 +46,14 @@ public interface ExchangeOwner {
     /** Returns a quantile of recent response times; 0 = not known. */
     default long responseTimeNanos(double quantile) {
         return 0;
+    }
+
+    /**
+     * Returns a place in front of the queue whose timeout begins now, for an attempt that follows
+     * another one; {@code null} if there is no queue. It is used if the attempt finds no room.
+     */
+    default FairQueue.@Nullable Ticket<Exchange> newTicket(Exchange exchange) {
+        return null;
     }
 
     /**

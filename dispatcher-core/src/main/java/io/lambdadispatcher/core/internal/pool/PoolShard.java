@@ -395,7 +395,8 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         assert loop.inEventLoop();
         exchange.releaseUnlessSlow();
         FairQueue.Ticket<Exchange> ticket = exchange.ticket();
-        if (ticket != null && overShare.remove(ticket)) {
+        if (ticket != null && overShare.contains(ticket) && mayGo(exchange)) {
+            overShare.remove(ticket);
             onRoom(ticket);
         }
     }
@@ -763,7 +764,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     public void retry(Exchange exchange) {
         assert loop.inEventLoop();
         underWay.remove(exchange);
-        waitAgain(newTicketInFront(exchange, nanoTime()));
+        waitAgain(newTicket(exchange));
     }
 
     @Override
@@ -794,6 +795,11 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     @Override
     public long responseTimeNanos(double quantile) {
         return responseTimes.quantileNanos(quantile);
+    }
+
+    @Override
+    public FairQueue.Ticket<Exchange> newTicket(Exchange exchange) {
+        return newTicketInFront(exchange, nanoTime());
     }
 
     @Override

@@ -13,48 +13,29 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.worker.ErrorCode;
-import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Limits of rate and concurrency that two event loops share. */
-class AdmissionTest {
+class AdmissionTest extends OnTwoLoops {
     private static final AdmissionPolicy TENANTS = AdmissionPolicy.builder("default")
             .maxRequests(5)
             .tenants("x-tenant", 3)
             .build();
 
-    private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
     private final FunctionPool pool = new FunctionPool(
             FunctionOptions.builder("f")
                     .queue(3, Duration.ofSeconds(1))
                     .traffic(TrafficPolicy.builder().admission(TENANTS).build())
                     .build(),
-            List.of(loops[0].eventLoop(), loops[1].eventLoop()),
+            eventLoops(),
             DispatcherObserver.NONE);
     private final List<Failure> failures = new ArrayList<>();
     private final List<Attempt> attempts = new ArrayList<>();
-
-    @BeforeEach
-    void freeze() {
-        for (EmbeddedChannel loop : loops) {
-            loop.freezeTime();
-        }
-    }
-
-    private void pass(long millis) {
-        for (EmbeddedChannel loop : loops) {
-            loop.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
-            loop.runScheduledPendingTasks();
-            loop.runPendingTasks();
-        }
-    }
 
     private void connect(int loop, int streams) {
         PooledConnection worker = new PooledConnection("worker " + loop);

@@ -17,21 +17,18 @@ import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.http.FlatHeaders;
-import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The way of a request with a session to its worker, over two event loops. */
-class AffinityTest {
+class AffinityTest extends OnTwoLoops {
     private static final Failure GONE = new Failure(Failure.Kind.WORKER_LOST, "gone");
 
-    private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
     private final List<SessionResult> results = new ArrayList<>();
     private final FunctionPool pool = new FunctionPool(
             FunctionOptions.builder("f")
@@ -39,7 +36,7 @@ class AffinityTest {
                             .affinity(Affinity.sessionHeader("id"))
                             .build())
                     .build(),
-            List.of(loops[0].eventLoop(), loops[1].eventLoop()),
+            eventLoops(),
             new DispatcherObserver() {
                 @Override
                 public ExchangeListener onExchangeStart(ExchangeStart start) {
@@ -133,40 +130,22 @@ class AffinityTest {
         }
     }
 
-    @BeforeEach
-    void freeze() {
-        for (EmbeddedChannel loop : loops) {
-            loop.freezeTime();
-        }
-    }
-
-    private void turn() {
-        for (int i = 0; i < 4; i++) {
-            for (EmbeddedChannel loop : loops) {
-                loop.runPendingTasks();
-            }
-        }
-    }
-
-    private void pass(long millis) {
-        for (EmbeddedChannel loop : loops) {
-            loop.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
-            loop.runScheduledPendingTasks();
-        }
-        turn();
-    }
-
     private Client request(int loop, @Nullable CharSequence id) {
+        Client client = new Client();
+        open(loop, id, true, client);
+        return client;
+    }
+
+    private Exchange open(int loop, @Nullable CharSequence id, boolean end, Client client) {
         Http2Headers head =
                 new FlatHeaders().method("GET").scheme("http").authority("a").path("/");
         if (id != null) {
             head.set("id", id);
         }
-        Client client = new Client();
-        Exchange exchange = pool.shard(loop).open(head, true, client);
+        Exchange exchange = pool.shard(loop).open(head, end, client);
         assertThat(exchange.isEnded()).isFalse();
         turn();
-        return client;
+        return exchange;
     }
 
     private static Http2Headers ok() {
@@ -233,6 +212,24 @@ class AffinityTest {
         assertThat(there.busy()).hasSize(3);
         assertThat(pool.queued()).isEqualTo(1);
         assertThat(results).containsExactly(SessionResult.NEW, SessionResult.NEW, SessionResult.KEPT);
+    }
+
+    /** In the queue, it would delay all other requests, and workers would be launched for it. */
+    @Test
+    void should_go_on_waiting_for_its_worker_when_its_body_ends() {
+        CharSequence id = sessionOf(there);
+        for (int i = 0; i < 3; i++) {
+            request(0, id);
+            request(0, null);
+        }
+        Exchange upload = open(0, id, false, new Client());
+        assertThat(pool.queued()).isEqualTo(1);
+        upload.data(Unpooled.EMPTY_BUFFER, true);
+        assertThat(pool.pending()).isZero();
+        there.busy().get(0).respond(ok());
+        pass(20);
+        assertThat(there.busy()).hasSize(3);
+        assertThat(pool.queued()).isZero();
     }
 
     @Test

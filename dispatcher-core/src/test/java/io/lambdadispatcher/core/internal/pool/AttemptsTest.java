@@ -31,13 +31,12 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Retries, hedges and deadlines of a pool over two event loops that the test runs step by step. */
-class AttemptsTest {
+class AttemptsTest extends OnTwoLoops {
     private static final Failure GONE = new Failure(Failure.Kind.WORKER_LOST, "gone");
 
     private static final TrafficPolicy RETRIES =
@@ -62,7 +61,6 @@ class AttemptsTest {
                 .attemptTimeout(Duration.ofMillis(50));
     }
 
-    private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
     private final List<ExchangeEnd> ends = new ArrayList<>();
     private final List<String> failed = new ArrayList<>();
     private final FunctionPool pool = new FunctionPool(
@@ -70,7 +68,7 @@ class AttemptsTest {
                     .queue(10, Duration.ofSeconds(5))
                     .requestTimeout(Duration.ofSeconds(1))
                     .build(),
-            List.of(loops[0].eventLoop(), loops[1].eventLoop()),
+            eventLoops(),
             new Following());
     private final PoolShard here = pool.shard(0);
     private final PoolShard there = pool.shard(1);
@@ -93,36 +91,11 @@ class AttemptsTest {
         }
     }
 
-    @BeforeEach
-    void freeze() {
-        for (EmbeddedChannel loop : loops) {
-            loop.freezeTime();
-        }
-    }
-
     @AfterEach
     void nothingIsLeft() {
         assertThat(pool.pending()).isZero();
         assertThat(here.isQuiet()).isTrue();
         assertThat(here.timers().size()).isZero();
-    }
-
-    private void turn() {
-        for (int i = 0; i < 6; i++) {
-            for (EmbeddedChannel loop : loops) {
-                loop.runPendingTasks();
-            }
-        }
-    }
-
-    private void pass(long millis) {
-        for (EmbeddedChannel loop : loops) {
-            loop.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
-        }
-        for (EmbeddedChannel loop : loops) {
-            loop.runScheduledPendingTasks();
-        }
-        turn();
     }
 
     /** A worker with one stream, which records the requests that it carries. */
@@ -597,6 +570,25 @@ class AttemptsTest {
         turn();
         assertThat(third.log).hasSize(1);
         assertThat(pool.pending()).isZero();
+        third.respond(200);
+        assertThat(client.log).containsExactly("200 end");
+    }
+
+    /** The queue timeout does not include the time of the attempts. */
+    @Test
+    void should_wait_for_the_queue_timeout_if_the_only_attempt_left_finds_no_room() {
+        pool.setOptions(
+                FunctionOptions.builder("f").queue(10, Duration.ofMillis(10)).build());
+        here.setOptions(pool.options());
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(here, "w2");
+        get(HEDGES);
+        pass(20);
+        first.lose();
+        second.take().onBusy(GONE);
+        pass(9);
+        assertThat(client.log).isEmpty();
+        Worker third = new Worker(here, "w3");
         third.respond(200);
         assertThat(client.log).containsExactly("200 end");
     }

@@ -10,7 +10,6 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.worker.ErrorCode;
-import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
@@ -19,44 +18,19 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The order of requests of several clients that are queued on two event loops. */
-class FairnessTest {
-    private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
+class FairnessTest extends OnTwoLoops {
     private final FunctionPool pool = new FunctionPool(
             FunctionOptions.builder("f").queue(1000, Duration.ofHours(1)).build(),
-            List.of(loops[0].eventLoop(), loops[1].eventLoop()),
+            eventLoops(),
             DispatcherObserver.NONE);
     private final PoolShard here = pool.shard(0);
     private final PoolShard there = pool.shard(1);
 
     /** Paths of the requests, in the order in which they received worker streams. */
     private final List<String> served = new ArrayList<>();
-
-    @BeforeEach
-    void freeze() {
-        for (EmbeddedChannel loop : loops) {
-            loop.freezeTime();
-        }
-    }
-
-    private void pass(long millis) {
-        for (EmbeddedChannel loop : loops) {
-            loop.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
-            loop.runScheduledPendingTasks();
-        }
-        turn();
-    }
-
-    private void turn() {
-        for (int i = 0; i < 6; i++) {
-            for (EmbeddedChannel loop : loops) {
-                loop.runPendingTasks();
-            }
-        }
-    }
 
     private final class Stream extends DiscardingSink implements Carrier {
         private final PoolShard shard;

@@ -16,7 +16,6 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.DefaultEventLoop;
-import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
@@ -27,49 +26,24 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
  * A pool over two event loops that the test runs step by step. Worker streams and clients record
  * their calls.
  */
-class PoolTest {
+class PoolTest extends OnTwoLoops {
     private static final Failure GONE = new Failure(Failure.Kind.WORKER_LOST, "gone");
 
-    private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
     private final FunctionPool pool = new FunctionPool(
             FunctionOptions.builder("f")
                     .queue(3, Duration.ofMillis(100))
                     .requestTimeout(Duration.ofSeconds(1))
                     .build(),
-            List.of(loops[0].eventLoop(), loops[1].eventLoop()),
+            eventLoops(),
             DispatcherObserver.NONE);
     private final PoolShard here = pool.shard(0);
     private final PoolShard there = pool.shard(1);
-
-    @BeforeEach
-    void freeze() {
-        for (EmbeddedChannel loop : loops) {
-            loop.freezeTime();
-        }
-    }
-
-    private void turn() {
-        for (int i = 0; i < 4; i++) {
-            for (EmbeddedChannel loop : loops) {
-                loop.runPendingTasks();
-            }
-        }
-    }
-
-    private void pass(long millis) {
-        for (EmbeddedChannel loop : loops) {
-            loop.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
-            loop.runScheduledPendingTasks();
-        }
-        turn();
-    }
 
     /** A worker connection with one stream. */
     private static final class Stream implements Carrier, RequestSink {

@@ -2,9 +2,6 @@ package io.lambdadispatcher.core.internal.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.internal.exchange.Attempt;
-import io.lambdadispatcher.core.internal.exchange.Carrier;
-import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -19,7 +16,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -34,9 +30,9 @@ class PriorityTest {
     private final List<String> failures = new ArrayList<>();
     private final List<String> served = new ArrayList<>();
     private final PooledConnection worker = new PooledConnection("worker");
-    private final Stream stream = new Stream();
     private FunctionPool pool = pool(PRIORITIES);
     private PoolShard shard = pool.shard(0);
+    private ServingStream stream = new ServingStream(shard, worker, served);
 
     private FunctionPool pool(AdmissionPolicy policy) {
         return new FunctionPool(
@@ -46,31 +42,6 @@ class PriorityTest {
                         .build(),
                 List.of(loop.eventLoop()),
                 DispatcherObserver.NONE);
-    }
-
-    private final class Stream extends DiscardingSink implements Carrier {
-        private @Nullable Attempt attempt;
-
-        @Override
-        public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {
-            served.add(String.valueOf(head.path()));
-            attempt = forAttempt;
-            return this;
-        }
-
-        void answer() {
-            Attempt current = attempt;
-            attempt = null;
-            if (current != null) {
-                current.onHead(new DefaultHttp2Headers().status("200"), true);
-                shard.onStreamFree(worker, this);
-            }
-        }
-
-        @Override
-        public String workerId() {
-            return worker.workerId();
-        }
     }
 
     @BeforeEach
@@ -248,6 +219,7 @@ class PriorityTest {
     void should_change_nothing_without_priorities() {
         pool = pool(AdmissionPolicy.NONE);
         shard = pool.shard(0);
+        stream = new ServingStream(shard, worker, served);
         connect();
         shard.onStreamOpened(worker, stream);
         request("sheddable", "first");

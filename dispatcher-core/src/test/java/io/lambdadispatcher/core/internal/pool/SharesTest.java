@@ -14,7 +14,6 @@ import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.Unpooled;
-import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
@@ -29,16 +28,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Limits of one client's share of a function's worker streams and of its queue. */
-class SharesTest {
+class SharesTest extends OnTwoLoops {
     private static final int QUEUE_TIMEOUT_MILLIS = 5000;
 
-    private final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
     private final List<Protection> protections = new ArrayList<>();
     private final FunctionPool pool = new FunctionPool(
             FunctionOptions.builder("f")
                     .queue(100, Duration.ofMillis(QUEUE_TIMEOUT_MILLIS))
                     .build(),
-            List.of(loops[0].eventLoop(), loops[1].eventLoop()),
+            eventLoops(),
             new DispatcherObserver() {
                 @Override
                 public void onProtection(Protection protection) {
@@ -51,23 +49,8 @@ class SharesTest {
     private final List<String> failures = new ArrayList<>();
 
     @BeforeEach
-    void freeze() {
-        for (EmbeddedChannel loop : loops) {
-            loop.freezeTime();
-        }
+    void watch() {
         pool.onShortage(shortages::incrementAndGet);
-    }
-
-    private void pass(long millis) {
-        for (EmbeddedChannel loop : loops) {
-            loop.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
-            loop.runScheduledPendingTasks();
-        }
-        for (int i = 0; i < 6; i++) {
-            for (EmbeddedChannel loop : loops) {
-                loop.runPendingTasks();
-            }
-        }
     }
 
     private static final class Stream extends DiscardingSink implements Carrier {

@@ -2,11 +2,7 @@ package io.lambdadispatcher.core.internal.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.internal.exchange.Attempt;
-import io.lambdadispatcher.core.internal.exchange.Carrier;
-import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Failure;
-import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -17,7 +13,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -38,32 +33,7 @@ class SheddingTest {
             });
     private final PoolShard shard = pool.shard(0);
     private final PooledConnection worker = new PooledConnection("worker");
-    private final Stream stream = new Stream();
-
-    private final class Stream extends DiscardingSink implements Carrier {
-        private @Nullable Attempt attempt;
-
-        @Override
-        public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {
-            served.add(String.valueOf(head.path()));
-            attempt = forAttempt;
-            return this;
-        }
-
-        void answer() {
-            Attempt current = attempt;
-            attempt = null;
-            if (current != null) {
-                current.onHead(new DefaultHttp2Headers().status("200"), true);
-                shard.onStreamFree(worker, this);
-            }
-        }
-
-        @Override
-        public String workerId() {
-            return worker.workerId();
-        }
-    }
+    private final ServingStream stream = new ServingStream(shard, worker, served);
 
     @BeforeEach
     void freeze() {
