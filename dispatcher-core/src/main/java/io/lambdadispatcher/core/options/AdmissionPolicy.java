@@ -1,6 +1,5 @@
 package io.lambdadispatcher.core.options;
 
-import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.netty.util.AsciiString;
 import java.time.Duration;
 import java.util.Objects;
@@ -182,7 +181,7 @@ public final class AdmissionPolicy {
          * @throws IllegalArgumentException if {@code header} cannot be the name of a header
          */
         public Builder tenants(String header, int requests) {
-            tenantHeader = headerName(header);
+            tenantHeader = Check.headerName(header);
             maxTenantRequests = requests;
             return this;
         }
@@ -206,7 +205,7 @@ public final class AdmissionPolicy {
          * @throws IllegalArgumentException if it cannot be the name of a header
          */
         public Builder priorityHeader(String header) {
-            priorityHeader = headerName(header);
+            priorityHeader = Check.headerName(header);
             return this;
         }
 
@@ -221,11 +220,6 @@ public final class AdmissionPolicy {
         public Builder shedDelay(Duration time) {
             shedDelay = time;
             return this;
-        }
-
-        private static AsciiString headerName(String header) {
-            Check.that(HeaderSyntax.isToken(header), "header", "'" + header + "'", "the name of a header");
-            return AsciiString.of(header).toLowerCase();
         }
 
         /**

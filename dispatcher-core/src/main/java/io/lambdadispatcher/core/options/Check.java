@@ -1,5 +1,7 @@
 package io.lambdadispatcher.core.options;
 
+import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.netty.util.AsciiString;
 import java.time.Duration;
 import java.util.Locale;
 
@@ -27,6 +29,12 @@ final class Check {
         if (!holds) {
             throw new IllegalArgumentException(name + ": " + value + ", expected " + expected);
         }
+    }
+
+    /** @return the name in lower case */
+    static AsciiString headerName(String name) {
+        that(HeaderSyntax.isToken(name), "header", "'" + name + "'", "the name of a header");
+        return AsciiString.of(name).toLowerCase();
     }
 
     static String number(double value) {

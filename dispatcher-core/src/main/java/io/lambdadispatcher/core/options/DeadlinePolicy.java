@@ -1,6 +1,5 @@
 package io.lambdadispatcher.core.options;
 
-import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.netty.util.AsciiString;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -80,8 +79,7 @@ public final class DeadlinePolicy {
          * @throws IllegalArgumentException if it cannot be the name of a header
          */
         public Builder header(String name) {
-            Check.that(HeaderSyntax.isToken(name), "header", "'" + name + "'", "the name of a header");
-            headers.add(AsciiString.of(name).toLowerCase());
+            headers.add(Check.headerName(name));
             return this;
         }
 

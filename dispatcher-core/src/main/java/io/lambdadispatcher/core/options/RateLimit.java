@@ -1,6 +1,5 @@
 package io.lambdadispatcher.core.options;
 
-import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.netty.util.AsciiString;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -81,9 +80,7 @@ public final class RateLimit {
      * @throws IllegalArgumentException if it cannot be one
      */
     public RateLimit perHeader(String name) {
-        Check.that(HeaderSyntax.isToken(name), "header", "'" + name + "'", "the name of a header");
-        return new RateLimit(
-                requests, window, burst, Key.HEADER, AsciiString.of(name).toLowerCase());
+        return new RateLimit(requests, window, burst, Key.HEADER, Check.headerName(name));
     }
 
     /** Returns the number of requests per window. */
