@@ -53,7 +53,7 @@ public record Route(@Nullable String host, @Nullable Header header, String path,
          * Returns whether ingress removes this header before a request is routed. {@link
          * Route#host} replaces {@code host}.
          */
-        private static boolean isNeverSeen(String name) {
+        static boolean isNeverSeen(String name) {
             return HopByHop.contains(name)
                     || HttpHeaderNames.HOST.contentEquals(name)
                     || HttpHeaderNames.EXPECT.contentEquals(name);

@@ -24,6 +24,7 @@ import static io.lambdadispatcher.server.config.ValueType.positiveDuration;
 import static io.lambdadispatcher.server.config.ValueType.rateKey;
 import static io.lambdadispatcher.server.config.ValueType.rateOrOff;
 import static io.lambdadispatcher.server.config.ValueType.ratio;
+import static io.lambdadispatcher.server.config.ValueType.requestHeaderName;
 import static io.lambdadispatcher.server.config.ValueType.retryConditions;
 import static io.lambdadispatcher.server.config.ValueType.size;
 import static io.lambdadispatcher.server.config.ValueType.sizeOrAuto;
@@ -205,7 +206,7 @@ public final class Settings {
             .setting("function.max-requests", number(0, 10_000_000), "0")
             .doc("Maximum number of requests in flight, including queued ones. Others get 503. 0 means no limit.");
     public static final Setting<String> FUNCTION_TENANT_HEADER = ADMISSION
-            .setting("function.tenant-header", headerName())
+            .setting("function.tenant-header", requestHeaderName())
             .doc(
                     "Header that names the tenant, for function.max-tenant-requests. Clients must not be able to choose it.");
     public static final Setting<Integer> FUNCTION_MAX_TENANT_REQUESTS = ADMISSION
@@ -216,7 +217,7 @@ public final class Settings {
             .setting("function.priority", choice(Priority.class), "normal")
             .doc("Priority of requests if not all can be served. Sheddable ones are refused first.");
     public static final Setting<String> FUNCTION_PRIORITY_HEADER = ADMISSION
-            .setting("function.priority-header", headerName())
+            .setting("function.priority-header", requestHeaderName())
             .doc("Header with a priority, which takes precedence over function.priority. Other values are ignored."
                     + " Clients must not be able to choose it.");
     public static final Setting<Duration> FUNCTION_SHED_DELAY = ADMISSION
@@ -455,7 +456,7 @@ public final class Settings {
     public static final Setting<Boolean> FORWARDING_VIA =
             FORWARDING.setting("forwarding.via", bool(), "true").doc("Adds the via header to requests and responses.");
     public static final Setting<String> FORWARDING_CLIENT_HEADER = FORWARDING
-            .setting("forwarding.client-header", headerName())
+            .setting("forwarding.client-header", requestHeaderName())
             .doc("Header whose value names the client, for fairness between clients. It needs forwarding.trust: "
                     + "append, and a proxy that sets the header. Without such a proxy, a client can evade the limits with a "
                     + "new value in each request. If it is not set, the client is identified by its address.");

@@ -46,6 +46,9 @@ public record ValueType<T>(
         Function<List<String>, T> parser,
         @Nullable Pattern separator) {
 
+    /** No policy and no route sees them. */
+    private static final String EXCEPT_UNSEEN = ", except host, expect and hop-by-hop headers";
+
     private static final Pattern SPACES = Pattern.compile("\\s+");
     private static final Pattern COMMAS = Pattern.compile("[\\s,]+");
     private static final Pattern DURATION = Pattern.compile("(\\d{1,15})(ms|s|m|h|d)");
@@ -242,10 +245,8 @@ public record ValueType<T>(
 
     /** {@code client}, {@code route}, or the name of a header in lower case. */
     static ValueType<String> rateKey() {
-        return single("client|route|NAME", "client, route, or the name of a header such as x-api-key", text -> {
-            require(HeaderSyntax.isToken(text));
-            return text.toLowerCase(Locale.ROOT);
-        });
+        String expected = "client, route, or the name of a header such as x-api-key" + EXCEPT_UNSEEN;
+        return single("client|route|NAME", expected, ValueType::requestHeader);
     }
 
     /** A size in bytes. */
@@ -446,10 +447,7 @@ public record ValueType<T>(
     }
 
     static ValueType<Route.Header> header() {
-        return single(
-                "HEADER",
-                "a header such as x-canary or 'x-canary: yes', except host, expect and hop-by-hop headers",
-                Route.Header::parse);
+        return single("HEADER", "a header such as x-canary or 'x-canary: yes'" + EXCEPT_UNSEEN, Route.Header::parse);
     }
 
     static ValueType<String> headerName() {
@@ -457,6 +455,17 @@ public record ValueType<T>(
             require(HeaderSyntax.isToken(text));
             return text.toLowerCase(Locale.ROOT);
         });
+    }
+
+    /** A header that clients send, in lower case. */
+    static ValueType<String> requestHeaderName() {
+        return single("NAME", "the name of a header such as x-client-id" + EXCEPT_UNSEEN, ValueType::requestHeader);
+    }
+
+    private static String requestHeader(String text) {
+        String name = text.toLowerCase(Locale.ROOT);
+        require(HeaderSyntax.isToken(text) && !Route.Header.isNeverSeen(name));
+        return name;
     }
 
     static ValueType<Affinity> affinity() {
@@ -467,7 +476,7 @@ public record ValueType<T>(
             require(words.length == (words[0].equals("none") ? 1 : 2));
             return switch (words[0]) {
                 case "none" -> Affinity.NONE;
-                case "header" -> Affinity.header(words[1]);
+                case "header" -> Affinity.header(requestHeader(words[1]));
                 case "cookie" -> Affinity.cookie(words[1]);
                 case "own-cookie" -> Affinity.ownCookie(words[1]);
                 case "session-header" -> Affinity.sessionHeader(words[1]);
@@ -480,13 +489,8 @@ public record ValueType<T>(
     static ValueType<List<String>> headerNames() {
         return new ValueType<>(
                 "NAME...",
-                "names of headers such as x-timeout-ms",
-                items -> {
-                    items.forEach(item -> require(HeaderSyntax.isToken(item)));
-                    return items.stream()
-                            .map(item -> item.toLowerCase(Locale.ROOT))
-                            .toList();
-                },
+                "names of headers such as x-timeout-ms" + EXCEPT_UNSEEN,
+                items -> items.stream().map(ValueType::requestHeader).toList(),
                 COMMAS);
     }
 

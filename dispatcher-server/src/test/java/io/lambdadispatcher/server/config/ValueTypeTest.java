@@ -64,6 +64,28 @@ class ValueTypeTest {
                 .isInstanceOfAny(IllegalArgumentException.class, ArithmeticException.class);
     }
 
+    /** All clients would otherwise count together, because no request has such a header here. */
+    @ParameterizedTest
+    @ValueSource(strings = {"host", "Host", "connection", "keep-alive", "expect"})
+    void should_refuse_headers_that_no_policy_sees(String name) {
+        assertRefused(ValueType.rateKey(), name);
+        assertRefused(ValueType.requestHeaderName(), name);
+        assertRefused(ValueType.headerNames(), name);
+        assertRefused(ValueType.affinity(), "header " + name);
+    }
+
+    @Test
+    void should_read_names_of_request_headers() {
+        assertThat(parse(ValueType.requestHeaderName(), "X-Tenant")).isEqualTo("x-tenant");
+        assertThat(parse(ValueType.headerNames(), "X-A, te")).containsExactly("x-a", "te");
+        assertRefused(ValueType.requestHeaderName(), "a b");
+        assertRefused(ValueType.rateKey(), "a b");
+    }
+
+    private static void assertRefused(ValueType<?> type, String text) {
+        assertThatThrownBy(() -> parse(type, text)).isInstanceOf(IllegalArgumentException.class);
+    }
+
     @Test
     void should_read_affinity() {
         assertThat(parse(ValueType.affinity(), "none")).isSameAs(Affinity.NONE);
