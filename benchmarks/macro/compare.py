@@ -3,9 +3,11 @@
 
     benchmarks/macro/compare.py HEAD~1                      about 15 minutes
     benchmarks/macro/compare.py v0.1.0 --scenarios image --bound 1.02
+    benchmarks/macro/compare.py HEAD --setting function-deadline=10s
 
 Both dispatchers run concurrently, each with one event loop, on core 0, and each has a worker of its own commit. The workers and the load generator share core 1. Each
 pair is one load on each dispatcher, in alternating order. The processes are started several times, because two JVMs differ by themselves.
+With --setting, only the checked out commit has this setting, so HEAD shows what it costs.
 It reports the ratio of CPU time per request, checked out ÷ other: the mean of all pairs, with its 95 % interval. With --bound, the exit code is 1
 if the interval lies wholly above the bound.
 """
@@ -61,7 +63,8 @@ class Run:
         finally:
             processes.stop_all()
             machine.git("worktree", "remove", "--force", str(self.tree))
-        return {"meta": machine.meta(self.java, self.flags, other=other, pairs=self.options.pairs, seconds=self.options.seconds), "results": results}
+        return {"meta": machine.meta(self.java, self.flags, other=other, pairs=self.options.pairs, seconds=self.options.seconds,
+                                     settings=self.options.settings), "results": results}
 
     def build(self, other):
         progress(f"building {other[:12]}")
@@ -75,6 +78,7 @@ class Run:
         for number in range(self.options.processes):
             ours = LambdaDispatcher(self.java, self.flags, [], (1, 100), f"ours-{number}")
             theirs = OtherDispatcher(self.tree, self.java, self.flags, [], (1, 100), f"other-{number}")
+            ours.flags.update(self.options.settings)
             both = [theirs, ours] if number % 2 else [ours, theirs]
             for each in both:
                 each.start(self)
@@ -100,11 +104,16 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=3, help="length of one load, by default %(default)g")
     parser.add_argument("--warm-up", type=float, default=20, metavar="SECONDS")
     parser.add_argument("--bound", type=float, metavar="RATIO", help="exit with 1 if an interval lies wholly above this ratio")
+    parser.add_argument("--setting", action="append", default=[], metavar="NAME=VALUE", help="a setting of the checked out dispatcher; may be repeated")
     parser.add_argument("--quick", action="store_true", help="two short pairs, to check that everything works")
     parser.add_argument("--jdk", metavar="PATH", help="JDK that runs everything; by default JAVA_HOME, then the PATH")
     parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="JVM flags of the dispatchers")
     parser.add_argument("--json", metavar="FILE", help="file for the results, by default benchmarks/target/compare-<time>.json")
     options = parser.parse_args()
+    for setting in options.setting:
+        if "=" not in setting:
+            raise Failure(f"--setting {setting}: expected NAME=VALUE, such as function-deadline=10s")
+    options.settings = dict(setting.split("=", 1) for setting in options.setting)
     by_name = {each.name: each for each in SCENARIOS}
     unknown = [name for name in options.scenarios.split(",") if name not in by_name]
     if unknown:
