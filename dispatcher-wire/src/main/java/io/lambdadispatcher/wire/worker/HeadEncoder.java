@@ -27,6 +27,10 @@ public final class HeadEncoder {
         try {
             hpack.encodeHeaders(ANY_STREAM, head, out);
         } catch (Http2Exception e) {
+            // The encoder wraps all exceptions. An Error, such as no memory, says nothing about the headers.
+            if (e.getCause() instanceof Error error) {
+                throw error;
+            }
             throw new WireException(WireException.Reason.BAD_HEAD, 0, String.valueOf(e.getMessage()), e);
         }
     }

@@ -24,7 +24,8 @@ public final class SmallParts {
      *
      * @param joined buffer that an earlier call returned, owned by the caller; {@code null} if
      *     there is none
-     * @param part remains the caller's if the result is {@code null}; otherwise it is released
+     * @param part remains the caller's if the result is {@code null}; otherwise it is released, also
+     *     if there is no memory
      * @return {@code joined} or a new buffer, owned by the caller; {@code null} if the part is too
      *     large, or {@code joined} too full
      */
@@ -33,8 +34,8 @@ public final class SmallParts {
         if (bytes > MAX_PART_BYTES || joined != null && bytes > joined.maxWritableBytes()) {
             return null;
         }
-        ByteBuf to = joined == null ? part.alloc().buffer(Math.max(bytes, FIRST_BYTES), MAX_BYTES) : joined;
         try {
+            ByteBuf to = joined == null ? part.alloc().buffer(Math.max(bytes, FIRST_BYTES), MAX_BYTES) : joined;
             return to.writeBytes(part);
         } finally {
             part.release();

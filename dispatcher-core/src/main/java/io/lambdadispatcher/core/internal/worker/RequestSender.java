@@ -57,23 +57,28 @@ final class RequestSender implements DataOutlet.Listener {
         ByteBuf frame = outlet.newMeta();
         try {
             FrameWriter.writeRequestHead(frame, encoder, head, timeoutMillis, end);
-        } catch (WireException e) {
+        } catch (WireException | RuntimeException | Error e) {
             frame.release();
             throw e;
         }
         send(frame);
     }
 
-    /** Takes ownership of the buffer. */
+    /** Takes ownership of the buffer, also if it throws an exception. */
     void data(ByteBuf data, boolean end) {
         window.onRequestQueued(data.readableBytes());
         boolean waits = queuedFrames >= MAX_SINGLE_FRAMES || queuedFrames > 0 && outlet.isBlocked();
         if (waits && !end && gather(data)) {
             return;
         }
-        sendGathered();
-        while (data.readableBytes() > FrameLayout.MAX_PAYLOAD_BYTES) {
-            sendData(data.readRetainedSlice(FrameLayout.MAX_PAYLOAD_BYTES), false);
+        sendGatheredBefore(data);
+        try {
+            while (data.readableBytes() > FrameLayout.MAX_PAYLOAD_BYTES) {
+                sendData(data.readRetainedSlice(FrameLayout.MAX_PAYLOAD_BYTES), false);
+            }
+        } catch (RuntimeException | Error e) {
+            data.release();
+            throw e;
         }
         sendData(data, end);
     }
@@ -84,7 +89,7 @@ final class RequestSender implements DataOutlet.Listener {
         ByteBuf frame = outlet.newMeta();
         try {
             FrameWriter.writeTrailers(frame, encoder, trailers);
-        } catch (WireException e) {
+        } catch (WireException | RuntimeException | Error e) {
             frame.release();
             throw e;
         }
@@ -120,11 +125,21 @@ final class RequestSender implements DataOutlet.Listener {
     private boolean gather(ByteBuf data) {
         ByteBuf joined = SmallParts.add(gathered, data);
         if (joined == null && gathered != null) {
-            sendGathered();
+            sendGatheredBefore(data);
             joined = SmallParts.add(null, data);
         }
         gathered = joined == null ? gathered : joined;
         return joined != null;
+    }
+
+    /** @param next released if this throws an exception */
+    private void sendGatheredBefore(ByteBuf next) {
+        try {
+            sendGathered();
+        } catch (RuntimeException | Error e) {
+            next.release();
+            throw e;
+        }
     }
 
     private void sendGathered() {
@@ -147,8 +162,15 @@ final class RequestSender implements DataOutlet.Listener {
         }
     }
 
+    /** Takes ownership of the buffer, also if it throws an exception. */
     private void sendData(ByteBuf data, boolean end) {
-        ByteBuf header = outlet.newMeta();
+        ByteBuf header;
+        try {
+            header = outlet.newMeta();
+        } catch (RuntimeException | Error e) {
+            data.release();
+            throw e;
+        }
         FrameWriter.writeDataHeader(header, data.readableBytes(), end);
         outlet.meta(header);
         queuedFrames += data.isReadable() ? 1 : 0;

@@ -404,6 +404,17 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     // For its worker streams.
 
+    /** A stream could not write a frame, and is lost. */
+    void onUnsent(Http2Stream stream, Throwable cause) {
+        port.violations.warn(
+                "worker {} at {}, stream {}: could not send, the stream is lost",
+                workerId,
+                remoteAddress(),
+                stream.id(),
+                cause);
+        reset(stream);
+    }
+
     void onViolation(Http2Stream stream, WireException violation) {
         port.violations.warn(
                 "worker {} at {}, stream {}: {}", workerId, remoteAddress(), stream.id(), violation.getMessage());

@@ -124,6 +124,11 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
             onUnencodable(e);
             forAttempt.onFailure(new Failure(Failure.Kind.BAD_REQUEST, "request head: " + e.getMessage()));
             return this;
+        } catch (RuntimeException | Error e) {
+            onUnsent(e);
+            forAttempt.onFailure(
+                    new Failure(Failure.Kind.OVERLOADED, "the dispatcher could not send the request to a worker"));
+            return this;
         }
         attempt = forAttempt;
         startNanos = (exchanges++ & TIMED_MASK) == 0 ? connection.nanoTime() : 0;
@@ -137,7 +142,12 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
             data.release();
             return;
         }
-        request.data(data, end);
+        try {
+            request.data(data, end);
+        } catch (RuntimeException | Error e) {
+            onUnsent(e);
+            return;
+        }
         if (end) {
             onRequestEnded();
         }
@@ -153,6 +163,9 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         } catch (WireException e) {
             onUnencodable(e);
             return;
+        } catch (RuntimeException | Error e) {
+            onUnsent(e);
+            return;
         }
         onRequestEnded();
     }
@@ -165,6 +178,19 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     private void onUnencodable(WireException e) {
         connection.reset(http2);
         close(e.getMessage());
+    }
+
+    /**
+     * Resets the stream after an unexpected error, usually because direct memory has run out. The
+     * stream would otherwise be busy for ever, and so would all streams after some time without
+     * memory.
+     */
+    private void onUnsent(Throwable e) {
+        try {
+            connection.onUnsent(http2, e);
+        } finally {
+            close("the dispatcher could not send the request");
+        }
     }
 
     private void onRequestEnded() {

@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExchangeListener;
+import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.CapacityPolicy;
@@ -104,7 +107,12 @@ class WorkerSideTest {
 
     /** Starts a dispatcher whose requests and workers share one event loop. */
     private static Dispatcher ofOneLoop() {
+        return ofOneLoop(DispatcherObserver.NONE);
+    }
+
+    private static Dispatcher ofOneLoop(DispatcherObserver observer) {
         return Dispatcher.builder()
+                .observer(observer)
                 .function(FunctionOptions.of("f"))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .secret(SECRET)
@@ -446,6 +454,70 @@ class WorkerSideTest {
             ofOneLoop.dispatch(
                     DispatchRequest.builder("GET", "/next").authority("a").build());
             first.expect("3 REQUEST_HEAD /next end");
+        }
+    }
+
+    /** The observer adds a header that cannot be encoded, as if memory had run out. */
+    @Test
+    void should_lose_only_the_stream_whose_request_could_not_be_written() throws Exception {
+        CharSequence unwritable = new Unwritable();
+        DispatcherObserver observer = new DispatcherObserver() {
+            @Override
+            public ExchangeListener onExchangeStart(ExchangeStart start) {
+                boolean broken = "/broken".contentEquals(start.headers().path());
+                return new ExchangeListener() {
+                    @Override
+                    public void onAttempt(int number, Http2Headers headers) {
+                        if (broken) {
+                            headers.add("x-unwritable", unwritable);
+                        }
+                    }
+
+                    @Override
+                    public void onEnd(ExchangeEnd end) {}
+                };
+            }
+        };
+        try (Dispatcher ofOneLoop = ofOneLoop(observer);
+                ScriptedWorker worker =
+                        new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w1", SECRET).ready(2)) {
+            CompletableFuture<DispatchResponse> broken = ofOneLoop
+                    .dispatch(DispatchRequest.builder("GET", "/broken")
+                            .authority("a")
+                            .build())
+                    .toCompletableFuture();
+            assertThat(failure(broken)).returns("overloaded", DispatchException::failure);
+            worker.expect("5 RST_STREAM 1");
+            CompletableFuture<DispatchResponse> next = ofOneLoop
+                    .dispatch(DispatchRequest.builder("GET", "/next")
+                            .authority("a")
+                            .build())
+                    .toCompletableFuture();
+            worker.expect("3 REQUEST_HEAD /next end");
+            worker.openStream(7);
+            worker.expect("7 :status 200");
+            ofOneLoop.dispatch(
+                    DispatchRequest.builder("GET", "/third").authority("a").build());
+            worker.expect("7 REQUEST_HEAD /third end");
+            worker.respond(3, ok(), true);
+            assertThat(next.get(10, TimeUnit.SECONDS).status()).isEqualTo(200);
+        }
+    }
+
+    private static final class Unwritable implements CharSequence {
+        @Override
+        public int length() {
+            throw new OutOfMemoryError("for the test");
+        }
+
+        @Override
+        public char charAt(int index) {
+            throw new OutOfMemoryError("for the test");
+        }
+
+        @Override
+        public CharSequence subSequence(int start, int end) {
+            throw new OutOfMemoryError("for the test");
         }
     }
 
