@@ -27,7 +27,7 @@ public final class HeadEncoder {
         try {
             hpack.encodeHeaders(ANY_STREAM, head, out);
         } catch (Http2Exception e) {
-            // The encoder wraps all exceptions. An Error, such as no memory, says nothing about the headers.
+            // The encoder wraps everything. An Error, such as no memory, is not the headers' fault.
             if (e.getCause() instanceof Error error) {
                 throw error;
             }

@@ -182,7 +182,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
 
     /**
      * Resets the stream after an unexpected error, usually because direct memory has run out. The
-     * stream would otherwise be busy for ever, and so would all streams after some time without
+     * stream would otherwise be busy forever, and so would all streams after some time without
      * memory.
      */
     private void onUnsent(Throwable e) {
