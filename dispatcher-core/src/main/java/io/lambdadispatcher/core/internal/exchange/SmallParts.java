@@ -24,8 +24,8 @@ public final class SmallParts {
      *
      * @param joined buffer that an earlier call returned, owned by the caller; {@code null} if
      *     there is none
-     * @param part remains the caller's if the result is {@code null}; otherwise it is released, also
-     *     if there is no memory
+     * @param part remains the caller's if the result is {@code null}; otherwise it is released,
+     *     even if there is no memory
      * @return {@code joined} or a new buffer, owned by the caller; {@code null} if the part is too
      *     large, or {@code joined} too full
      */
