@@ -37,6 +37,8 @@ public enum AccessField {
     WAIT_REASON,
     /** Which worker affinity chose: {@link SessionResult} in lower case. */
     SESSION,
+    /** What answered instead of a worker: {@link Substitute} in lower case. */
+    SUBSTITUTE,
     /** The id of the request, if requests have ids. */
     REQUEST_ID,
     /** The trace id in the header {@code traceparent}. */

@@ -67,6 +67,10 @@ final class AccessLine {
                 SessionResult result = end.sessionResult();
                 text(field, result == null ? null : result.token());
             }
+            case SUBSTITUTE -> {
+                Substitute substitute = end.substitute();
+                text(field, substitute == null ? null : substitute.token());
+            }
             case REQUEST_ID ->
                 text(field, requestIdHeader == null ? null : end.headers().get(requestIdHeader));
             case TRACE_ID -> text(field, TraceParent.traceId(end.headers()));

@@ -89,6 +89,14 @@ public interface ExchangeEnd {
         return null;
     }
 
+    /**
+     * Returns what answered the client instead of a worker of the function. Returns {@code null} if
+     * nothing did: then {@link #status} is what the client received.
+     */
+    default @Nullable Substitute substitute() {
+        return null;
+    }
+
     /** Returns the size of the request's body that has arrived, in bytes. */
     long requestBytes();
 

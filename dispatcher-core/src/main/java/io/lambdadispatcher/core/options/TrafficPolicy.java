@@ -24,6 +24,7 @@ public final class TrafficPolicy {
     private final Affinity affinity;
     private final AdmissionPolicy admission;
     private final boolean timed;
+    private final boolean filtered;
 
     private TrafficPolicy(Builder from) {
         deadline = from.deadline;
@@ -31,6 +32,7 @@ public final class TrafficPolicy {
         affinity = from.affinity;
         admission = from.admission;
         timed = deadline.isTimed() || attempts.isTimed();
+        filtered = false;
     }
 
     /** Starts a policy with the defaults. */
@@ -68,6 +70,14 @@ public final class TrafficPolicy {
      */
     public boolean isTimed() {
         return timed;
+    }
+
+    /**
+     * Returns whether requests pass through filters between their client and the function. If not,
+     * the filters cost nothing.
+     */
+    public boolean isFiltered() {
+        return filtered;
     }
 
     /** Returns which requests are refused. See {@link Builder#admission}. */

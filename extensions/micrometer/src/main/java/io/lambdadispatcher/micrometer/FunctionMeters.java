@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.SessionResult;
+import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
@@ -54,6 +55,7 @@ final class FunctionMeters {
     private final Map<String, Counter> failures = new ConcurrentHashMap<>();
     private final Map<WaitReason, Counter> waits = new ConcurrentHashMap<>();
     private final Map<SessionResult, Counter> sessions = new ConcurrentHashMap<>();
+    private final Map<Substitute, Counter> substitutes = new ConcurrentHashMap<>();
     private final Map<ExtraAttempt, Counter> retries = new ConcurrentHashMap<>();
     private final Map<RetryDenial, Counter> denials = new ConcurrentHashMap<>();
     private final Timer duration;
@@ -101,6 +103,9 @@ final class FunctionMeters {
         for (SessionResult result : SessionResult.values()) {
             sessions.computeIfAbsent(result, this::sessions);
         }
+        for (Substitute substitute : Substitute.values()) {
+            substitutes.computeIfAbsent(substitute, this::substitutes);
+        }
     }
 
     void exchangeEnded(ExchangeEnd end) {
@@ -113,6 +118,9 @@ final class FunctionMeters {
         }
         if (end.sessionResult() != null) {
             sessions.computeIfAbsent(end.sessionResult(), this::sessions).increment();
+        }
+        if (end.substitute() != null) {
+            substitutes.computeIfAbsent(end.substitute(), this::substitutes).increment();
         }
         (end.isTunnel() ? tunnelDuration : duration).record(end.totalNanos(), TimeUnit.NANOSECONDS);
         queueTime.record(end.queueNanos(), TimeUnit.NANOSECONDS);
@@ -167,6 +175,10 @@ final class FunctionMeters {
 
     private Counter sessions(SessionResult result) {
         return counter(Meters.SESSIONS, "worker", result.token());
+    }
+
+    private Counter substitutes(Substitute substitute) {
+        return counter(Meters.SUBSTITUTES, "by", substitute.token());
     }
 
     private Counter retries(ExtraAttempt reason) {

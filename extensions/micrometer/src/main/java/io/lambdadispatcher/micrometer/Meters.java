@@ -14,6 +14,8 @@ enum Meters {
             "Requests that got an error response from the dispatcher, or an incomplete response"),
     WAITS("request.waits", null, "Queued requests, by the reason for which they were queued"),
     SESSIONS("request.sessions", null, "Requests of functions with affinity, by how their worker was chosen"),
+    SUBSTITUTES(
+            "request.substitutes", null, "Requests that something else answered instead of a worker of their function"),
     RETRIES("request.retries", null, "Further attempts of requests, by the reason for which they were sent again"),
     RETRIES_DENIED(
             "request.retries.denied",

@@ -56,8 +56,8 @@ public final class DirectShard implements FunctionOpener, ExchangeOwner {
     }
 
     @Override
-    public RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
-        return open(head, end, response, options.traffic());
+    public TrafficPolicy policy() {
+        return options.traffic();
     }
 
     @Override

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
+import io.lambdadispatcher.core.internal.filter.FunctionFilters;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -99,10 +100,17 @@ public final class Engine {
         for (FunctionOptions function : functions) {
             pools.put(function.name(), new FunctionPool(function, loops, observer));
         }
+        List<FunctionFilters> filters = pools.keySet().stream()
+                .map(name -> new FunctionFilters(name, observer))
+                .toList();
         for (int i = 0; i < loops.size(); i++) {
             List<ExchangeOwner> owners = new ArrayList<>();
-            dispatches.add(
-                    new LoopDispatch(loops.get(i), router, openersOf(i, direct, observer, owners), owners, observer));
+            EventLoop loop = loops.get(i);
+            Map<String, FunctionOpener> openers = openersOf(i, direct, observer, owners);
+            Map<String, FunctionOpener> filtered = new HashMap<>();
+            filters.forEach(
+                    its -> filtered.put(its.function(), its.around(openers.get(its.function()), loop, filtered::get)));
+            dispatches.add(new LoopDispatch(loop, router, openers, filtered, owners, observer));
         }
     }
 

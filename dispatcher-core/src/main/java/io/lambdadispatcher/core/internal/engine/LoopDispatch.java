@@ -5,9 +5,9 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
-import io.lambdadispatcher.core.internal.exchange.RefusedExchange;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.exchange.UnsentExchange;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -41,20 +41,26 @@ final class LoopDispatch implements ExchangeOpener {
     private final EventLoop loop;
     private volatile RequestRouter router;
     private final Map<String, FunctionOpener> functions;
+    private final Map<String, FunctionOpener> filtered;
     private final List<ExchangeOwner> owners;
     private final DispatcherObserver observer;
     private @Nullable Failure closed;
 
-    /** @param owners owners of all exchanges that {@code functions} open */
+    /**
+     * @param filtered the same functions behind their filters
+     * @param owners owners of all exchanges that {@code functions} open
+     */
     LoopDispatch(
             EventLoop loop,
             RequestRouter router,
             Map<String, FunctionOpener> functions,
+            Map<String, FunctionOpener> filtered,
             List<ExchangeOwner> owners,
             DispatcherObserver observer) {
         this.loop = loop;
         this.router = router;
         this.functions = functions;
+        this.filtered = filtered;
         this.owners = owners;
         this.observer = observer;
     }
@@ -162,8 +168,10 @@ final class LoopDispatch implements ExchangeOpener {
                     response,
                     new Failure(Failure.Kind.NO_FUNCTION, "no function matches " + head.path()));
         }
-        TrafficPolicy policy = target.policy();
-        return policy == null ? opener.open(head, end, response) : opener.open(head, end, response, policy);
+        TrafficPolicy ofRoute = target.policy();
+        TrafficPolicy policy = ofRoute == null ? opener.policy() : ofRoute;
+        FunctionOpener first = policy.isFiltered() ? filtered.get(function) : opener;
+        return first.open(head, end, response, policy);
     }
 
     @Override
@@ -173,7 +181,7 @@ final class LoopDispatch implements ExchangeOpener {
 
     private RequestSink fail(@Nullable String function, Http2Headers head, ResponseSink response, Failure failure) {
         if (observer != DispatcherObserver.NONE) {
-            new RefusedExchange(function, head, response).report(observer, failure);
+            new UnsentExchange(function, head, response).reportFailed(observer, failure);
         }
         response.onFailure(failure);
         return NOWHERE;

@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.SessionResult;
+import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.Ticker;
@@ -31,6 +32,7 @@ record FinishedExchange(
         @Nullable String failure,
         @Nullable WaitReason waitReason,
         @Nullable SessionResult sessionResult,
+        @Nullable Substitute substitute,
         long requestBytes,
         long responseBytes,
         long queueNanos,

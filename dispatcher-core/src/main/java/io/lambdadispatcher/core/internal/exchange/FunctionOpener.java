@@ -5,9 +5,18 @@ import io.netty.handler.codec.http2.Http2Headers;
 
 /** Takes the requests of one function. There is one for each event loop, called only there. */
 public interface FunctionOpener extends ExchangeOpener {
+    @Override
+    default RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
+        return open(head, end, response, policy());
+    }
+
     /**
-     * Starts an exchange as {@link ExchangeOpener#open} does, with the policy of its route instead
-     * of the function's.
+     * Starts an exchange as {@link ExchangeOpener#open} does.
+     *
+     * @param policy the policy of the request's route, or {@link #policy} if the route has none
      */
     RequestSink open(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy policy);
+
+    /** Returns the function's own policy. */
+    TrafficPolicy policy();
 }

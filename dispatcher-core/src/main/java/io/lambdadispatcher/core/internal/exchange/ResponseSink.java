@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.exchange;
 
 import io.lambdadispatcher.core.observe.ClientProtocol;
+import io.lambdadispatcher.core.observe.Substitute;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.net.SocketAddress;
@@ -43,6 +44,17 @@ public interface ResponseSink {
      * one; {@code null} if there is none.
      */
     default @Nullable Exchange takeEndedExchange() {
+        return null;
+    }
+
+    /**
+     * Returns what the client receives instead of this end of the exchange; {@code null} = the end
+     * itself. Called before {@link #onFailure}, only if the end is reported.
+     *
+     * @param status the status that {@link #onHead} received; 0 = it was not called
+     * @param failure what {@link #onFailure} is about to receive; {@code null} = it is not called
+     */
+    default @Nullable Substitute substitute(int status, @Nullable Failure failure) {
         return null;
     }
 

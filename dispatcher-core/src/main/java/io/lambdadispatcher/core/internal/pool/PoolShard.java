@@ -212,6 +212,11 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     // Requests.
 
+    @Override
+    public TrafficPolicy policy() {
+        return traffic;
+    }
+
     /** Starts an exchange. When this returns, the exchange is carried, queued or failed. */
     @Override
     public Exchange open(Http2Headers head, boolean end, ResponseSink response) {
