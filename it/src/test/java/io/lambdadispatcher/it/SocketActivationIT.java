@@ -2,23 +2,18 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.aws.DynamoDbLedger;
+import io.lambdadispatcher.aws.LocalDynamoDb;
+import io.lambdadispatcher.server.demo.DemoHandler;
 import io.netty.channel.epoll.Epoll;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.io.Writer;
-import java.net.Socket;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -26,70 +21,31 @@ import org.junit.jupiter.api.io.TempDir;
 import org.slf4j.LoggerFactory;
 
 /**
- * The command {@code serve} is restarted under load, with listening sockets that another process
- * holds, as systemd does. The worker keeps running.
+ * The process of a dispatcher is replaced under load over HTTP/1.1 and HTTP/2, alone and as one of
+ * a fleet, with listening sockets that another process holds. Workers keep running.
  */
 class SocketActivationIT {
     private static final int CLIENTS = 4;
     private static final int RESTARTS = 2;
     private static final Duration MOST_START = Duration.ofSeconds(150);
 
+    /** Clients and workers wait until the next process has started. */
+    private static final Map<String, String> PATIENT = Map.of(
+            "FUNCTION_QUEUE_TIMEOUT", "60s",
+            "HTTP_HEADER_TIMEOUT", "60s",
+            "WORKERS_PING_TIMEOUT", "30s",
+            "WORKERS_SECRET", Rig.SECRET);
+
     @TempDir
     Path directory;
 
-    private final int publicPort = Rig.freePort();
-    private final int workerPort = Rig.freePort();
-    private Process holder;
-    private Process worker;
-
     @BeforeEach
-    void start() throws Exception {
+    void needPython() throws Exception {
         Assumptions.assumeTrue(Epoll.isAvailable(), "sockets are taken with epoll only");
-        Assumptions.assumeTrue(isInstalled("python3"), "python3 holds the sockets, and is not installed");
-        holder = holder();
-        Rig.await("the sockets are open", this::isOpen);
-        worker = worker();
+        Assumptions.assumeTrue(HeldSockets.isPossible(), "python3 holds the sockets, and is not installed");
     }
 
-    private boolean isOpen() {
-        try (Socket socket = new Socket("127.0.0.1", publicPort)) {
-            return socket.isConnected();
-        } catch (IOException e) {
-            return false;
-        }
-    }
-
-    private static boolean isInstalled(String program) throws InterruptedException {
-        try {
-            return new ProcessBuilder(program, "--version").start().waitFor() == 0;
-        } catch (IOException e) {
-            return false;
-        }
-    }
-
-    private Process holder() throws Exception {
-        Path script = Path.of(Objects.requireNonNull(getClass().getResource("/socket-holder.py"))
-                .toURI());
-        List<String> command = new ArrayList<>(List.of(
-                "python3", script.toString(), Integer.toString(publicPort), Integer.toString(workerPort), "--"));
-        command.addAll(ServedProgram.command(
-                        "serve",
-                        "--public-plain-port=" + publicPort,
-                        "--workers-port=" + workerPort,
-                        "--admin-port=off",
-                        "--workers-secret=" + Rig.SECRET,
-                        "--workers-ping-timeout=30s",
-                        "--function-name=demo",
-                        "--function-queue-timeout=60s",
-                        "--http-header-timeout=60s",
-                        "--shutdown-delay=0")
-                .command());
-        return new ProcessBuilder(command)
-                .redirectError(directory.resolve("dispatcher.log").toFile())
-                .start();
-    }
-
-    private Process worker() throws IOException {
+    private Process worker(int workerPort) throws IOException {
         ProcessBuilder builder = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-Xmx256m",
@@ -108,43 +64,95 @@ class SocketActivationIT {
         return builder.start();
     }
 
-    @AfterEach
-    void stop() throws Exception {
-        if (holder != null) {
-            holder.getOutputStream().close();
-            assertThat(holder.waitFor(90, TimeUnit.SECONDS)).isTrue();
-        }
-        if (worker != null) {
-            worker.destroyForcibly().waitFor();
+    @Test
+    void should_lose_no_request_when_the_dispatcher_is_replaced() throws Exception {
+        Process worker = null;
+        try (HeldSockets dispatcher = new HeldSockets(directory, with("FUNCTION_NAME", "demo"), Map.of())) {
+            worker = worker(dispatcher.workerPort);
+            replaceUnderLoad(dispatcher, List.of(dispatcher.publicPort));
+        } finally {
+            if (worker != null) {
+                worker.destroyForcibly().waitFor();
+            }
         }
     }
 
+    /** The workers serve the requests of both dispatchers. */
     @Test
-    void should_lose_no_request_when_the_dispatcher_is_restarted() throws Exception {
-        Writer restart = holder.outputWriter(StandardCharsets.US_ASCII);
-        BufferedReader exits = holder.inputReader(StandardCharsets.US_ASCII);
-        List<LoadClients> loads =
-                List.of(LoadClients.http1(publicPort, CLIENTS), LoadClients.http2(publicPort, CLIENTS));
+    void should_lose_no_request_when_one_dispatcher_of_a_fleet_is_replaced() throws Exception {
+        try (LocalDynamoDb dynamo = LocalDynamoDb.start()) {
+            createTable(dynamo);
+            Map<String, String> fleet = Map.ofEntries(
+                    Map.entry("FLEET_TABLE", "fleet"),
+                    Map.entry("FLEET_ENDPOINT", dynamo.endpoint().toString()),
+                    Map.entry("AWS_REGION", "eu-central-1"),
+                    Map.entry("WORKERS_HOST", "127.0.0.1"),
+                    Map.entry("FUNCTION_NAME", "shop"),
+                    Map.entry("FUNCTION_LAUNCHER", "local"),
+                    Map.entry("FUNCTION_HANDLER", DemoHandler.class.getName()),
+                    Map.entry("FUNCTION_STREAMS", "50"),
+                    Map.entry("FUNCTION_MIN_WORKERS", "2"),
+                    Map.entry("FUNCTION_MAX_WORKERS", "2"),
+                    Map.entry("LOCAL_JVM_FLAGS", "-Xmx128m -XX:TieredStopAtLevel=1"));
+            Map<String, String> credentials = Map.of("AWS_ACCESS_KEY_ID", "test", "AWS_SECRET_ACCESS_KEY", "test");
+            try (ServedProgram other = ServedProgram.start(and(PATIENT, fleet), credentials);
+                    HeldSockets replaced = new HeldSockets(directory, and(PATIENT, fleet), credentials)) {
+                replaceUnderLoad(replaced, List.of(replaced.publicPort, other.publicPort));
+            }
+        }
+    }
+
+    private static Map<String, String> with(String name, String value) {
+        return and(PATIENT, Map.of(name, value));
+    }
+
+    private static Map<String, String> and(Map<String, String> one, Map<String, String> other) {
+        Map<String, String> both = new HashMap<>(one);
+        both.putAll(other);
+        return both;
+    }
+
+    private static void createTable(LocalDynamoDb dynamo) {
+        System.setProperty("aws.accessKeyId", "test");
+        System.setProperty("aws.secretAccessKey", "test");
+        try {
+            DynamoDbLedger.builder()
+                    .table("fleet")
+                    .fleet("default")
+                    .region("eu-central-1")
+                    .endpoint(dynamo.endpoint())
+                    .createTable();
+        } finally {
+            System.clearProperty("aws.accessKeyId");
+            System.clearProperty("aws.secretAccessKey");
+        }
+    }
+
+    /** @param ports the public ports of all dispatchers, the one that is replaced first */
+    private static void replaceUnderLoad(HeldSockets dispatcher, List<Integer> ports) throws Exception {
+        List<LoadClients> loads = ports.stream()
+                .flatMap(port -> Stream.of(LoadClients.http1(port, CLIENTS), LoadClients.http2(port, CLIENTS)))
+                .toList();
         for (int i = 0; i < RESTARTS; i++) {
             awaitProgress(loads);
-            restart.write("restart\n");
-            restart.flush();
-            assertThat(exits.readLine()).isEqualTo("exit 0");
+            dispatcher.replace();
         }
         awaitProgress(loads);
         for (LoadClients load : loads) {
             load.close();
             LoggerFactory.getLogger(SocketActivationIT.class)
                     .info(
-                            "{} restarts: {} served on {} connections, {} lost",
+                            "{} dispatchers, one replaced {} times: {} served on {} connections, {} lost",
+                            ports.size(),
                             RESTARTS,
                             load.served(),
                             load.connections(),
                             load.lost().size());
         }
         assertThat(loads).allSatisfy(load -> assertThat(load.lost()).isEmpty());
-        assertThat(loads).allSatisfy(load -> assertThat(load.connections()).isGreaterThan(RESTARTS * CLIENTS));
-        assertThat(log()).contains("Using the socket of systemd on /127.0.0.1:" + publicPort);
+        assertThat(loads.subList(0, 2))
+                .allSatisfy(load -> assertThat(load.connections()).isGreaterThan(RESTARTS * CLIENTS));
+        assertThat(dispatcher.log()).contains("Using the socket of systemd on /127.0.0.1:" + dispatcher.publicPort);
     }
 
     /** Waits until each load has made progress, so a dispatcher serves it. */
@@ -161,13 +169,5 @@ class SocketActivationIT {
                     }
                     return true;
                 });
-    }
-
-    private String log() {
-        try {
-            return Files.readString(directory.resolve("dispatcher.log"));
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 }

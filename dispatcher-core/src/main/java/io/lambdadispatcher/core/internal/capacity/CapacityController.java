@@ -326,6 +326,19 @@ public final class CapacityController {
         return rollout;
     }
 
+    /**
+     * Returns the version whose workers must not get more requests than they serve well, because it
+     * is new; empty = none. If only such workers are ready, they get all requests.
+     */
+    public String watchedVersion() {
+        String version = rollout.watchedVersion();
+        boolean others = !version.isEmpty()
+                && workers.count(worker ->
+                                worker.is(State.READY) && !worker.isEjected() && !worker.version.equals(version))
+                        > 0;
+        return others ? version : "";
+    }
+
     // The fleet.
 
     /** Records that another dispatcher's worker is now this one's. */
@@ -428,7 +441,8 @@ public final class CapacityController {
                 .forEach(worker ->
                         drain(nowNanos, worker, recycling.has(worker) ? DrainCode.REQUESTED : DrainCode.DEADLINE));
         if (seen != null && peers.mayScaleIn()) {
-            int kept = Math.max(0, target.kept() - peers.workers());
+            int canaries = rollout.unseenCanaries(target.wanted(), workers);
+            int kept = Math.max(0, target.kept() - Math.max(0, peers.workers() - canaries));
             List<WorkerLife> ready = workers.ready();
             ready.removeIf(rollout::isCanary);
             Retirement.surplus(ready, kept, workers.count(worker -> worker.is(State.DRAINING)))

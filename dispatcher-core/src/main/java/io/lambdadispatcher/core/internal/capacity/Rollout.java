@@ -41,6 +41,13 @@ public final class Rollout {
     private static final double DEVIATIONS = 4;
 
     private static final int FEWEST_COMPARED = 10;
+    private static final int FEWEST_SLOW_SECONDS = 5;
+    /**
+     * A worker that was ejected only once may have had a few slow requests. It serves again some
+     * seconds later.
+     */
+    private static final int FEWEST_EJECTIONS = 2;
+
     private static final double TIMES_SLOWER = 4;
     private static final double NANOS_SLOWER = TimeUnit.MILLISECONDS.toNanos(100);
     /** What the old version did more than about ten minutes ago does not count. */
@@ -110,6 +117,14 @@ public final class Rollout {
     private Tally earlier = new Tally();
 
     private Tally after = new Tally();
+    /** Seconds of a worker of the new version with measured requests. */
+    private int judgedSeconds;
+    /**
+     * Those in which the mean of its requests was far above that of the old version. They are
+     * counted, because a few requests that are very slow would decide the mean of all.
+     */
+    private int slowSeconds;
+
     private long secondNanos;
     /** Whether a canary was ready at the latest second. */
     private boolean watching;
@@ -217,6 +232,8 @@ public final class Rollout {
             before = new Tally();
         }
         after = new Tally();
+        judgedSeconds = 0;
+        slowSeconds = 0;
         watching = false;
         watchedNanos = 0;
         failedLaunches = 0;
@@ -224,7 +241,20 @@ public final class Rollout {
 
     /** Records what a worker did in the last second. */
     void onExchanges(WorkerLife worker, WorkerDemand second) {
-        (isNext(worker) ? after : before).add(second);
+        if (!isNext(worker)) {
+            before.add(second);
+            return;
+        }
+        after.add(second);
+        if (second.timed() > 0 && old().timed >= FEWEST_COMPARED) {
+            judgedSeconds++;
+            slowSeconds += isSlow((double) second.timedNanos() / second.timed()) ? 1 : 0;
+        }
+    }
+
+    private boolean isSlow(double meanNanos) {
+        double typical = old().meanNanos();
+        return meanNanos > typical * TIMES_SLOWER && meanNanos - typical > NANOS_SLOWER;
     }
 
     /** Records that a launched worker is ready for the first time. */
@@ -292,6 +322,24 @@ public final class Rollout {
         return phase != null && phase.is(State.CANARY) && isNext(worker);
     }
 
+    /**
+     * Returns the version whose workers must not get more requests than they serve well; empty =
+     * none.
+     */
+    String watchedVersion() {
+        return phase != null && (phase.is(State.CANARY) || phase.is(State.STOPPED)) ? phase.next() : "";
+    }
+
+    /**
+     * Returns how many canaries another dispatcher may have launched that are not connected yet.
+     * They do not replace other workers.
+     */
+    int unseenCanaries(int wanted, WorkerLives workers) {
+        return launchesCanaries()
+                ? 0
+                : Math.max(0, canaries(wanted) - workers.count(worker -> isCanary(worker) && stays(worker)));
+    }
+
     /** Returns how many canaries there should be. */
     int canaries(int wanted) {
         return phase != null && phase.is(State.CANARY) && wanted > 0
@@ -347,7 +395,7 @@ public final class Rollout {
     }
 
     private boolean isReadyCanary(WorkerLife worker) {
-        return isCanary(worker) && worker.is(WorkerLife.State.READY);
+        return isCanary(worker) && worker.is(WorkerLife.State.READY) && !worker.isEjected();
     }
 
     private @Nullable RolloutPhase decide(WorkerLives workers, boolean mayBegin) {
@@ -448,7 +496,7 @@ public final class Rollout {
             return "workers of version " + now.next() + " fail: " + lastFailure;
         }
         for (WorkerLife worker : workers.ready()) {
-            if (isCanary(worker) && worker.isEjected()) {
+            if (isCanary(worker) && worker.isEjected() && worker.ejections >= FEWEST_EJECTIONS) {
                 return "worker " + worker.id + " was ejected: " + worker.ejection();
             }
         }
@@ -461,14 +509,16 @@ public final class Rollout {
                     old().failureRate() * 100,
                     now.version());
         }
-        return isSlower()
+        return slowSeconds >= FEWEST_SLOW_SECONDS && slowSeconds > judgedSeconds / 2
                 ? String.format(
                         Locale.ROOT,
-                        "requests to version %s took %.0f ms, to version %s %.0f ms",
+                        "requests to version %s took %.0f ms, to version %s %.0f ms, and were slow in %d of %d seconds",
                         now.next(),
                         after.meanNanos() / 1e6,
                         now.version(),
-                        old().meanNanos() / 1e6)
+                        old().meanNanos() / 1e6,
+                        slowSeconds,
+                        judgedSeconds)
                 : null;
     }
 
@@ -481,13 +531,6 @@ public final class Rollout {
         return after.failed >= FEWEST_FAILURES
                 && after.failed > expected + DEVIATIONS * Math.sqrt(expected + 1)
                 && after.failureRate() >= old().failureRate() + FAILURE_MARGIN;
-    }
-
-    private boolean isSlower() {
-        return after.timed >= FEWEST_COMPARED
-                && old().timed >= FEWEST_COMPARED
-                && after.meanNanos() > old().meanNanos() * TIMES_SLOWER
-                && after.meanNanos() - old().meanNanos() > NANOS_SLOWER;
     }
 
     /** Returns what an operator sees; {@code null} if the launcher names no version. */

@@ -267,12 +267,18 @@ final class WorkerLife {
 
     // Statistics.
 
-    /** Returns the difference to the previous second; {@code null} if that is not known. */
+    /**
+     * Returns the difference to the previous second, or since the worker connected; {@code null} if
+     * that is not known.
+     */
     @Nullable
     WorkerDemand onSecond(long nowNanos, WorkerDemand now) {
         WorkerDemand before = last;
         last = now;
-        if (before == null || now.completed() < before.completed()) {
+        if (before == null) {
+            return now;
+        }
+        if (now.completed() < before.completed()) {
             return null;
         }
         WorkerDemand second = now.minus(before);

@@ -6,6 +6,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -30,6 +31,8 @@ final class Budget {
 
     private static final long MINUTE_SECONDS = 60;
     private static final int FORMAT = 1;
+    private static final Set<String> MEMBERS =
+            Set.of("format", "launching", "heldUntil", "launches", "megabyteMillis", "workers", "rollout");
 
     private boolean launching = true;
     private long heldUntilMillis;
@@ -45,6 +48,8 @@ final class Budget {
 
     /** The phase of the change to another version of the function; empty = there is none. */
     private String rollout = "";
+    /** What a newer dispatcher of the fleet has added, so that this one does not erase it. */
+    private final Map<String, Object> others = new LinkedHashMap<>();
 
     Budget copy() {
         Budget copy = new Budget();
@@ -54,6 +59,7 @@ final class Budget {
         copy.spent.putAll(spent);
         copy.slots.putAll(slots);
         copy.rollout = rollout;
+        copy.others.putAll(others);
         return copy;
     }
 
@@ -319,6 +325,7 @@ final class Budget {
         if (!rollout.isEmpty()) {
             all.put("rollout", rollout);
         }
+        all.putAll(others);
         return Json.write(all);
     }
 
@@ -334,6 +341,11 @@ final class Budget {
             budget.launching = (Boolean) JsonParts.expect(all.get("launching"));
             budget.heldUntilMillis = JsonParts.number(all.get("heldUntil"));
             budget.rollout = all.get("rollout") instanceof String phase ? phase : "";
+            all.forEach((name, value) -> {
+                if (name instanceof String other && !MEMBERS.contains(other)) {
+                    budget.others.put(other, value);
+                }
+            });
             ((Map<?, ?>) JsonParts.expect(all.get("launches")))
                     .forEach((second, count) ->
                             budget.launches.put(Long.valueOf(String.valueOf(second)), (int) JsonParts.number(count)));

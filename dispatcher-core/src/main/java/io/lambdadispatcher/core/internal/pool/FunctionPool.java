@@ -40,6 +40,9 @@ public final class FunctionPool {
 
     private static final int MIN_QUEUE_SHARE = 16;
 
+    /** Requests per second that a worker gets even if it fails, while its version is watched. */
+    private static final int WATCHED_REQUESTS = 10;
+
     private static final long SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long MIN_STALE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
@@ -95,6 +98,9 @@ public final class FunctionPool {
 
     /** The worker connections that are open for requests. The array never changes. */
     private volatile PooledConnection[] open = {};
+
+    /** The version whose workers are watched; empty = none. */
+    private volatile String watchedVersion = "";
 
     private volatile Runnable shortage = () -> {};
 
@@ -439,6 +445,37 @@ public final class FunctionPool {
     public void limit(String workerId, int exchanges) {
         int each = (exchanges + options.connectionsPerWorker() - 1) / options.connectionsPerWorker();
         shards.forEach(shard -> shard.loop().execute(() -> shard.limit(workerId, each)));
+    }
+
+    /**
+     * Limits how many requests the workers of a version can fail: those of a second, and as many as
+     * they have served well. Called about once a second, which permits the requests of another
+     * second.
+     *
+     * @param version empty = no version is watched
+     */
+    public void watch(String version) {
+        if (version.isEmpty() && watchedVersion.isEmpty()) {
+            return;
+        }
+        watchedVersion = version;
+        for (PoolShard shard : shards) {
+            try {
+                shard.loop().execute(shard::onWatch);
+            } catch (RejectedExecutionException e) {
+                // The embedding program has shut down that event loop and all its requests.
+            }
+        }
+    }
+
+    boolean isWatched(String version) {
+        return !version.isEmpty() && version.equals(watchedVersion);
+    }
+
+    /** Returns how many requests a watched worker gets per second on one of its connections. */
+    int watchedRequests() {
+        int connections = options.connectionsPerWorker();
+        return (WATCHED_REQUESTS + connections - 1) / connections;
     }
 
     public PoolShard shard(int loopIndex) {

@@ -1208,6 +1208,34 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         all.computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2)).add(member);
     }
 
+    /**
+     * The worker has said which version of its code it has. Called before the connection is open
+     * for requests.
+     *
+     * @param version empty = not known
+     */
+    public void onVersion(PooledConnection member, String version) {
+        assert loop.inEventLoop();
+        member.version = version;
+        watch(member);
+    }
+
+    /** Applies {@link FunctionPool#watch}. */
+    void onWatch() {
+        assert loop.inEventLoop();
+        all.values().forEach(connections -> connections.forEach(this::watch));
+        offerIf(true);
+    }
+
+    private void watch(PooledConnection member) {
+        if (pool.isWatched(member.version)) {
+            member.watch(pool.watchedRequests());
+        } else {
+            member.endWatch();
+        }
+        settle(member);
+    }
+
     private void beginSlowStart(PooledConnection member) {
         long nanos = pool.options().slowStart().toNanos();
         if (nanos > 0) {

@@ -41,6 +41,9 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
 
     private static final int MAX_BATCH = 50;
 
+    /** The credit of a worker whose version is not watched. */
+    private static final int UNLIMITED = Integer.MAX_VALUE;
+
     private static final long FIRST_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final long MAX_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
@@ -81,6 +84,16 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     /** Set while {@link #room} limits the exchanges. */
     @Nullable
     Future<?> trialTimer;
+
+    /** The version of the worker's code; empty = not known. */
+    String version = "";
+
+    /**
+     * How many exchanges may begin, if the worker's version is watched. An exchange takes one. If
+     * it is served well, it returns that one and adds another, up to the number of streams. Without
+     * this, a version that fails quickly would be the least busy, and so attract requests.
+     */
+    private int credit = UNLIMITED;
 
     /** The number of permits that this connection contributes to the shard. */
     int offered;
@@ -170,6 +183,22 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     /** Records that the worker has served a request well. */
     public void onServed() {
         givenUp = 0;
+        if (credit != UNLIMITED) {
+            credit = Math.max(credit, Math.min(free.size() + busy, credit + 2));
+        }
+    }
+
+    /**
+     * Limits the exchanges of a worker whose version is watched.
+     *
+     * @param least how many may begin at least, from now on
+     */
+    void watch(int least) {
+        credit = credit == UNLIMITED ? least : Math.max(credit, least);
+    }
+
+    void endWatch() {
+        credit = UNLIMITED;
     }
 
     /**
@@ -216,11 +245,12 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
         busy++;
         peakBusy = Math.max(peakBusy, busy);
         started++;
+        credit -= credit == UNLIMITED ? 0 : 1;
         return free.pop();
     }
 
     int offers() {
-        return open ? Math.max(0, Math.min(free.size(), Math.min(limit, room) - busy)) : 0;
+        return open ? Math.max(0, Math.min(Math.min(free.size(), credit), Math.min(limit, room) - busy)) : 0;
     }
 
     /**

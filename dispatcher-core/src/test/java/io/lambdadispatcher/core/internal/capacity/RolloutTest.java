@@ -45,6 +45,8 @@ class RolloutTest {
         boolean ready;
         long completed;
         long failed;
+        /** Time that a few of its requests took longer than the others. */
+        long extraNanos;
 
         Worker(String version, long startedNanos) {
             this.version = version;
@@ -185,7 +187,13 @@ class RolloutTest {
     private WorkerDemand demand(String id, Worker worker) {
         long millis = serviceMillis.getOrDefault(worker.version, 20L);
         return new WorkerDemand(
-                id, 1, 1, worker.completed, worker.failed, worker.completed, worker.completed * millis * 1_000_000);
+                id,
+                1,
+                1,
+                worker.completed,
+                worker.failed,
+                worker.completed,
+                worker.completed * millis * 1_000_000 + worker.extraNanos);
     }
 
     private int count(String version) {
@@ -358,6 +366,74 @@ class RolloutTest {
         alias = "8";
         passUntil(State.STOPPED);
         assertThat(rollout().reason()).containsAnyOf("requests to version 8 took 500 ms", "was ejected: ");
+    }
+
+    /** Two workers are too few to eject one of them. */
+    @Test
+    void should_stop_if_the_new_version_is_slow_and_has_few_workers() {
+        workers.clear();
+        busy = STREAMS / 2;
+        controller = controller(40);
+        alias = "7";
+        pass(60);
+        assertThat(count("7")).isEqualTo(1);
+        serviceMillis.put("8", 500L);
+        alias = "8";
+        passUntil(State.STOPPED);
+        assertThat(rollout().reason())
+                .startsWith("requests to version 8 took 500 ms, to version 7 20 ms, and were slow in 5 of 5 seconds");
+    }
+
+    @Test
+    void should_not_stop_because_of_a_few_slow_requests() {
+        alias = "8";
+        passUntil(State.CANARY);
+        pass(20);
+        assertThat(count("8")).isEqualTo(2);
+        workers.values().stream()
+                .filter(worker -> worker.version.equals("8"))
+                .forEach(worker -> worker.extraNanos = 60 * SECOND);
+
+        passUntil(State.ROLLING);
+        passUntil(State.STEADY);
+        assertThat(rollout().version()).isEqualTo("8");
+    }
+
+    @Test
+    void should_watch_the_new_version_until_it_replaces_the_old_one() {
+        assertThat(controller.watchedVersion()).isEmpty();
+        alias = "8";
+        passUntil(State.CANARY);
+        assertThat(controller.watchedVersion()).isEqualTo("8");
+        passUntil(State.ROLLING);
+        assertThat(controller.watchedVersion()).isEmpty();
+    }
+
+    /** Its workers serve until workers of the old version are back. */
+    @Test
+    void should_watch_a_version_that_was_stopped() {
+        alias = "8";
+        passUntil(State.ROLLING);
+        pass(3);
+        controller.stopRollout();
+        pass(1);
+        assertThat(controller.watchedVersion()).isEqualTo("8");
+    }
+
+    @Test
+    void should_not_limit_the_new_version_if_it_alone_serves() {
+        workers.clear();
+        busy = STREAMS;
+        controller = controller(1);
+        alias = "7";
+        pass(60);
+        alias = "8";
+        passUntil(State.CANARY);
+        assertThat(controller.watchedVersion()).isEqualTo("8");
+        pass(30);
+        assertThat(count("7")).isZero();
+        assertThat(rollout().state()).isEqualTo(State.CANARY);
+        assertThat(controller.watchedVersion()).isEmpty();
     }
 
     @Test

@@ -76,7 +76,11 @@ class FleetScenarioTest {
         int launches = fleet.launches;
 
         fleet.alias = "8";
-        pass(60);
+        long replaced = maxWorkers > before ? 0 : 1;
+        for (int i = 0; i < 60; i++) {
+            pass(1);
+            assertThat(workersOf("7")).as("%s, after %d s", rollout(), i).isGreaterThanOrEqualTo(before - replaced);
+        }
         assertThat(rollout()).startsWith("CANARY\t7\t8\t");
         assertThat(workersOf("8")).as("launched by one dispatcher").isEqualTo(1);
         passWhileDemandIsMet(400);
