@@ -23,16 +23,27 @@ public final class TrafficPolicy {
     private final AttemptPolicy attempts;
     private final Affinity affinity;
     private final AdmissionPolicy admission;
+    private final ShadowPolicy shadow;
     private final boolean timed;
     private final boolean filtered;
+    private final TrafficPolicy withoutFilters;
 
     private TrafficPolicy(Builder from) {
         deadline = from.deadline;
         attempts = from.attempts;
         affinity = from.affinity;
         admission = from.admission;
+        shadow = from.shadow;
         timed = deadline.isTimed() || attempts.isTimed();
-        filtered = false;
+        filtered = !shadow.isOff();
+        withoutFilters = filtered
+                ? new Builder()
+                        .deadline(deadline)
+                        .attempts(attempts)
+                        .affinity(affinity)
+                        .admission(admission)
+                        .build()
+                : this;
     }
 
     /** Starts a policy with the defaults. */
@@ -46,7 +57,8 @@ public final class TrafficPolicy {
                 .deadline(deadline)
                 .attempts(attempts)
                 .affinity(affinity)
-                .admission(admission);
+                .admission(admission)
+                .shadow(shadow);
     }
 
     /** Returns how long a request may take. See {@link Builder#deadline}. */
@@ -80,6 +92,16 @@ public final class TrafficPolicy {
         return filtered;
     }
 
+    /** Returns this policy without filters, so that requests go straight to the function. */
+    public TrafficPolicy withoutFilters() {
+        return withoutFilters;
+    }
+
+    /** Returns which requests are copied to another function. See {@link Builder#shadow}. */
+    public ShadowPolicy shadow() {
+        return shadow;
+    }
+
     /** Returns which requests are refused. See {@link Builder#admission}. */
     public AdmissionPolicy admission() {
         return admission;
@@ -91,6 +113,7 @@ public final class TrafficPolicy {
         private AttemptPolicy attempts = AttemptPolicy.DEFAULT;
         private Affinity affinity = Affinity.NONE;
         private AdmissionPolicy admission = AdmissionPolicy.NONE;
+        private ShadowPolicy shadow = ShadowPolicy.NONE;
 
         private Builder() {}
 
@@ -124,6 +147,14 @@ public final class TrafficPolicy {
          */
         public Builder admission(AdmissionPolicy policy) {
             admission = Objects.requireNonNull(policy, "admission");
+            return this;
+        }
+
+        /**
+         * Sets which requests are copied to another function. Default: {@link ShadowPolicy#NONE}.
+         */
+        public Builder shadow(ShadowPolicy policy) {
+            shadow = Objects.requireNonNull(policy, "shadow");
             return this;
         }
 

@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.observe.FleetSnapshot.FunctionSlots;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
+import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -239,6 +240,11 @@ public final class DispatcherMetrics implements DispatcherObserver {
     @Override
     public void onProtection(Protection protection) {
         protections[protection.ordinal()].increment();
+    }
+
+    @Override
+    public void onShadowEnd(ShadowEnd end) {
+        meters(end.function()).shadowEnded(end);
     }
 
     @Override

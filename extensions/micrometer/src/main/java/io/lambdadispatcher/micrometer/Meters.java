@@ -16,6 +16,11 @@ enum Meters {
     SESSIONS("request.sessions", null, "Requests of functions with affinity, by how their worker was chosen"),
     SUBSTITUTES(
             "request.substitutes", null, "Requests that something else answered instead of a worker of their function"),
+    SHADOWS("shadow.requests", null, "Copies of requests to another function, by how they compare with the request"),
+    SHADOW_HEADERS(
+            "shadow.headers",
+            null,
+            "Time from the arrival of a copied request until the headers of the response of its function and of the other one"),
     RETRIES("request.retries", null, "Further attempts of requests, by the reason for which they were sent again"),
     RETRIES_DENIED(
             "request.retries.denied",

@@ -15,10 +15,12 @@ import org.jspecify.annotations.Nullable;
 public final class FunctionFilters {
     private final String function;
     private final DispatcherObserver observer;
+    private final Shadows shadows;
 
     public FunctionFilters(String function, DispatcherObserver observer) {
         this.function = function;
         this.observer = observer;
+        this.shadows = new Shadows(function, observer);
     }
 
     public String function() {
@@ -34,6 +36,7 @@ public final class FunctionFilters {
     public FunctionOpener around(
             FunctionOpener target, EventLoop loop, Function<String, @Nullable FunctionOpener> others) {
         FunctionOpener filtered = target;
+        filtered = new ShadowFilter(filtered, shadows, loop, others);
         return filtered;
     }
 }
