@@ -38,13 +38,13 @@ public final class ShadowPolicy {
     }
 
     /**
-     * Starts a policy that copies all requests with safe methods.
+     * Starts a policy that copies a tenth of the requests with safe methods.
      *
      * @param function the name of another function of the dispatcher. If there is no such function,
      *     no request is copied
      */
     public static Builder builder(String function) {
-        return new Builder(function, 1);
+        return new Builder(function, 0.1);
     }
 
     /** Returns the name of the function that gets the copies; empty for {@link #NONE}. */
@@ -94,7 +94,7 @@ public final class ShadowPolicy {
         }
 
         /**
-         * Sets which part of the requests is copied. They are chosen at random. Default: 1.
+         * Sets which part of the requests is copied. They are chosen at random. Default: 0.1.
          *
          * @param part 0 (none) to 1 (all)
          */

@@ -24,9 +24,11 @@ public final class TrafficPolicy {
     private final Affinity affinity;
     private final AdmissionPolicy admission;
     private final ShadowPolicy shadow;
+    private final CanaryPolicy canary;
     private final boolean timed;
     private final boolean filtered;
     private final TrafficPolicy withoutFilters;
+    private final TrafficPolicy withoutCanary;
 
     private TrafficPolicy(Builder from) {
         deadline = from.deadline;
@@ -34,8 +36,9 @@ public final class TrafficPolicy {
         affinity = from.affinity;
         admission = from.admission;
         shadow = from.shadow;
+        canary = from.canary;
         timed = deadline.isTimed() || attempts.isTimed();
-        filtered = !shadow.isOff();
+        filtered = !shadow.isOff() || !canary.isOff();
         withoutFilters = filtered
                 ? new Builder()
                         .deadline(deadline)
@@ -44,6 +47,8 @@ public final class TrafficPolicy {
                         .admission(admission)
                         .build()
                 : this;
+        withoutCanary =
+                canary.isOff() ? this : toBuilder().canary(CanaryPolicy.NONE).build();
     }
 
     /** Starts a policy with the defaults. */
@@ -58,7 +63,8 @@ public final class TrafficPolicy {
                 .attempts(attempts)
                 .affinity(affinity)
                 .admission(admission)
-                .shadow(shadow);
+                .shadow(shadow)
+                .canary(canary);
     }
 
     /** Returns how long a request may take. See {@link Builder#deadline}. */
@@ -97,6 +103,16 @@ public final class TrafficPolicy {
         return withoutFilters;
     }
 
+    /** Returns this policy without a canary. */
+    public TrafficPolicy withoutCanary() {
+        return withoutCanary;
+    }
+
+    /** Returns which function gets a rising share of the requests. See {@link Builder#canary}. */
+    public CanaryPolicy canary() {
+        return canary;
+    }
+
     /** Returns which requests are copied to another function. See {@link Builder#shadow}. */
     public ShadowPolicy shadow() {
         return shadow;
@@ -114,6 +130,7 @@ public final class TrafficPolicy {
         private Affinity affinity = Affinity.NONE;
         private AdmissionPolicy admission = AdmissionPolicy.NONE;
         private ShadowPolicy shadow = ShadowPolicy.NONE;
+        private CanaryPolicy canary = CanaryPolicy.NONE;
 
         private Builder() {}
 
@@ -155,6 +172,15 @@ public final class TrafficPolicy {
          */
         public Builder shadow(ShadowPolicy policy) {
             shadow = Objects.requireNonNull(policy, "shadow");
+            return this;
+        }
+
+        /**
+         * Sets which function gets a rising share of the requests. All routes of a function should
+         * have the same one. Default: {@link CanaryPolicy#NONE}.
+         */
+        public Builder canary(CanaryPolicy policy) {
+            canary = Objects.requireNonNull(policy, "canary");
             return this;
         }
 

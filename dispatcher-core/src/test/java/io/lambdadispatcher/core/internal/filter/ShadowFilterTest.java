@@ -72,7 +72,7 @@ class ShadowFilterTest {
     }
 
     private static ShadowPolicy.Builder shadow() {
-        return ShadowPolicy.builder("next");
+        return ShadowPolicy.builder("next").share(1);
     }
 
     private RequestSink open(String method, boolean end, ShadowPolicy.Builder policy) {
@@ -236,7 +236,7 @@ class ShadowFilterTest {
 
     @Test
     void should_copy_nothing_to_a_function_that_is_not_there() {
-        open("GET", true, ShadowPolicy.builder("other"));
+        open("GET", true, ShadowPolicy.builder("other").share(1));
         assertThat(shop.calls).hasSize(1);
         assertThat(shadows.inFlight()).isZero();
     }
