@@ -544,8 +544,8 @@ public final class Dispatcher implements AutoCloseable {
     /**
      * Stops a change of a function's workers to another version. The old version keeps serving, and
      * workers of the new one are replaced, until {@link #resumeRollout} is called, or the launcher
-     * names another version. Also takes all requests from the function's canary. Has no effect if no
-     * change is going on. See {@link CapacitySnapshot#rollout} and {@link #canaries}.
+     * names another version. Also takes all requests from the function's canary. Has no effect if
+     * no change is going on. See {@link CapacitySnapshot#rollout} and {@link #canaries}.
      *
      * @throws IllegalArgumentException if the function has no canary, and this dispatcher does not
      *     launch its workers

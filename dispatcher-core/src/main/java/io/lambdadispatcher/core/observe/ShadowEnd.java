@@ -23,11 +23,11 @@ public record ShadowEnd(
         SAME,
         /** The statuses are of different classes. */
         DIFFERENT,
-        /** The other function has not answered the copy: no worker was free, or a timeout passed. */
+        /** The other function has not answered: no worker was free, or a timeout passed. */
         FAILED,
         /** The other function was too slow to take the body, so the copy was cancelled. */
         LAGGED,
-        /** The client's request has failed or was cancelled, so there is nothing to compare with. */
+        /** The request has failed or was cancelled, so there is nothing to compare with. */
         NOT_COMPARED,
         /** The request was not copied, because too many copies are in flight. */
         SKIPPED;

@@ -7,8 +7,8 @@ import java.util.Objects;
  * response of its own function and never waits for the copy, whose response is dropped. {@link
  * Builder} states units, defaults and ranges. Immutable.
  *
- * <p>The other function is an ordinary one. It launches workers for copies, queues them and pays for
- * them within its own limits. Its workers find the header {@link #HEADER} in each copy.
+ * <p>The other function is an ordinary one. It launches workers for copies, queues them and pays
+ * for them within its own limits. Its workers find the header {@link #HEADER} in each copy.
  */
 public final class ShadowPolicy {
     /** No request is copied. */

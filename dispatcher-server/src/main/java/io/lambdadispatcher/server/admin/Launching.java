@@ -15,6 +15,7 @@ import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -145,11 +146,17 @@ public final class Launching {
 
     private RefusedException unknown(@Nullable String function, String to, @Nullable CanarySnapshot canary) {
         return canary == null
-                ? ChangeParameters.wrong("function", function, "one of " + known())
+                ? ChangeParameters.wrong("function", function, "one of " + steerable())
                 : new RefusedException(
                         CONFLICT,
-                        "function " + function + " has no change to " + to + ": its canary is "
+                        "function " + function + " has no change to " + to + ": its canary has the state "
                                 + canary.state().name().toLowerCase(Locale.ROOT));
+    }
+
+    private List<String> steerable() {
+        return Stream.concat(known().stream(), canaries.get().stream().map(CanarySnapshot::function))
+                .distinct()
+                .toList();
     }
 
     private List<String> known() {

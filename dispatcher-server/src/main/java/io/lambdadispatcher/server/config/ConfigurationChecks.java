@@ -65,7 +65,10 @@ final class ConfigurationChecks {
             ConfigurationChecks checks = new ConfigurationChecks(dispatcher, route, complete, problems);
             checks.checkRoute(routes);
             checks.checkTraffic();
-            checks.checkOther(Settings.FUNCTION_SHADOW, names);
+            SettingValues function = names.get(route.get(Settings.FUNCTION_NAME));
+            if (function == null || !function.hasSame(Settings.FUNCTION_SHADOW, route)) {
+                checks.checkOther(Settings.FUNCTION_SHADOW, names);
+            }
         }
         checkWeights(Stream.concat(functions.stream(), ofRoutes.stream()).toList(), problems);
         for (SettingValues function : functions) {

@@ -100,7 +100,7 @@ public final class DispatcherMetrics implements DispatcherObserver {
         }
     }
 
-    private void watchCanaries(List<String> functions, Supplier<List<CanarySnapshot>> snapshots) {
+    void watchCanaries(List<String> functions, Supplier<List<CanarySnapshot>> snapshots) {
         FunctionSnapshots<CanarySnapshot> canaries = new FunctionSnapshots<>(snapshots, CanarySnapshot::function);
         for (String function : functions) {
             gauge(Meters.CANARY, function, canaries, seen -> 1 + seen.state().ordinal());

@@ -44,7 +44,7 @@ public final class CanaryResults {
         return of == 0 ? 0 : (double) failed() / of;
     }
 
-    /** Returns how many responses took at least this time. The class of the time counts as a whole. */
+    /** Returns how many responses took at least this time. Its class counts as a whole. */
     long slowerThan(long nanos) {
         long count = 0;
         for (int i = classOf(nanos); i < CLASSES; i++) {

@@ -99,9 +99,9 @@ public final class ClientSession {
     }
 
     /**
-     * Returns where a request stands among all requests: the same point from 0 to 1 for each request
-     * with the same key, on every dispatcher, or a random one if the request has no key that its
-     * client chooses.
+     * Returns where a request stands among all requests: the same point from 0 to 1 for each
+     * request with the same key, on every dispatcher, or a random one if the request has no key
+     * that its client chooses.
      */
     public static double point(Affinity affinity, Http2Headers head) {
         CharSequence key = switch (affinity.kind()) {
