@@ -20,6 +20,7 @@ import io.lambdadispatcher.core.internal.launch.WorkerInspection;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.worker.WorkerPort;
+import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -543,23 +544,35 @@ public final class Dispatcher implements AutoCloseable {
     /**
      * Stops a change of a function's workers to another version. The old version keeps serving, and
      * workers of the new one are replaced, until {@link #resumeRollout} is called, or the launcher
-     * names another version. Has no effect if no change is going on. See {@link
-     * CapacitySnapshot#rollout}.
+     * names another version. Also takes all requests from the function's canary. Has no effect if
+     * no change is going on. See {@link CapacitySnapshot#rollout} and {@link #canaries}.
      *
-     * @throws IllegalArgumentException if this dispatcher does not launch the function's workers
+     * @throws IllegalArgumentException if the function has no canary, and this dispatcher does not
+     *     launch its workers
      */
     public void stopRollout(String function) {
-        supervisor(function).stopRollout();
+        if (!engine.stopCanary(function) || supervisors.containsKey(function)) {
+            supervisor(function).stopRollout();
+        }
     }
 
     /**
      * Continues a stopped change of a function's workers to another version. A few workers get the
-     * new version at first. Has no effect if no change was stopped.
+     * new version at first. Also begins with the first step of the function's canary if it was
+     * stopped. Has no effect if no change was stopped.
      *
-     * @throws IllegalArgumentException if this dispatcher does not launch the function's workers
+     * @throws IllegalArgumentException if the function has no canary, and this dispatcher does not
+     *     launch its workers
      */
     public void resumeRollout(String function) {
-        supervisor(function).resumeRollout();
+        if (!engine.resumeCanary(function) || supervisors.containsKey(function)) {
+            supervisor(function).resumeRollout();
+        }
+    }
+
+    /** Returns how far the canary of each function that has one is. */
+    public List<CanarySnapshot> canaries() {
+        return engine.canaries();
     }
 
     private LaunchSupervisor supervisor(String function) {

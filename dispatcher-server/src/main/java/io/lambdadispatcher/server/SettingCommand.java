@@ -80,12 +80,12 @@ final class SettingCommand extends ChangeCommand {
                         + encoded(arguments.matchedPositionalValue(1, "")),
                 (answer, out) -> {
                     Map<String, ?> done = Json.readObject(answer);
-                    out.println("function " + done.get("function") + ": the change of its version "
+                    out.println("function " + done.get("function") + ": the change "
                             + ("stop".equals(done.get("to")) ? "stops" : "begins again"));
                 },
-                "Stops or resumes the change of a function's workers to another version.",
-                "If it is stopped, the old version keeps serving. GET /api/functions and the live page show the state.");
-        command.spec().addPositional(one("stop|resume", "stop keeps the old version, resume tries the new one again."));
+                "Stops or resumes the change of a function's workers to another version, or its canary.",
+                "If it is stopped, the old version keeps serving, and the canary gets no requests. GET /api/functions and the live page show the state.");
+        command.spec().addPositional(one("stop|resume", "stop keeps what serves, resume tries what is new again."));
         command.spec()
                 .addPositional(PositionalParamSpec.builder()
                         .paramLabel("FUNCTION")

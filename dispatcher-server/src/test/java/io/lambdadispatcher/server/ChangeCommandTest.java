@@ -133,7 +133,7 @@ class ChangeCommandTest {
                         "weight of shop-canary: 5",
                         "log level: debug",
                         "The change is accepted.",
-                        "function shop: the change of its version stops");
+                        "function shop: the change stops");
     }
 
     @Test

@@ -7,9 +7,10 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Runs in the workers of {@link TrafficIT}, as {@code IT_TRAFFIC} says: {@code healthy} responds
- * after 5 ms, {@code hanging} does so except for one request in 326, to which it never responds,
- * {@code slow} takes 50 times as long, and {@code broken} responds with 503.
+ * Runs in the workers of {@link TrafficIT} and {@link ReleaseIT}, as {@code IT_TRAFFIC} says:
+ * {@code healthy} responds after 5 ms, {@code hanging} does so except for one request in 326, to
+ * which it never responds, {@code slow} takes 50 times as long, {@code broken} responds with 503,
+ * {@code failing} with 500 to one request in five, and {@code silent} never responds.
  */
 public final class TrafficHandler implements Handler {
     private static final long MILLIS = 5;
@@ -29,6 +30,14 @@ public final class TrafficHandler implements Handler {
         }
         switch (kind) {
             case "broken" -> response.respond(503, "broken");
+            case "silent" -> {}
+            case "failing" -> {
+                if (ThreadLocalRandom.current().nextInt(5) == 0) {
+                    response.respond(500, "failed");
+                } else {
+                    respondAfter(MILLIS, request, response);
+                }
+            }
             case "slow" -> respondAfter(50 * MILLIS, request, response);
             case "hanging" -> {
                 if (ThreadLocalRandom.current().nextInt(326) != 0) {

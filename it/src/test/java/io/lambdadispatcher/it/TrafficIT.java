@@ -107,7 +107,7 @@ class TrafficIT {
     }
 
     /** What clients saw. */
-    private static final class Seen {
+    static final class Seen {
         final Map<String, AtomicInteger> outcomes = new ConcurrentHashMap<>();
         final List<Long> nanos = Collections.synchronizedList(new ArrayList<>());
 
@@ -124,7 +124,7 @@ class TrafficIT {
     }
 
     /** Sends requests at a constant rate, whether or not earlier ones have been answered. */
-    private static Seen load(Rig rig, int requests) {
+    static Seen load(Rig rig, int requests) {
         // Java's client fails requests beyond the streams of one HTTP/2 connection.
         HttpClient client = rig.client(HttpClient.Version.HTTP_1_1);
         HttpRequest request = HttpRequest.newBuilder(rig.http("/"))

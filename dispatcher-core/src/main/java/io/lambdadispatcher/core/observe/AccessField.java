@@ -39,6 +39,8 @@ public enum AccessField {
     SESSION,
     /** What answered instead of a worker: {@link Substitute} in lower case. */
     SUBSTITUTE,
+    /** The function whose request was copied, if the request is a copy that no client waits for. */
+    SHADOW_OF,
     /** The id of the request, if requests have ids. */
     REQUEST_ID,
     /** The trace id in the header {@code traceparent}. */

@@ -71,6 +71,7 @@ final class AccessLine {
                 Substitute substitute = end.substitute();
                 text(field, substitute == null ? null : substitute.token());
             }
+            case SHADOW_OF -> text(field, end.shadowOf());
             case REQUEST_ID ->
                 text(field, requestIdHeader == null ? null : end.headers().get(requestIdHeader));
             case TRACE_ID -> text(field, TraceParent.traceId(end.headers()));

@@ -115,4 +115,13 @@ public interface DispatcherObserver {
      * @param detail how it ended, in one line
      */
     default void onLaunchEnd(String function, String workerId, boolean failed, String detail) {}
+
+    /**
+     * Called when a copy of a request can be compared with the request, or when it is known that
+     * there will be nothing to compare. See {@code TrafficPolicy.Builder.shadow}. The copy's own
+     * exchange is reported as any other, and {@link ExchangeEnd#shadowOf} tells that it is a copy.
+     *
+     * @param end what became of the copy
+     */
+    default void onShadowEnd(ShadowEnd end) {}
 }

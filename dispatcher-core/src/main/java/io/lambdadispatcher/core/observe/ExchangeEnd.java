@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.observe;
 
+import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
@@ -95,6 +96,14 @@ public interface ExchangeEnd {
      */
     default @Nullable Substitute substitute() {
         return null;
+    }
+
+    /**
+     * Returns the name of the function whose request was copied. Returns {@code null} if this is no
+     * copy. No client waits for a copy.
+     */
+    default @Nullable CharSequence shadowOf() {
+        return headers().get(ShadowPolicy.HEADER);
     }
 
     /** Returns the size of the request's body that has arrived, in bytes. */

@@ -23,16 +23,32 @@ public final class TrafficPolicy {
     private final AttemptPolicy attempts;
     private final Affinity affinity;
     private final AdmissionPolicy admission;
+    private final ShadowPolicy shadow;
+    private final CanaryPolicy canary;
     private final boolean timed;
     private final boolean filtered;
+    private final TrafficPolicy withoutFilters;
+    private final TrafficPolicy withoutCanary;
 
     private TrafficPolicy(Builder from) {
         deadline = from.deadline;
         attempts = from.attempts;
         affinity = from.affinity;
         admission = from.admission;
+        shadow = from.shadow;
+        canary = from.canary;
         timed = deadline.isTimed() || attempts.isTimed();
-        filtered = false;
+        filtered = !shadow.isOff() || !canary.isOff();
+        withoutFilters = filtered
+                ? new Builder()
+                        .deadline(deadline)
+                        .attempts(attempts)
+                        .affinity(affinity)
+                        .admission(admission)
+                        .build()
+                : this;
+        withoutCanary =
+                canary.isOff() ? this : toBuilder().canary(CanaryPolicy.NONE).build();
     }
 
     /** Starts a policy with the defaults. */
@@ -46,7 +62,9 @@ public final class TrafficPolicy {
                 .deadline(deadline)
                 .attempts(attempts)
                 .affinity(affinity)
-                .admission(admission);
+                .admission(admission)
+                .shadow(shadow)
+                .canary(canary);
     }
 
     /** Returns how long a request may take. See {@link Builder#deadline}. */
@@ -80,6 +98,26 @@ public final class TrafficPolicy {
         return filtered;
     }
 
+    /** Returns this policy without filters, so that requests go straight to the function. */
+    public TrafficPolicy withoutFilters() {
+        return withoutFilters;
+    }
+
+    /** Returns this policy without a canary. */
+    public TrafficPolicy withoutCanary() {
+        return withoutCanary;
+    }
+
+    /** Returns which function gets a rising share of the requests. See {@link Builder#canary}. */
+    public CanaryPolicy canary() {
+        return canary;
+    }
+
+    /** Returns which requests are copied to another function. See {@link Builder#shadow}. */
+    public ShadowPolicy shadow() {
+        return shadow;
+    }
+
     /** Returns which requests are refused. See {@link Builder#admission}. */
     public AdmissionPolicy admission() {
         return admission;
@@ -91,6 +129,8 @@ public final class TrafficPolicy {
         private AttemptPolicy attempts = AttemptPolicy.DEFAULT;
         private Affinity affinity = Affinity.NONE;
         private AdmissionPolicy admission = AdmissionPolicy.NONE;
+        private ShadowPolicy shadow = ShadowPolicy.NONE;
+        private CanaryPolicy canary = CanaryPolicy.NONE;
 
         private Builder() {}
 
@@ -124,6 +164,23 @@ public final class TrafficPolicy {
          */
         public Builder admission(AdmissionPolicy policy) {
             admission = Objects.requireNonNull(policy, "admission");
+            return this;
+        }
+
+        /**
+         * Sets which requests are copied to another function. Default: {@link ShadowPolicy#NONE}.
+         */
+        public Builder shadow(ShadowPolicy policy) {
+            shadow = Objects.requireNonNull(policy, "shadow");
+            return this;
+        }
+
+        /**
+         * Sets which function gets a rising share of the requests. All routes of a function should
+         * have the same one. Default: {@link CanaryPolicy#NONE}.
+         */
+        public Builder canary(CanaryPolicy policy) {
+            canary = Objects.requireNonNull(policy, "canary");
             return this;
         }
 

@@ -3,6 +3,7 @@ package io.lambdadispatcher.server.admin;
 import static io.netty.handler.codec.http.HttpResponseStatus.CONFLICT;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.observe.RolloutSnapshot.State;
@@ -14,6 +15,7 @@ import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,10 +25,12 @@ import org.jspecify.annotations.Nullable;
 public final class Launching {
     private volatile Supplier<List<CapacitySnapshot>> capacity = List::of;
     private volatile BiConsumer<String, Boolean> toggle = (function, on) -> {};
+    private volatile Supplier<List<CanarySnapshot>> canaries = List::of;
     private volatile BiConsumer<String, Boolean> steer = (function, on) -> {};
 
     public void of(Dispatcher dispatcher) {
         of(dispatcher::capacity, dispatcher::setLaunching);
+        canaries(dispatcher::canaries);
         rollouts((function, on) -> {
             if (on) {
                 dispatcher.resumeRollout(function);
@@ -39,6 +43,10 @@ public final class Launching {
     /** @param resumes resumes (true) or stops the change of a function */
     void rollouts(BiConsumer<String, Boolean> resumes) {
         steer = resumes;
+    }
+
+    void canaries(Supplier<List<CanarySnapshot>> snapshots) {
+        canaries = snapshots;
     }
 
     void of(Supplier<List<CapacitySnapshot>> snapshots, BiConsumer<String, Boolean> switches) {
@@ -97,7 +105,7 @@ public final class Launching {
     }
 
     /**
-     * Stops or resumes the change of a function to another version.
+     * Stops or resumes the change of a function to another version, or to its canary.
      *
      * @param uri has the query {@code to=stop} or {@code to=resume}, and {@code function=NAME}
      * @return the function and what happens, as JSON
@@ -110,12 +118,20 @@ public final class Launching {
         if (to == null || !to.equals("stop") && !to.equals("resume")) {
             throw ChangeParameters.wrong("to", to, "stop or resume");
         }
+        boolean resumes = to.equals("resume");
+        CanarySnapshot canary = canaries.get().stream()
+                .filter(each -> each.function().equals(function))
+                .findFirst()
+                .orElse(null);
+        if (canary != null && resumes == (canary.state() == CanarySnapshot.State.STOPPED)) {
+            steer.accept(canary.function(), resumes);
+            return Json.bytes(new TreeMap<>(Map.of("function", canary.function(), "to", to)));
+        }
         CapacitySnapshot of = capacity.get().stream()
                 .filter(each -> each.function().equals(function))
                 .findFirst()
-                .orElseThrow(() -> ChangeParameters.wrong("function", function, "one of " + known()));
+                .orElseThrow(() -> unknown(function, to, canary));
         State state = of.rollout() == null ? State.STEADY : of.rollout().state();
-        boolean resumes = to.equals("resume");
         if (resumes ? state != State.STOPPED : state != State.CANARY && state != State.ROLLING) {
             throw new RefusedException(
                     CONFLICT,
@@ -126,6 +142,21 @@ public final class Launching {
         }
         steer.accept(of.function(), resumes);
         return Json.bytes(new TreeMap<>(Map.of("function", of.function(), "to", to)));
+    }
+
+    private RefusedException unknown(@Nullable String function, String to, @Nullable CanarySnapshot canary) {
+        return canary == null
+                ? ChangeParameters.wrong("function", function, "one of " + steerable())
+                : new RefusedException(
+                        CONFLICT,
+                        "function " + function + " has no change to " + to + ": its canary has the state "
+                                + canary.state().name().toLowerCase(Locale.ROOT));
+    }
+
+    private List<String> steerable() {
+        return Stream.concat(known().stream(), canaries.get().stream().map(CanarySnapshot::function))
+                .distinct()
+                .toList();
     }
 
     private List<String> known() {

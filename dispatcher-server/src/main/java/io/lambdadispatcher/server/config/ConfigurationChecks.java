@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.aws.FunctionName;
+import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.TlsOptions;
@@ -64,10 +65,35 @@ final class ConfigurationChecks {
             ConfigurationChecks checks = new ConfigurationChecks(dispatcher, route, complete, problems);
             checks.checkRoute(routes);
             checks.checkTraffic();
+            SettingValues function = names.get(route.get(Settings.FUNCTION_NAME));
+            if (function == null || !function.hasSame(Settings.FUNCTION_SHADOW, route)) {
+                checks.checkOther(Settings.FUNCTION_SHADOW, names);
+            }
         }
         checkWeights(Stream.concat(functions.stream(), ofRoutes.stream()).toList(), problems);
-        functions.forEach(
-                function -> new ConfigurationChecks(dispatcher, function, complete, problems).checkFunction());
+        for (SettingValues function : functions) {
+            ConfigurationChecks checks = new ConfigurationChecks(dispatcher, function, complete, problems);
+            checks.checkFunction();
+            checks.checkOther(Settings.FUNCTION_SHADOW, names);
+            checks.checkOther(Settings.FUNCTION_CANARY, names);
+        }
+    }
+
+    /** Checks a setting that names another function. */
+    private void checkOther(Setting<String> setting, Map<String, SettingValues> names) {
+        String other = checked.find(setting);
+        if (other != null && complete) {
+            boolean known = names.containsKey(other) && !other.equals(checked.get(Settings.FUNCTION_NAME));
+            require(known, setting, "the name of another function", setting, Settings.FUNCTION_NAME);
+        }
+        boolean canary = setting == Settings.FUNCTION_CANARY && other != null;
+        Affinity.Kind kind = checked.get(Settings.FUNCTION_AFFINITY).kind();
+        require(
+                !canary || kind != Affinity.Kind.OWN_COOKIE && kind != Affinity.Kind.SESSION_HEADER,
+                Settings.FUNCTION_AFFINITY,
+                "none, header or cookie, because a session on a worker cannot move to function.canary",
+                Settings.FUNCTION_AFFINITY,
+                Settings.FUNCTION_CANARY);
     }
 
     /**

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.AttemptPolicy;
+import io.lambdadispatcher.core.options.CanaryPolicy;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
@@ -9,6 +10,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RateLimit;
+import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import java.util.List;
 import java.util.Optional;
@@ -43,6 +45,14 @@ public record FunctionConfiguration(
         DISPATCH,
         /** Each as one direct request. */
         DIRECT
+    }
+
+    /** The methods of the requests that are copied to another function. */
+    enum ShadowMethods {
+        /** Those that only read. */
+        SAFE,
+        /** Every method. */
+        ALL
     }
 
     /** The launcher of a function's workers. */
@@ -114,7 +124,31 @@ public record FunctionConfiguration(
                 .deadline(deadline.build())
                 .attempts(attempts)
                 .affinity(values.get(Settings.FUNCTION_AFFINITY))
+                .shadow(shadow(values))
+                .canary(canary(values))
                 .build();
+    }
+
+    private static ShadowPolicy shadow(SettingValues values) {
+        String function = values.find(Settings.FUNCTION_SHADOW);
+        return function == null
+                ? ShadowPolicy.NONE
+                : ShadowPolicy.builder(function)
+                        .share(values.get(Settings.FUNCTION_SHADOW_SHARE) / 100.0)
+                        .allMethods(values.get(Settings.FUNCTION_SHADOW_METHODS) == ShadowMethods.ALL)
+                        .bufferBytes(values.get(Settings.FUNCTION_SHADOW_BUFFER))
+                        .maxRequests(values.get(Settings.FUNCTION_SHADOW_MAX_REQUESTS))
+                        .build();
+    }
+
+    private static CanaryPolicy canary(SettingValues values) {
+        String function = values.find(Settings.FUNCTION_CANARY);
+        return function == null
+                ? CanaryPolicy.NONE
+                : new CanaryPolicy(
+                        function,
+                        values.get(Settings.FUNCTION_CANARY_STEPS),
+                        values.get(Settings.FUNCTION_CANARY_STEP_TIME));
     }
 
     /**

@@ -3,6 +3,7 @@ package io.lambdadispatcher.server.config;
 import static io.lambdadispatcher.server.config.ValueType.addresses;
 import static io.lambdadispatcher.server.config.ValueType.affinity;
 import static io.lambdadispatcher.server.config.ValueType.allOf;
+import static io.lambdadispatcher.server.config.ValueType.ascendingPercents;
 import static io.lambdadispatcher.server.config.ValueType.bool;
 import static io.lambdadispatcher.server.config.ValueType.choice;
 import static io.lambdadispatcher.server.config.ValueType.choices;
@@ -41,6 +42,7 @@ import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
+import io.lambdadispatcher.server.config.FunctionConfiguration.ShadowMethods;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Path;
@@ -67,6 +69,8 @@ public final class Settings {
     private static final ValueType<String> HOST = text("HOST", "a host name or an IP address", 255);
     private static final ValueType<String> LAMBDA =
             text("LAMBDA", "the name or ARN of a Lambda function, with or without :alias or :version", 170);
+
+    private static final ValueType<String> OTHER_FUNCTION = text("NAME", "the name of another function", 256);
 
     private static final Topic PUBLIC = new Topic("Public ports");
     public static final Setting<String> PUBLIC_PLAIN_HOST =
@@ -225,6 +229,35 @@ public final class Settings {
             .doc(
                     "Refuses a sheddable request with 503 if it would wait longer for a worker, and a normal one after four"
                             + " times as long. At most 1h. Applies only if there are priorities.");
+
+    private static final Topic RELEASE = new Topic("Shadow traffic and canaries");
+    public static final Setting<String> FUNCTION_SHADOW = RELEASE.setting("function.shadow", OTHER_FUNCTION)
+            .doc("Another function, which gets copies of requests. Its responses are dropped and only compared. Clients"
+                    + " never wait for it. If this is not set, no request is copied.");
+    public static final Setting<Integer> FUNCTION_SHADOW_SHARE = RELEASE.setting(
+                    "function.shadow-share", number(1, 100), "10")
+            .doc("Share of the requests that is copied, in percent.");
+    public static final Setting<ShadowMethods> FUNCTION_SHADOW_METHODS = RELEASE.setting(
+                    "function.shadow-methods", choice(ShadowMethods.class), "safe")
+            .doc("Methods of the requests that are copied: safe = GET, HEAD, OPTIONS and TRACE, all = every method. A"
+                    + " copied POST can write twice.");
+    public static final Setting<Integer> FUNCTION_SHADOW_BUFFER = RELEASE.setting(
+                    "function.shadow-buffer", size(0, 64 << 20), "256KiB")
+            .doc("Maximum part of a request's body that is kept until the other function takes it. A copy that lags"
+                    + " further behind is cancelled.");
+    public static final Setting<Integer> FUNCTION_SHADOW_MAX_REQUESTS = RELEASE.setting(
+                    "function.shadow-max-requests", number(1, 100_000), "100")
+            .doc("Maximum number of copies in flight. Further requests are not copied.");
+    public static final Setting<String> FUNCTION_CANARY = RELEASE.setting("function.canary", OTHER_FUNCTION)
+            .doc("Another function, which gets a rising share of the requests. It gets none any more if it answers with"
+                    + " 5xx more often than this function, or if its p99 is twice as long.");
+    public static final Setting<List<Integer>> FUNCTION_CANARY_STEPS = RELEASE.setting(
+                    "function.canary-steps", ascendingPercents(), "10, 50, 100")
+            .doc("Shares of the requests that the canary gets, one after the other, in percent.");
+    public static final Setting<Duration> FUNCTION_CANARY_STEP_TIME = RELEASE.setting(
+                    "function.canary-step-time", positiveDuration(), "5m")
+            .doc("Time for which the canary is watched with each share. A step also lasts until the canary has answered"
+                    + " 50 requests.");
 
     private static final Topic DIRECT = new Topic("Direct requests");
     public static final Setting<Mode> FUNCTION_MODE = DIRECT.setting("function.mode", choice(Mode.class), "dispatch")
@@ -564,7 +597,12 @@ public final class Settings {
             FUNCTION_MAX_TENANT_REQUESTS,
             FUNCTION_PRIORITY,
             FUNCTION_PRIORITY_HEADER,
-            FUNCTION_SHED_DELAY);
+            FUNCTION_SHED_DELAY,
+            FUNCTION_SHADOW,
+            FUNCTION_SHADOW_SHARE,
+            FUNCTION_SHADOW_METHODS,
+            FUNCTION_SHADOW_BUFFER,
+            FUNCTION_SHADOW_MAX_REQUESTS);
 
     static final Map<String, Setting<?>> BY_NAME = by(Setting::name);
     static final Map<String, Setting<?>> BY_VARIABLE = by(Setting::variable);

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.live;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
@@ -167,6 +168,7 @@ public final class Documents {
             put(members, "launchesBlocked", capacity.blockedReason());
             put(members, "rollout", rollout(capacity.rollout()));
         }
+        put(members, "canary", canary(pool.function()));
         members.put("streams", pool.streams());
         members.put("streamsFree", pool.free());
         addCounts(members, pool.function(), capacity);
@@ -177,6 +179,22 @@ public final class Documents {
                                 List.of(each.requests(), each.failures(), each.queued(), each.busy(), each.ready()))
                         .toList());
         return members;
+    }
+
+    private @Nullable Object canary(String function) {
+        for (CanarySnapshot of : dispatcher.canaries()) {
+            if (of.function().equals(function)) {
+                Map<String, Object> members = new LinkedHashMap<>();
+                members.put("function", of.canary());
+                members.put("state", lower(of.state()));
+                members.put("sharePercent", of.share());
+                members.put("requests", of.requests());
+                members.put("requestsFailed", of.failures());
+                put(members, "reason", of.reason().isEmpty() ? null : of.reason());
+                return members;
+            }
+        }
+        return null;
     }
 
     private static @Nullable Object rollout(@Nullable RolloutSnapshot of) {

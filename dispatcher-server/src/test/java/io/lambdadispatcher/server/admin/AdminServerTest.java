@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
+import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
@@ -180,6 +181,23 @@ class AdminServerTest {
         assertThat(call("POST", "/api/rollout?to=stop&function=a").body())
                 .isEqualTo("{\"function\":\"a\",\"to\":\"stop\"}");
         assertThat(switched).containsExactly("rollout of a false");
+    }
+
+    @Test
+    void should_stop_and_resume_a_canary() throws Exception {
+        launching.canaries(() -> List.of(
+                new CanarySnapshot("c", "next", CanarySnapshot.State.CANARY, 10, 7, 1, ""),
+                new CanarySnapshot("d", "next", CanarySnapshot.State.STOPPED, 0, 7, 7, "it fails")));
+        assertThat(call("POST", "/api/rollout?to=stop&function=c").body())
+                .isEqualTo("{\"function\":\"c\",\"to\":\"stop\"}");
+        assertThat(call("POST", "/api/rollout?to=resume&function=d").statusCode())
+                .isEqualTo(200);
+        assertThat(call("POST", "/api/rollout?to=resume&function=c").body())
+                .isEqualTo("function c has no change to resume: its canary has the state canary\n");
+        assertThat(call("POST", "/api/rollout?to=stop&function=d").statusCode()).isEqualTo(409);
+        assertThat(call("POST", "/api/rollout?to=stop&function=e").body())
+                .isEqualTo("function: 'e', expected one of [a, b, c, d]\n");
+        assertThat(switched).containsExactly("rollout of c false", "rollout of d true");
     }
 
     @ParameterizedTest

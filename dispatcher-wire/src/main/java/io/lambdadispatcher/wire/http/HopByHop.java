@@ -30,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class HopByHop {
     /**
-     * Prefix of headers that are between a worker and its application. A client must not set them.
+     * Prefix of headers with which the dispatcher or a worker tells the application something. A
+     * client must not set them.
      */
     public static final AsciiString OWN_PREFIX = AsciiString.cached("lambda-dispatcher-");
 

@@ -11,6 +11,8 @@ public final class Methods {
 
     private static final NameSet IDEMPOTENT = NameSet.of("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE");
 
+    private static final NameSet SAFE = NameSet.of("GET", "HEAD", "OPTIONS", "TRACE");
+
     private Methods() {}
 
     /** Returns whether the response has no body. */
@@ -21,6 +23,11 @@ public final class Methods {
     /** Returns whether the request asks for a tunnel. */
     public static boolean isConnect(@Nullable CharSequence method) {
         return AsciiString.contentEquals(CONNECT, method);
+    }
+
+    /** Returns whether the request only reads (RFC 9110 section 9.2.1). */
+    public static boolean isSafe(CharSequence method) {
+        return SAFE.contains(method);
     }
 
     /**

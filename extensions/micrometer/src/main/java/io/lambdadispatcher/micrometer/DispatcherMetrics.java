@@ -1,6 +1,7 @@
 package io.lambdadispatcher.micrometer;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -12,6 +13,7 @@ import io.lambdadispatcher.core.observe.FleetSnapshot.FunctionSlots;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
+import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -92,8 +94,17 @@ public final class DispatcherMetrics implements DispatcherObserver {
         List<String> functions =
                 dispatcher.pools().stream().map(PoolSnapshot::function).toList();
         watch(functions, dispatcher::pools, dispatcher::capacity, dispatcher::clients);
+        watchCanaries(functions, dispatcher::canaries);
         if (dispatcher.fleet() != null) {
             watchFleet(functions, () -> Objects.requireNonNull(dispatcher.fleet()));
+        }
+    }
+
+    void watchCanaries(List<String> functions, Supplier<List<CanarySnapshot>> snapshots) {
+        FunctionSnapshots<CanarySnapshot> canaries = new FunctionSnapshots<>(snapshots, CanarySnapshot::function);
+        for (String function : functions) {
+            gauge(Meters.CANARY, function, canaries, seen -> 1 + seen.state().ordinal());
+            gauge(Meters.CANARY_SHARE, function, canaries, seen -> seen.share() / 100.0);
         }
     }
 
@@ -239,6 +250,11 @@ public final class DispatcherMetrics implements DispatcherObserver {
     @Override
     public void onProtection(Protection protection) {
         protections[protection.ordinal()].increment();
+    }
+
+    @Override
+    public void onShadowEnd(ShadowEnd end) {
+        meters(end.function()).shadowEnded(end);
     }
 
     @Override

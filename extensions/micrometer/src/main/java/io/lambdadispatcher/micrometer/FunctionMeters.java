@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.SessionResult;
+import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.micrometer.core.instrument.Counter;
@@ -56,6 +57,7 @@ final class FunctionMeters {
     private final Map<WaitReason, Counter> waits = new ConcurrentHashMap<>();
     private final Map<SessionResult, Counter> sessions = new ConcurrentHashMap<>();
     private final Map<Substitute, Counter> substitutes = new ConcurrentHashMap<>();
+    private final Map<String, Shadow> shadows = new ConcurrentHashMap<>();
     private final Map<ExtraAttempt, Counter> retries = new ConcurrentHashMap<>();
     private final Map<RetryDenial, Counter> denials = new ConcurrentHashMap<>();
     private final Timer duration;
@@ -189,6 +191,30 @@ final class FunctionMeters {
         return counter(Meters.RETRIES_DENIED, "reason", reason.token());
     }
 
+    /** Meters of the copies that one other function gets. Counters by result. */
+    private record Shadow(Counter[] results, Timer original, Timer copy) {}
+
+    void shadowEnded(ShadowEnd end) {
+        Shadow its = shadows.computeIfAbsent(end.shadow(), this::shadow);
+        its.results[end.result().ordinal()].increment();
+        if (end.isCompared()) {
+            its.original.record(end.nanos(), TimeUnit.NANOSECONDS);
+            its.copy.record(end.shadowNanos(), TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private Shadow shadow(String name) {
+        ShadowEnd.Result[] results = ShadowEnd.Result.values();
+        Counter[] counters = new Counter[results.length];
+        for (ShadowEnd.Result result : results) {
+            counters[result.ordinal()] = counter(Meters.SHADOWS, "shadow", name, "result", result.token());
+        }
+        return new Shadow(
+                counters,
+                histogram(Meters.SHADOW_HEADERS, "shadow", name, "of", "function"),
+                histogram(Meters.SHADOW_HEADERS, "shadow", name, "of", "shadow"));
+    }
+
     void workerConnected() {
         connectionsOpened.increment();
     }
@@ -220,10 +246,11 @@ final class FunctionMeters {
                 .register(registry);
     }
 
-    private Timer histogram(Meters meter) {
+    private Timer histogram(Meters meter, String... tags) {
         return Timer.builder(meter.title())
                 .description(meter.description())
                 .tag("function", function)
+                .tags(tags)
                 .serviceLevelObjectives(BUCKETS)
                 .register(registry);
     }

@@ -16,6 +16,11 @@ enum Meters {
     SESSIONS("request.sessions", null, "Requests of functions with affinity, by how their worker was chosen"),
     SUBSTITUTES(
             "request.substitutes", null, "Requests that something else answered instead of a worker of their function"),
+    SHADOWS("shadow.requests", null, "Copies of requests to another function, by how they compare with the request"),
+    SHADOW_HEADERS(
+            "shadow.headers",
+            null,
+            "Time from the arrival of a copied request until the headers of the response of its function and of the other one"),
     RETRIES("request.retries", null, "Further attempts of requests, by the reason for which they were sent again"),
     RETRIES_DENIED(
             "request.retries.denied",
@@ -70,6 +75,8 @@ enum Meters {
             "rollout",
             null,
             "Change to another version of the function: 0 = none, 1 = a few workers have it, 2 = workers are replaced, 3 = stopped"),
+    CANARY("canary", null, "Canary of the function: 0 = none, 1 = it is watched, 2 = all steps are done, 3 = stopped"),
+    CANARY_SHARE("canary.share", null, "Part of the requests of the function that its canary gets, 0 to 1"),
     SPENDING("worker.gigabyte.seconds", null, "GB-seconds that launched workers have used"),
     LAUNCHES("launches", null, "Launches of workers"),
     LAUNCHES_ENDED("launches.ended", null, "Launched workers that have exited, and failed launches"),

@@ -2,6 +2,8 @@ package io.lambdadispatcher.micrometer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.observe.CanarySnapshot;
+import io.lambdadispatcher.core.observe.CanarySnapshot.State;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
@@ -10,6 +12,8 @@ import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.SessionResult;
+import io.lambdadispatcher.core.observe.ShadowEnd;
+import io.lambdadispatcher.core.observe.ShadowEnd.Result;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -167,6 +171,33 @@ class DispatcherMetricsTest {
                 .contains("lambda_dispatcher_client_memory_limit_bytes 4000.0\n")
                 .contains("lambda_dispatcher_client_memory_level 1.0\n");
         assertThat(looks).hasValue(1);
+    }
+
+    @Test
+    void should_compare_copies_with_their_requests() {
+        observer.onShadowEnd(new ShadowEnd("a", "next", Result.SAME, 200, 204, 1_000_000, 3_000_000));
+        observer.onShadowEnd(new ShadowEnd("a", "next", Result.DIFFERENT, 200, 500, 2_000_000, 4_000_000));
+        observer.onShadowEnd(new ShadowEnd("a", "next", Result.LAGGED, 200, 0, 9_000_000, -1));
+
+        String of = "function=\"a\",";
+        assertThat(registry.scrape())
+                .contains("lambda_dispatcher_shadow_requests_total{" + of + "result=\"same\",shadow=\"next\"} 1.0\n")
+                .contains("lambda_dispatcher_shadow_requests_total{" + of + "result=\"lagged\",shadow=\"next\"} 1.0\n")
+                .contains("lambda_dispatcher_shadow_requests_total{" + of + "result=\"skipped\",shadow=\"next\"} 0.0\n")
+                .contains("lambda_dispatcher_shadow_headers_seconds_sum{" + of
+                        + "of=\"function\",shadow=\"next\"} 0.003\n")
+                .contains("lambda_dispatcher_shadow_headers_seconds_sum{" + of
+                        + "of=\"shadow\",shadow=\"next\"} 0.007\n");
+    }
+
+    @Test
+    void should_show_canaries() {
+        observer.watchCanaries(
+                List.of("a", "b"), () -> List.of(new CanarySnapshot("a", "next", State.STOPPED, 0, 30, 6, "it fails")));
+        assertThat(registry.scrape())
+                .contains("lambda_dispatcher_canary{function=\"a\"} 3.0\n")
+                .contains("lambda_dispatcher_canary{function=\"b\"} 0.0\n")
+                .contains("lambda_dispatcher_canary_share{function=\"a\"} 0.0\n");
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.internal.policy.CanaryRule;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.observe.RolloutSnapshot.State;
 import io.lambdadispatcher.core.options.LaunchLimits;
@@ -34,11 +35,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Rollout {
     private static final int MOST_FAILED_LAUNCHES = 3;
-    private static final int FEWEST_FAILURES = 5;
-    /** How much more often the new version must fail, as a share of its requests. */
-    private static final double FAILURE_MARGIN = 0.01;
-    /** A difference that chance seldom causes, although it is looked at every second. */
-    private static final double DEVIATIONS = 4;
 
     private static final int FEWEST_COMPARED = 10;
     private static final int FEWEST_SLOW_SECONDS = 5;
@@ -527,10 +523,7 @@ public final class Rollout {
     }
 
     private boolean failsMoreOften() {
-        double expected = after.completed * old().failureRate();
-        return after.failed >= FEWEST_FAILURES
-                && after.failed > expected + DEVIATIONS * Math.sqrt(expected + 1)
-                && after.failureRate() >= old().failureRate() + FAILURE_MARGIN;
+        return CanaryRule.isHigher(after.failed, after.completed, old().failed, old().completed);
     }
 
     /** Returns what an operator sees; {@code null} if the launcher names no version. */

@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.filter.FunctionFilters;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
+import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -72,6 +73,7 @@ public final class Engine {
     private final Map<EventLoop, Integer> loopIndexes = new IdentityHashMap<>();
     private final Map<String, FunctionPool> pools = new LinkedHashMap<>();
     private final List<LoopDispatch> dispatches = new ArrayList<>();
+    private final Map<String, FunctionFilters> filters = new LinkedHashMap<>();
 
     /**
      * @param given event loops of the embedding program, which uses all of them and shuts down
@@ -99,17 +101,16 @@ public final class Engine {
         }
         for (FunctionOptions function : functions) {
             pools.put(function.name(), new FunctionPool(function, loops, observer));
+            FunctionFilters its = new FunctionFilters(function.name(), observer);
+            its.setPolicy(function.traffic());
+            filters.put(function.name(), its);
         }
-        List<FunctionFilters> filters = pools.keySet().stream()
-                .map(name -> new FunctionFilters(name, observer))
-                .toList();
         for (int i = 0; i < loops.size(); i++) {
             List<ExchangeOwner> owners = new ArrayList<>();
             EventLoop loop = loops.get(i);
             Map<String, FunctionOpener> openers = openersOf(i, direct, observer, owners);
             Map<String, FunctionOpener> filtered = new HashMap<>();
-            filters.forEach(
-                    its -> filtered.put(its.function(), its.around(openers.get(its.function()), loop, filtered::get)));
+            filters.forEach((name, its) -> filtered.put(name, its.around(openers.get(name), loop, filtered::get)));
             dispatches.add(new LoopDispatch(loop, router, openers, filtered, owners, observer));
         }
     }
@@ -167,7 +168,28 @@ public final class Engine {
      */
     public void setOptions(FunctionOptions options) {
         Objects.requireNonNull(pools.get(options.name()), options.name()).setOptions(options);
+        Objects.requireNonNull(filters.get(options.name()), options.name()).setPolicy(options.traffic());
         dispatches.forEach(dispatch -> dispatch.setOptions(options));
+    }
+
+    /** Returns the state of each function's canary. */
+    public List<CanarySnapshot> canaries() {
+        return filters.values().stream()
+                .map(FunctionFilters::canary)
+                .filter(Objects::nonNull)
+                .toList();
+    }
+
+    /** @return false if there is no such function, or it has no canary that gets requests */
+    public boolean stopCanary(String function) {
+        FunctionFilters its = filters.get(function);
+        return its != null && its.stopCanary();
+    }
+
+    /** @return false if there is no such function, or it has no canary that was stopped */
+    public boolean resumeCanary(String function) {
+        FunctionFilters its = filters.get(function);
+        return its != null && its.resumeCanary();
     }
 
     public Map<String, FunctionPool> pools() {

@@ -896,7 +896,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
     }
 
-    /** The exchange has ended, and its sink now serves another request. */
+    @Override
     public void detach() {
         detached = true;
     }

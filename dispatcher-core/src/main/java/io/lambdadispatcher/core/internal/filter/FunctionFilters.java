@@ -1,8 +1,15 @@
 package io.lambdadispatcher.core.internal.filter;
 
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
+import io.lambdadispatcher.core.internal.policy.CanarySteps;
+import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.CanaryPolicy;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.Ticker;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -15,10 +22,18 @@ import org.jspecify.annotations.Nullable;
 public final class FunctionFilters {
     private final String function;
     private final DispatcherObserver observer;
+    private final Shadows shadows;
+
+    /** By the name of the other function. Reloads keep the state. */
+    private final Map<String, CanarySteps> canaries = new ConcurrentHashMap<>();
+
+    /** The canary of the function's own policy; empty = none. */
+    private volatile String ownCanary = "";
 
     public FunctionFilters(String function, DispatcherObserver observer) {
         this.function = function;
         this.observer = observer;
+        this.shadows = new Shadows(function, observer);
     }
 
     public String function() {
@@ -34,6 +49,53 @@ public final class FunctionFilters {
     public FunctionOpener around(
             FunctionOpener target, EventLoop loop, Function<String, @Nullable FunctionOpener> others) {
         FunctionOpener filtered = target;
+        filtered = new ShadowFilter(filtered, shadows, loop, others);
+        filtered = new CanaryFilter(filtered, this, loop, others);
         return filtered;
+    }
+
+    /** Applies the function's own policy. A canary that it does not name any more is forgotten. */
+    public void setPolicy(TrafficPolicy policy) {
+        String before = ownCanary;
+        CanaryPolicy next = policy.canary();
+        if (!before.equals(next.function())) {
+            canaries.remove(before);
+        }
+        ownCanary = next.function();
+        if (!next.isOff()) {
+            canary(next).setPolicy(next);
+        }
+    }
+
+    CanarySteps canary(CanaryPolicy policy) {
+        CanarySteps steps = canaries.get(policy.function());
+        return steps != null
+                ? steps
+                : canaries.computeIfAbsent(
+                        policy.function(),
+                        name -> new CanarySteps(function, policy, new CanaryLog(function, name), nanoTime()));
+    }
+
+    private static long nanoTime() {
+        return Ticker.systemTicker().nanoTime();
+    }
+
+    /** Returns the state of the function's canary; {@code null} = it has none. */
+    public @Nullable CanarySnapshot canary() {
+        CanarySteps own = canaries.get(ownCanary);
+        return own == null ? null : own.snapshot();
+    }
+
+    /** @return false if the function has no canary that gets requests */
+    public boolean stopCanary() {
+        return canaries.values().stream().filter(CanarySteps::stop).count() > 0;
+    }
+
+    /** @return false if the function has no canary that was stopped */
+    public boolean resumeCanary() {
+        return canaries.values().stream()
+                        .filter(each -> each.resume(nanoTime()))
+                        .count()
+                > 0;
     }
 }

@@ -1,0 +1,233 @@
+package io.lambdadispatcher.core.internal.policy;
+
+import io.lambdadispatcher.core.observe.CanarySnapshot;
+import io.lambdadispatcher.core.observe.CanarySnapshot.State;
+import io.lambdadispatcher.core.options.CanaryPolicy;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Raises the share of a canary step by step while it is as good as the function that it may
+ * replace. If it is not, the share returns to zero.
+ *
+ * <pre>
+ * CANARY (step 1 → 2 → … ) → COMPLETE
+ *    ↑  ↓                       ↓
+ *    STOPPED ←__________________|   (by an operator)
+ * </pre>
+ *
+ * <p>Both sides are compared since the beginning of the step. At 100 %, nothing is left to compare
+ * with, so the results of the last step that had enough count. Requests tell the time: without
+ * them, nothing changes.
+ *
+ * <p>Any thread. Event loops count without a lock. Only a change of the state takes one.
+ */
+public final class CanarySteps {
+    /** A step does not end, and a side is not compared, with fewer requests. */
+    static final int FEWEST_REQUESTS = 50;
+
+    private static final double QUANTILE = 0.99;
+    private static final int TIMES_SLOWER = 2;
+    private static final long NANOS_SLOWER = TimeUnit.MILLISECONDS.toNanos(10);
+    private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /** Is told about changes, for the log. */
+    public interface Listener {
+        void onShare(int percent, State state);
+
+        void onStopped(String reason);
+    }
+
+    /**
+     * A step, and what it has counted. A request belongs to the step in which it began.
+     *
+     * @param earlier the function before this step; {@code null} = not known
+     */
+    public record Step(
+            int index,
+            int percent,
+            long startNanos,
+            CanaryResults canary,
+            CanaryResults function,
+            @Nullable CanaryResults earlier) {
+
+        /** What the canary is compared with; {@code null} = too few requests. */
+        @Nullable
+        CanaryResults baseline() {
+            return function.completed() >= FEWEST_REQUESTS ? function : earlier;
+        }
+    }
+
+    /** @param step {@code null} unless the state is CANARY */
+    private record Phase(State state, @Nullable Step step, int percent, String reason) {}
+
+    private final String function;
+    private final Listener listener;
+    private final LongAdder requests = new LongAdder();
+    private final LongAdder failures = new LongAdder();
+    private volatile CanaryPolicy policy;
+    private volatile Phase phase;
+    private volatile long nextLookNanos;
+
+    public CanarySteps(String function, CanaryPolicy policy, Listener listener, long nowNanos) {
+        this.function = function;
+        this.policy = policy;
+        this.listener = listener;
+        this.nextLookNanos = nowNanos + LOOK_NANOS;
+        this.phase = step(0, null, nowNanos);
+    }
+
+    private Phase step(int index, @Nullable CanaryResults earlier, long nowNanos) {
+        int percent = policy.steps().get(index);
+        Step step = new Step(index, percent, nowNanos, new CanaryResults(), new CanaryResults(), earlier);
+        return new Phase(State.CANARY, step, percent, "");
+    }
+
+    /** Replaces the policy. The state stays. */
+    public void setPolicy(CanaryPolicy value) {
+        policy = value;
+    }
+
+    /** Returns the canary's share of the requests now, in percent. */
+    public int percent() {
+        return phase.percent();
+    }
+
+    /** Returns the step whose requests must be counted; {@code null} if none must. */
+    public @Nullable Step step() {
+        return phase.step();
+    }
+
+    /**
+     * Counts a response.
+     *
+     * @param in what {@link #step} returned when the request began
+     * @param ofCanary whether the canary has served the request
+     * @param failed whether the client gets 5xx
+     */
+    public void onResponse(Step in, boolean ofCanary, boolean failed, long nanos, long nowNanos) {
+        (ofCanary ? in.canary() : in.function()).add(failed, nanos);
+        if (ofCanary) {
+            requests.increment();
+            failures.add(failed ? 1 : 0);
+        }
+        look(in, ofCanary && failed, nowNanos);
+    }
+
+    /** Counts a response that was cut off after {@link #onResponse}. */
+    public void onCutOff(Step in, boolean ofCanary, long nowNanos) {
+        (ofCanary ? in.canary() : in.function()).addFailure();
+        if (ofCanary) {
+            failures.increment();
+        }
+        look(in, ofCanary, nowNanos);
+    }
+
+    private void look(Step in, boolean now, long nowNanos) {
+        if (phase.step() == in && (now || nowNanos - nextLookNanos >= 0)) {
+            nextLookNanos = nowNanos + LOOK_NANOS;
+            decide(nowNanos);
+        }
+    }
+
+    // Transitions.
+
+    private synchronized void decide(long nowNanos) {
+        Step step = phase.step();
+        if (step == null) {
+            return;
+        }
+        String reason = reasonToStop(step);
+        if (reason != null) {
+            stop(reason);
+            return;
+        }
+        boolean watched = nowNanos - step.startNanos() >= policy.stepTime().toNanos()
+                && step.canary().completed() >= FEWEST_REQUESTS;
+        if (!watched) {
+            return;
+        }
+        if (step.index() + 1 < policy.steps().size()) {
+            enter(step(step.index() + 1, step.baseline(), nowNanos));
+        } else {
+            enter(new Phase(State.COMPLETE, null, step.percent(), ""));
+        }
+    }
+
+    private void enter(Phase next) {
+        phase = next;
+        listener.onShare(next.percent(), next.state());
+    }
+
+    private void stop(String reason) {
+        phase = new Phase(State.STOPPED, null, 0, reason);
+        listener.onStopped(reason);
+    }
+
+    /**
+     * Takes all requests from the canary.
+     *
+     * @return false if it had none already
+     */
+    public synchronized boolean stop() {
+        boolean running = phase.state() != State.STOPPED;
+        if (running) {
+            stop("an operator has stopped it");
+        }
+        return running;
+    }
+
+    /**
+     * Begins again with the first step.
+     *
+     * @return false if the canary was not stopped
+     */
+    public synchronized boolean resume(long nowNanos) {
+        boolean stopped = phase.state() == State.STOPPED;
+        if (stopped) {
+            requests.reset();
+            failures.reset();
+            enter(step(0, null, nowNanos));
+        }
+        return stopped;
+    }
+
+    private @Nullable String reasonToStop(Step step) {
+        CanaryResults old = step.baseline();
+        CanaryResults canary = step.canary();
+        if (old == null) {
+            // The first step is 100 %, or the function had hardly any request.
+            boolean fails = canary.completed() >= FEWEST_REQUESTS
+                    && CanaryRule.isHigher(canary.failed(), canary.completed(), 0, 0);
+            return fails
+                    ? String.format(Locale.ROOT, "%.1f %% of its requests failed", canary.failureRate() * 100)
+                    : null;
+        }
+        if (CanaryRule.isHigher(canary.failed(), canary.completed(), old.failed(), old.completed())) {
+            return String.format(
+                    Locale.ROOT,
+                    "%.1f %% of its requests failed, %.1f %% of the requests of function %s",
+                    canary.failureRate() * 100,
+                    old.failureRate() * 100,
+                    function);
+        }
+        long p99 = old.quantileNanos(QUANTILE);
+        long slow = Math.max(TIMES_SLOWER * p99, p99 + NANOS_SLOWER);
+        return CanaryRule.isHigher(canary.slowerThan(slow), canary.completed(), old.slowerThan(slow), old.completed())
+                ? String.format(
+                        Locale.ROOT,
+                        "its p99 is %.0f ms, that of function %s %.0f ms",
+                        canary.quantileNanos(QUANTILE) / 1e6,
+                        function,
+                        p99 / 1e6)
+                : null;
+    }
+
+    public CanarySnapshot snapshot() {
+        Phase now = phase;
+        return new CanarySnapshot(
+                function, policy.function(), now.state(), now.percent(), requests.sum(), failures.sum(), now.reason());
+    }
+}

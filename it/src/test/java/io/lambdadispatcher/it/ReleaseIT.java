@@ -1,0 +1,172 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.observe.CanarySnapshot;
+import io.lambdadispatcher.core.observe.CanarySnapshot.State;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ShadowEnd;
+import io.lambdadispatcher.core.observe.ShadowEnd.Result;
+import io.lambdadispatcher.core.options.CanaryPolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.ShadowPolicy;
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.it.TrafficIT.Seen;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Canaries and shadow traffic with worker processes, and clients that send 200 requests/s. */
+@Timeout(300)
+class ReleaseIT {
+    private static final CanaryPolicy CANARY = new CanaryPolicy("next", List.of(10, 50, 100), Duration.ofSeconds(2));
+
+    private final Map<Result, AtomicInteger> shadows = new ConcurrentHashMap<>();
+
+    private final DispatcherObserver observer = new DispatcherObserver() {
+        @Override
+        public void onShadowEnd(ShadowEnd end) {
+            shadows.computeIfAbsent(end.result(), key -> new AtomicInteger()).incrementAndGet();
+        }
+    };
+
+    /** Starts the function {@code demo} with healthy workers, and one worker of {@code next}. */
+    private Rig rig(TrafficPolicy policy, Map<String, String> handler, Map<String, String> nextHandler) {
+        FunctionOptions next = FunctionOptions.builder("next")
+                .connectionsPerWorker(2)
+                .streamsPerConnection(100)
+                .requestTimeout(Duration.ofSeconds(5))
+                .build();
+        Rig rig = Rig.start(Rig.function().traffic(policy).build(), observer, builder -> builder.function(next));
+        rig.worker(2, 50, handler);
+        Map<String, String> variables = new HashMap<>(nextHandler);
+        variables.put("LAMBDA_DISPATCHER_FUNCTION", "next");
+        rig.launch(2, 50, variables);
+        Rig.await(
+                "the other function has a worker",
+                () -> rig.dispatcher.pools().get(1).free() == 100);
+        return rig;
+    }
+
+    private static Map<String, String> kind(String kind) {
+        return Map.of("LAMBDA_DISPATCHER_HANDLER", TrafficHandler.class.getName(), "IT_TRAFFIC", kind);
+    }
+
+    private static CanarySnapshot canary(Rig rig) {
+        return rig.dispatcher.canaries().get(0);
+    }
+
+    private static void assertAll(Seen seen, int requests) {
+        assertThat(seen.outcomes).as(seen.toString()).containsOnlyKeys("200");
+        assertThat(seen.outcomes.get("200")).hasValue(requests);
+    }
+
+    @Test
+    void should_give_a_good_canary_all_requests() throws Exception {
+        TrafficPolicy policy = TrafficPolicy.builder().canary(CANARY).build();
+        try (Rig rig = rig(policy, kind("healthy"), kind("healthy"))) {
+            Seen seen = TrafficIT.load(rig, 3_000);
+            System.out.println("good canary: " + seen + ", " + canary(rig));
+            assertAll(seen, 3_000);
+            assertThat(canary(rig).state()).isEqualTo(State.COMPLETE);
+            assertThat(canary(rig).share()).isEqualTo(100);
+        }
+    }
+
+    @Test
+    void should_take_the_requests_from_a_canary_that_fails() throws Exception {
+        TrafficPolicy policy = TrafficPolicy.builder().canary(CANARY).build();
+        try (Rig rig = rig(policy, kind("healthy"), kind("failing"))) {
+            Seen seen = TrafficIT.load(rig, 2_000);
+            System.out.println("failing canary: " + seen + ", " + canary(rig));
+            assertThat(canary(rig).state()).isEqualTo(State.STOPPED);
+            assertThat(canary(rig).reason()).contains("of its requests failed");
+            assertThat(canary(rig).requests()).isLessThan(150);
+            assertThat(seen.outcomes).containsOnlyKeys("200", "500");
+            assertThat(seen.outcomes.get("500").get()).isBetween(1, 50).isEqualTo((int)
+                    canary(rig).failures());
+            assertAll(TrafficIT.load(rig, 400), 400);
+
+            rig.dispatcher.resumeRollout("demo");
+            assertThat(canary(rig).share()).isEqualTo(10);
+            rig.dispatcher.stopRollout("demo");
+            assertThat(canary(rig).reason()).isEqualTo("an operator has stopped it");
+        }
+    }
+
+    @Test
+    void should_not_delay_requests_while_their_copies_hang() throws Exception {
+        double alone;
+        try (Rig rig = rig(TrafficPolicy.NEUTRAL, kind("healthy"), kind("silent"))) {
+            TrafficIT.load(rig, 500);
+            Seen seen = TrafficIT.load(rig, 2_000);
+            System.out.println("without copies: " + seen);
+            alone = seen.quantileMillis(0.99);
+        }
+        TrafficPolicy policy = TrafficPolicy.builder()
+                .shadow(ShadowPolicy.builder("next").share(1).build())
+                .build();
+        try (Rig rig = rig(policy, kind("healthy"), kind("silent"))) {
+            TrafficIT.load(rig, 500);
+            Seen seen = TrafficIT.load(rig, 2_000);
+            System.out.println("with copies that hang: " + seen + ", " + shadows);
+            assertAll(seen, 2_000);
+            assertThat(seen.quantileMillis(0.99)).isLessThan(Math.max(2 * alone, 50));
+            assertThat(shadows).containsKeys(Result.SKIPPED, Result.FAILED);
+            Rig.await("no copy is left", () -> rig.dispatcher.pools().get(1).free() == 100);
+        }
+    }
+
+    @Test
+    void should_compare_copies_with_their_requests() throws Exception {
+        TrafficPolicy policy = TrafficPolicy.builder()
+                .shadow(ShadowPolicy.builder("next").share(1).build())
+                .build();
+        try (Rig rig = rig(policy, kind("healthy"), kind("broken"))) {
+            assertAll(TrafficIT.load(rig, 400), 400);
+            Rig.await(
+                    "copies have ended",
+                    () -> shadows.getOrDefault(Result.DIFFERENT, new AtomicInteger())
+                                    .get()
+                            == 400);
+        }
+    }
+
+    @Test
+    void should_deliver_whole_bodies_while_their_copies_lag() throws Exception {
+        TrafficPolicy policy = TrafficPolicy.builder()
+                .shadow(ShadowPolicy.builder("next")
+                        .share(1)
+                        .allMethods(true)
+                        .bufferBytes(64 * 1024)
+                        .build())
+                .build();
+        try (Rig rig = rig(policy, Rig.DEMO, kind("silent"))) {
+            byte[] body = new byte[8 << 20];
+            for (HttpClient.Version version : HttpClient.Version.values()) {
+                HttpRequest request = HttpRequest.newBuilder(
+                                version == HttpClient.Version.HTTP_2 ? rig.https("/echo") : rig.http("/echo"))
+                        .POST(BodyPublishers.ofByteArray(body))
+                        .build();
+                HttpClient client = rig.client(version);
+                for (int i = 0; i < 10; i++) {
+                    HttpResponse<byte[]> response = client.send(request, BodyHandlers.ofByteArray());
+                    assertThat(response.statusCode()).isEqualTo(200);
+                    assertThat(response.body()).isEqualTo(body);
+                }
+            }
+            assertThat(shadows.get(Result.LAGGED)).as(shadows.toString()).hasValue(20);
+            rig.awaitAllFree();
+        }
+    }
+}
