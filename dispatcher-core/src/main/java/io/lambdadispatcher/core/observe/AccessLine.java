@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.observe;
 
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.wire.http.TraceParent;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.util.AsciiString;
@@ -70,6 +71,10 @@ final class AccessLine {
             case SUBSTITUTE -> {
                 Substitute substitute = end.substitute();
                 text(field, substitute == null ? null : substitute.token());
+            }
+            case CONTENT_ENCODING -> {
+                ContentEncoding encoding = end.contentEncoding();
+                text(field, encoding == null ? null : encoding.token());
             }
             case REQUEST_ID ->
                 text(field, requestIdHeader == null ? null : end.headers().get(requestIdHeader));

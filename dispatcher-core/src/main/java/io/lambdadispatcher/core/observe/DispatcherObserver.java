@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.observe;
 
+import io.lambdadispatcher.core.options.ContentEncoding;
 import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
@@ -115,4 +116,13 @@ public interface DispatcherObserver {
      * @param detail how it ended, in one line
      */
     default void onLaunchEnd(String function, String workerId, boolean failed, String detail) {}
+
+    /**
+     * Called when the dispatcher has compressed a response to its end.
+     *
+     * @param function the name of the function
+     * @param bytes size of the body as the function has sent it
+     * @param encodedBytes size of the body as the client gets it
+     */
+    default void onResponseEncoded(String function, ContentEncoding encoding, long bytes, long encodedBytes) {}
 }

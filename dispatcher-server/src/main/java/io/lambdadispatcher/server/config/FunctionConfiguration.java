@@ -3,6 +3,8 @@ package io.lambdadispatcher.server.config;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.AttemptPolicy;
 import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.CompressionPolicy;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -114,6 +116,18 @@ public record FunctionConfiguration(
                 .deadline(deadline.build())
                 .attempts(attempts)
                 .affinity(values.get(Settings.FUNCTION_AFFINITY))
+                .compression(compression(values))
+                .build();
+    }
+
+    private static CompressionPolicy compression(SettingValues values) {
+        return CompressionPolicy.builder()
+                // ConfigurationChecks reports the others.
+                .encodings(values.get(Settings.FUNCTION_COMPRESSION).stream()
+                        .filter(ContentEncoding::isAvailable)
+                        .toList())
+                .types(values.get(Settings.FUNCTION_COMPRESSION_TYPES))
+                .minBytes(values.get(Settings.FUNCTION_COMPRESSION_MIN_SIZE))
                 .build();
     }
 

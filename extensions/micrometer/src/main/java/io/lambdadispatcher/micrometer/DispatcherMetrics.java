@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.FleetSnapshot.FunctionSlots;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -239,6 +240,11 @@ public final class DispatcherMetrics implements DispatcherObserver {
     @Override
     public void onProtection(Protection protection) {
         protections[protection.ordinal()].increment();
+    }
+
+    @Override
+    public void onResponseEncoded(String function, ContentEncoding encoding, long bytes, long encodedBytes) {
+        meters(function).responseEncoded(encoding, bytes, encodedBytes);
     }
 
     @Override

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.Ticker;
 import java.net.SocketAddress;
@@ -190,5 +191,12 @@ public final class Observers implements DispatcherObserver {
     @Override
     public void onLaunchEnd(String function, String workerId, boolean failed, String detail) {
         tell("onLaunchEnd", observer -> observer.onLaunchEnd(function, workerId, failed, detail));
+    }
+
+    @Override
+    public void onResponseEncoded(String function, ContentEncoding encoding, long bytes, long encodedBytes) {
+        tell(
+                "onResponseEncoded",
+                observer -> observer.onResponseEncoded(function, encoding, bytes, encodedBytes));
     }
 }

@@ -896,7 +896,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
     }
 
-    /** The exchange has ended, and its sink now serves another request. */
+    @Override
     public void detach() {
         detached = true;
     }
@@ -1378,6 +1378,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
                 waitReason,
                 session == null ? null : session.result(),
                 response.substitute(status, failure),
+                response.contentEncoding(),
                 requestBytes,
                 responseBytes,
                 (attempts == 0 ? now : carriedNanos) - startNanos,

@@ -34,6 +34,7 @@ public final class FunctionFilters {
     public FunctionOpener around(
             FunctionOpener target, EventLoop loop, Function<String, @Nullable FunctionOpener> others) {
         FunctionOpener filtered = target;
+        filtered = new CompressionFilter(filtered, loop, function, observer);
         return filtered;
     }
 }
