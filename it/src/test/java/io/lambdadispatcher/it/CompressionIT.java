@@ -9,13 +9,9 @@ import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.http.FlatHeaders;
-import io.lambdadispatcher.worker.handler.FailureReason;
-import java.util.Random;
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
-import java.io.IOException;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.config.WorkerConfig;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
@@ -26,8 +22,11 @@ import io.netty.handler.codec.compression.BrotliDecoder;
 import io.netty.handler.codec.compression.JdkZlibDecoder;
 import io.netty.handler.codec.compression.ZlibWrapper;
 import io.netty.handler.codec.compression.ZstdDecoder;
+import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.net.http.HttpClient;
 import java.net.http.HttpClient.Version;
 import java.net.http.HttpRequest;
@@ -37,6 +36,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Queue;
+import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -50,9 +50,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Compressed responses over HTTP/1.1 and HTTP/2, with a worker and real clients. */
 @Timeout(240)
 class CompressionIT {
-    private static final byte[] JSON = "{\"customer\": \"street\", \"price\": 12.50},\n"
-            .repeat(200)
-            .getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] JSON =
+            "{\"customer\": \"street\", \"price\": 12.50},\n".repeat(200).getBytes(StandardCharsets.US_ASCII);
     private static final int LARGE_PARTS = 512;
     private static final int EVENTS = 20;
 
@@ -101,10 +100,7 @@ class CompressionIT {
                 response.write(Unpooled.copiedBuffer("broken", StandardCharsets.US_ASCII));
                 request.eventLoop()
                         .schedule(
-                                () -> response.fail(
-                                        FailureReason.HANDLER_FAILED, "broken"),
-                                50,
-                                TimeUnit.MILLISECONDS);
+                                () -> response.fail(FailureReason.HANDLER_FAILED, "broken"), 50, TimeUnit.MILLISECONDS);
             }
         }
     }
@@ -201,8 +197,7 @@ class CompressionIT {
                 assertThat(answer.body().length).isLessThan(JSON.length / 10);
                 assertThat(decode(encoding, answer.body())).isEqualTo(JSON);
             }
-            HttpResponse<byte[]> plain =
-                    client.send(get(client, rig, "/json", "identity"), BodyHandlers.ofByteArray());
+            HttpResponse<byte[]> plain = client.send(get(client, rig, "/json", "identity"), BodyHandlers.ofByteArray());
             assertThat(plain.headers().firstValue("content-encoding")).isEmpty();
             assertThat(plain.headers().firstValue("vary")).contains("accept-encoding");
             assertThat(plain.body()).isEqualTo(JSON);
@@ -232,8 +227,7 @@ class CompressionIT {
             byte[] decoded = decode(encoding, read.toByteArray());
             assertThat(decoded).hasSize(LARGE_PARTS * 64 * 1024);
             for (int part = 0; part < LARGE_PARTS; part++) {
-                assertThat(Arrays.equals(
-                                decoded, part * 65536, (part + 1) * 65536, largePart(part), 0, 65536))
+                assertThat(Arrays.equals(decoded, part * 65536, (part + 1) * 65536, largePart(part), 0, 65536))
                         .as("part " + part)
                         .isTrue();
             }
@@ -277,9 +271,7 @@ class CompressionIT {
             HttpClient client = rig.client(version);
             HttpResponse<InputStream> answer =
                     client.send(get(client, rig, "/broken", "gzip"), BodyHandlers.ofInputStream());
-            assertThatThrownBy(
-                            () -> answer.body().readAllBytes())
-                    .isInstanceOf(IOException.class);
+            assertThatThrownBy(() -> answer.body().readAllBytes()).isInstanceOf(IOException.class);
             assertThat(worker.done().toCompletableFuture()).isNotDone();
         }
     }

@@ -16,9 +16,6 @@ import org.jspecify.annotations.Nullable;
  * they are alike (BREACH). Turn it on for routes whose responses do not have both.
  */
 public final class CompressionPolicy {
-    /** Compresses nothing. */
-    public static final CompressionPolicy OFF = builder().build();
-
     /** The types that are compressed by default. All of them are text, or shrink as text does. */
     public static final List<String> DEFAULT_TYPES = List.of(
             "text/*",
@@ -34,6 +31,9 @@ public final class CompressionPolicy {
             "font/ttf",
             "image/bmp",
             "image/x-icon");
+
+    /** Compresses nothing. */
+    public static final CompressionPolicy OFF = builder().build();
 
     private final List<ContentEncoding> encodings;
     private final List<AsciiString> tokens;

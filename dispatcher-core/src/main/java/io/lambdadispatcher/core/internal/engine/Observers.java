@@ -195,8 +195,6 @@ public final class Observers implements DispatcherObserver {
 
     @Override
     public void onResponseEncoded(String function, ContentEncoding encoding, long bytes, long encodedBytes) {
-        tell(
-                "onResponseEncoded",
-                observer -> observer.onResponseEncoded(function, encoding, bytes, encodedBytes));
+        tell("onResponseEncoded", observer -> observer.onResponseEncoded(function, encoding, bytes, encodedBytes));
     }
 }

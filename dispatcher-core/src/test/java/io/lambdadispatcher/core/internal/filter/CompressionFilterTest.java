@@ -217,7 +217,7 @@ class CompressionFilterTest {
             }
             assertThat((long) rig.untakenBytes)
                     .as(seed)
-                    .isLessThanOrEqualTo(at - rig.function.returnedBytes + 300 * KIB);
+                    .isLessThanOrEqualTo(at - rig.function.returnedBytes + Encoders.memoryBytes(encoding));
             if (rig.untakenBytes > 0 && random.nextInt(3) == 0) {
                 rig.take(1 + random.nextInt(rig.untakenBytes));
             }
@@ -286,7 +286,7 @@ class CompressionFilterTest {
             rig.function.response.onData(text("x".repeat(100)), i == 49);
         }
         assertThat(rig.parts).isEqualTo(1);
-        assertThat(rig.decoded()).hasSize(5000);
+        assertThat(rig.decoded().length).isEqualTo(5000);
     }
 
     // Back-pressure.
@@ -303,7 +303,7 @@ class CompressionFilterTest {
             assertThat(rig.function.returnedBytes).isEqualTo((i + 1) * zeros.length);
         }
         rig.function.response.onData(Unpooled.EMPTY_BUFFER, true);
-        assertThat(rig.decoded()).hasSize(4 * KIB * KIB);
+        assertThat(rig.decoded().length).isEqualTo(4 * KIB * KIB);
     }
 
     /** Random bytes do not shrink, so a client that takes nothing stops the worker. */
@@ -319,11 +319,11 @@ class CompressionFilterTest {
             rig.function.response.onData(direct(part), false);
             sent += part.length;
         }
-        assertThat(rig.untakenBytes).isLessThan(WINDOW_BYTES + 300 * KIB);
+        assertThat(rig.untakenBytes).isLessThan(WINDOW_BYTES + Encoders.memoryBytes(encoding));
         int half = rig.untakenBytes / 2;
         long before = sent - rig.function.returnedBytes;
         rig.take(half);
-        assertThat(sent - rig.function.returnedBytes).isBetween(before / 2 - 1, before / 2 + 1);
+        assertThat(sent - rig.function.returnedBytes).isBetween(before / 2 - 1, before / 2 + 2);
         rig.takeAll();
         assertThat(rig.function.returnedBytes).isEqualTo(sent);
         rig.request.cancel(ErrorCode.CANCELLED);

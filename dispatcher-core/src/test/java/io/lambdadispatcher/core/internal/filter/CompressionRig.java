@@ -2,6 +2,9 @@ package io.lambdadispatcher.core.internal.filter;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.aayushatharva.brotli4j.decoder.Decoder;
+import com.aayushatharva.brotli4j.decoder.DecoderJNI;
+import com.aayushatharva.brotli4j.decoder.DirectDecompress;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
@@ -23,6 +26,7 @@ import io.netty.handler.codec.compression.ZlibWrapper;
 import io.netty.handler.codec.compression.ZstdDecoder;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -32,13 +36,12 @@ final class CompressionRig implements ResponseSink {
     final EmbeddedChannel loop = new EmbeddedChannel();
     final List<String> encoded = new ArrayList<>();
     final Function function = new Function();
-    final CompressionFilter filter =
-            new CompressionFilter(function, loop.eventLoop(), "f", new DispatcherObserver() {
-                @Override
-                public void onResponseEncoded(String name, ContentEncoding encoding, long bytes, long encodedBytes) {
-                    encoded.add(name + " " + encoding.token() + " " + bytes + " " + encodedBytes);
-                }
-            });
+    final CompressionFilter filter = new CompressionFilter(function, loop.eventLoop(), "f", new DispatcherObserver() {
+        @Override
+        public void onResponseEncoded(String name, ContentEncoding encoding, long bytes, long encodedBytes) {
+            encoded.add(name + " " + encoding.token() + " " + bytes + " " + encodedBytes);
+        }
+    });
 
     /** What the client sends its calls to. */
     RequestSink request = function;
@@ -196,7 +199,19 @@ final class CompressionRig implements ResponseSink {
     /** Returns what can be decoded of the body so far. */
     byte[] decoded() {
         assertThat(head).isNotNull();
-        return decode(String.valueOf(head.get("content-encoding")), body.toByteArray());
+        String encoding = String.valueOf(head.get("content-encoding"));
+        return ended && encoding.equals("br") ? decodeBrotli() : decode(encoding, body.toByteArray());
+    }
+
+    /** Netty's decoder loses the end of a body that needs no more input than it has got. */
+    private byte[] decodeBrotli() {
+        try {
+            DirectDecompress decoded = Decoder.decompress(body.toByteArray());
+            assertThat(decoded.getResultStatus()).isEqualTo(DecoderJNI.Status.DONE);
+            return decoded.getDecompressedData();
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
     }
 
     static byte[] decode(String encoding, byte[] bytes) {

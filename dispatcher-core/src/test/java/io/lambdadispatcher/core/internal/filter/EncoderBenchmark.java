@@ -128,7 +128,6 @@ public class EncoderBenchmark {
 
     @TearDown(Level.Trial)
     public void print() {
-        System.out.printf(
-                Locale.ROOT, "%s %s %d bytes -> %d bytes%n", encoder, content, bytes, out.readableBytes());
+        System.out.printf(Locale.ROOT, "%s %s %d bytes -> %d bytes%n", encoder, content, bytes, out.readableBytes());
     }
 }

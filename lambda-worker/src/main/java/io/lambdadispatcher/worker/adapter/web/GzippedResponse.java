@@ -76,8 +76,7 @@ final class GzippedResponse implements Response {
     }
 
     private static ByteBuf encode(GzipEncoder codec, ByteBuf data, Mode mode) {
-        ByteBuf out =
-                ByteBufAllocator.DEFAULT.directBuffer(Math.max(LEAST_OUTPUT_BYTES, data.readableBytes() / 4));
+        ByteBuf out = ByteBufAllocator.DEFAULT.directBuffer(Math.max(LEAST_OUTPUT_BYTES, data.readableBytes() / 4));
         try {
             codec.encode(data, mode, out);
             return out;

@@ -79,8 +79,7 @@ class GzippedResponseTest {
             assertThat(fields(answer)).isEqualTo(expected);
             boolean encoded = expected.startsWith("gzip");
             assertThat(encoded ? gunzip(answer.body()) : answer.text()).isEqualTo(TEXT);
-            assertThat(answer.head().headers().get("content-length"))
-                    .isEqualTo(Integer.toString(answer.body().length));
+            assertThat(answer.head().headers().get("content-length")).isEqualTo(Integer.toString(answer.body().length));
         }
     }
 
@@ -108,8 +107,7 @@ class GzippedResponseTest {
     void should_answer_head_with_the_headers_of_get() throws Exception {
         try (RawApp app = answering("Content-Type: text/plain\r\nETag: \"a\"\r\n", TEXT);
                 Harness harness = worker(app)) {
-            Gathered answer = harness.stream()
-                    .exchange(get("/").method("HEAD").add("accept-encoding", "gzip"));
+            Gathered answer = harness.stream().exchange(get("/").method("HEAD").add("accept-encoding", "gzip"));
             assertThat(fields(answer)).isEqualTo("gzip accept-encoding");
             assertThat(answer.head().headers().get("etag").toString()).isEqualTo("W/\"a\"");
             assertThat(answer.head().headers().contains("content-length")).isFalse();
@@ -122,7 +120,8 @@ class GzippedResponseTest {
     void should_pass_on_each_chunk_at_once() throws Exception {
         try (RawApp app = new RawApp(connection -> {
                     connection.readHead();
-                    connection.write("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n");
+                    connection.write(
+                            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n");
                     for (int i = 0; i < 3; i++) {
                         connection.write("5\r\npart" + i + "\r\n");
                         connection.read(1);
@@ -181,7 +180,8 @@ class GzippedResponseTest {
             stream.cancel(ErrorCode.CANCELLED);
             assertThat(app.takeEnded()).isNotNull();
             ScriptedStream next = harness.stream();
-            assertThat(gunzip(next.exchange(get("/").add("accept-encoding", "gzip")).body()))
+            assertThat(gunzip(next.exchange(get("/").add("accept-encoding", "gzip"))
+                            .body()))
                     .isEqualTo("part");
         }
     }

@@ -158,8 +158,8 @@ class WebEnvironmentTest {
                 .isTrue();
         assertThat(WebEnvironment.read(Map.of("AWS_LWA_ENABLE_COMPRESSION", "1")).compression)
                 .isFalse();
-        assertThat(WebEnvironment.read(Map.of(
-                                "AWS_LWA_ENABLE_COMPRESSION", "true", "AWS_LWA_INVOKE_MODE", "RESPONSE_STREAM"))
+        assertThat(WebEnvironment.read(
+                                Map.of("AWS_LWA_ENABLE_COMPRESSION", "true", "AWS_LWA_INVOKE_MODE", "RESPONSE_STREAM"))
                         .compression)
                 .isFalse();
         assertThat(WebEnvironment.read(Map.of(

@@ -299,9 +299,8 @@ class WebInvocationsTest {
         String text = "0123456789abcdef".repeat(8);
         try (RawApp app = answering("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: " + text.length()
                 + "\r\n\r\n" + text)) {
-            Map<String, Object> answer = answer(invoke(
-                    app.builder().compression(true).build(),
-                    """
+            Map<String, Object> answer =
+                    answer(invoke(app.builder().compression(true).build(), """
                     {"version": "2.0", "rawPath": "/", "rawQueryString": "", "headers": {"accept-encoding": "gzip"},
                      "requestContext": {"http": {"method": "GET"}}, "isBase64Encoded": false}"""));
             assertThat(answer.get("isBase64Encoded")).isEqualTo(true);
