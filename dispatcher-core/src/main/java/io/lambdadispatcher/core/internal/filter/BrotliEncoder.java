@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.filter;
 
+import com.aayushatharva.brotli4j.Brotli4jLoader;
 import com.aayushatharva.brotli4j.encoder.BrotliEncoderChannel;
 import com.aayushatharva.brotli4j.encoder.Encoder;
 import io.lambdadispatcher.wire.http.ContentEncoder;
@@ -24,6 +25,10 @@ final class BrotliEncoder extends ContentEncoder {
     static final int MEMORY_BYTES = 1024 * 1024;
 
     private static final int INPUT_BYTES = 16 * 1024;
+
+    static {
+        Brotli4jLoader.ensureAvailability();
+    }
 
     private final BrotliEncoderChannel encoder;
     private @Nullable ByteBuf target;

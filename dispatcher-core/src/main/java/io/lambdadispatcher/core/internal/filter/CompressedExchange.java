@@ -56,7 +56,7 @@ final class CompressedExchange implements RequestSink, ResponseSink {
      * Maximum part of the last piece of a body that is encoded in one turn of the event loop.
      * Responses to direct requests arrive as one piece of up to 6 MB.
      */
-    private static final int TURN_BYTES = 64 * 1024;
+    private static final int TURN_BYTES = 32 * 1024;
 
     private static final int LEAST_OUTPUT_BYTES = 256;
 

@@ -167,6 +167,6 @@ class WebEnvironmentTest {
                         .compression)
                 .isTrue();
         assertThatThrownBy(() -> WebEnvironment.read(Map.of("LAMBDA_DISPATCHER_WEB_COMPRESSION", "gzip")))
-                .hasMessage("LAMBDA_DISPATCHER_WEB_COMPRESSION=gzip, expected true or false");
+                .hasMessage("LAMBDA_DISPATCHER_WEB_COMPRESSION is 'gzip', expected true or false");
     }
 }
