@@ -41,13 +41,15 @@ public enum AccessField {
     SUBSTITUTE,
     /** The function whose request was copied, if the request is a copy that no client waits for. */
     SHADOW_OF,
+    /** How the dispatcher has compressed the response: {@code gzip}, {@code br} or {@code zstd}. */
+    CONTENT_ENCODING,
     /** The id of the request, if requests have ids. */
     REQUEST_ID,
     /** The trace id in the header {@code traceparent}. */
     TRACE_ID,
     /** The size of the request's body, in bytes. */
     REQUEST_BYTES,
-    /** The size of the response's body, in bytes. */
+    /** The size of the response's body before it was compressed, in bytes. */
     RESPONSE_BYTES,
     /** Time in the queue. */
     QUEUE_US,

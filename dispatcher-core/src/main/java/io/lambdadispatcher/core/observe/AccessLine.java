@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.observe;
 
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.wire.http.TraceParent;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.util.AsciiString;
@@ -72,6 +73,10 @@ final class AccessLine {
                 text(field, substitute == null ? null : substitute.token());
             }
             case SHADOW_OF -> text(field, end.shadowOf());
+            case CONTENT_ENCODING -> {
+                ContentEncoding encoding = end.contentEncoding();
+                text(field, encoding == null ? null : encoding.token());
+            }
             case REQUEST_ID ->
                 text(field, requestIdHeader == null ? null : end.headers().get(requestIdHeader));
             case TRACE_ID -> text(field, TraceParent.traceId(end.headers()));

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.observe;
 
+import io.lambdadispatcher.core.options.ContentEncoding;
 import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
@@ -124,4 +125,11 @@ public interface DispatcherObserver {
      * @param end what became of the copy
      */
     default void onShadowEnd(ShadowEnd end) {}
+     * Called when the dispatcher has compressed a response to its end.
+     *
+     * @param function the name of the function
+     * @param bytes size of the body as the function has sent it
+     * @param encodedBytes size of the body as the client gets it
+     */
+    default void onResponseEncoded(String function, ContentEncoding encoding, long bytes, long encodedBytes) {}
 }

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.observe;
 
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.net.SocketAddress;
@@ -106,12 +107,19 @@ public interface ExchangeEnd {
         return headers().get(ShadowPolicy.HEADER);
     }
 
+    /**
+     * Returns how the dispatcher has compressed the response. Returns {@code null} if it has not.
+     */
+    default @Nullable ContentEncoding contentEncoding() {
+        return null;
+    }
+
     /** Returns the size of the request's body that has arrived, in bytes. */
     long requestBytes();
 
     /**
      * Returns the size of the response's body that was passed on to the client's connection, in
-     * bytes. The client need not have received all of it.
+     * bytes, before it was compressed. The client need not have received all of it.
      */
     long responseBytes();
 

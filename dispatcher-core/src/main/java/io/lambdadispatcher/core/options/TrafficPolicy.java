@@ -25,6 +25,7 @@ public final class TrafficPolicy {
     private final AdmissionPolicy admission;
     private final ShadowPolicy shadow;
     private final CanaryPolicy canary;
+    private final CompressionPolicy compression;
     private final boolean timed;
     private final boolean filtered;
     private final TrafficPolicy withoutFilters;
@@ -37,8 +38,9 @@ public final class TrafficPolicy {
         admission = from.admission;
         shadow = from.shadow;
         canary = from.canary;
+        compression = from.compression;
         timed = deadline.isTimed() || attempts.isTimed();
-        filtered = !shadow.isOff() || !canary.isOff();
+        filtered = !shadow.isOff() || !canary.isOff() || !compression.isOff();
         withoutFilters = filtered
                 ? new Builder()
                         .deadline(deadline)
@@ -64,7 +66,8 @@ public final class TrafficPolicy {
                 .affinity(affinity)
                 .admission(admission)
                 .shadow(shadow)
-                .canary(canary);
+                .canary(canary)
+                .compression(compression);
     }
 
     /** Returns how long a request may take. See {@link Builder#deadline}. */
@@ -123,6 +126,11 @@ public final class TrafficPolicy {
         return admission;
     }
 
+    /** Returns which responses are compressed. See {@link Builder#compression}. */
+    public CompressionPolicy compression() {
+        return compression;
+    }
+
     /** Builds {@link TrafficPolicy}. Not thread-safe. */
     public static final class Builder {
         private DeadlinePolicy deadline = DeadlinePolicy.NONE;
@@ -131,6 +139,7 @@ public final class TrafficPolicy {
         private AdmissionPolicy admission = AdmissionPolicy.NONE;
         private ShadowPolicy shadow = ShadowPolicy.NONE;
         private CanaryPolicy canary = CanaryPolicy.NONE;
+        private CompressionPolicy compression = CompressionPolicy.OFF;
 
         private Builder() {}
 
@@ -181,6 +190,15 @@ public final class TrafficPolicy {
          */
         public Builder canary(CanaryPolicy policy) {
             canary = Objects.requireNonNull(policy, "canary");
+            return this;
+        }
+
+        /**
+         * Sets which responses are compressed for clients that accept it. Default: {@link
+         * CompressionPolicy#OFF}.
+         */
+        public Builder compression(CompressionPolicy policy) {
+            compression = Objects.requireNonNull(policy, "compression");
             return this;
         }
 

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.aws.FunctionName;
 import io.lambdadispatcher.core.options.Affinity;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.TlsOptions;
@@ -324,6 +325,13 @@ final class ConfigurationChecks {
 
     private void checkTraffic() {
         checkAdmission();
+        for (ContentEncoding encoding : checked.get(Settings.FUNCTION_COMPRESSION)) {
+            require(
+                    encoding.isAvailable(),
+                    Settings.FUNCTION_COMPRESSION,
+                    encoding.artifact() + " on the class path for " + encoding.token(),
+                    Settings.FUNCTION_COMPRESSION);
+        }
         boolean retries = checked.get(Settings.FUNCTION_RETRY_ON).contains(RetryCondition.TIMEOUT);
         require(
                 retries || checked.get(Settings.FUNCTION_ATTEMPT_TIMEOUT).isZero(),

@@ -4,6 +4,8 @@ import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.AttemptPolicy;
 import io.lambdadispatcher.core.options.CanaryPolicy;
 import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.CompressionPolicy;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -126,6 +128,18 @@ public record FunctionConfiguration(
                 .affinity(values.get(Settings.FUNCTION_AFFINITY))
                 .shadow(shadow(values))
                 .canary(canary(values))
+                .compression(compression(values))
+                .build();
+    }
+
+    private static CompressionPolicy compression(SettingValues values) {
+        return CompressionPolicy.builder()
+                // ConfigurationChecks reports the others.
+                .encodings(values.get(Settings.FUNCTION_COMPRESSION).stream()
+                        .filter(ContentEncoding::isAvailable)
+                        .toList())
+                .types(values.get(Settings.FUNCTION_COMPRESSION_TYPES))
+                .minBytes(values.get(Settings.FUNCTION_COMPRESSION_MIN_SIZE))
                 .build();
     }
 

@@ -9,12 +9,14 @@ import static io.lambdadispatcher.server.config.ValueType.choice;
 import static io.lambdadispatcher.server.config.ValueType.choices;
 import static io.lambdadispatcher.server.config.ValueType.className;
 import static io.lambdadispatcher.server.config.ValueType.duration;
+import static io.lambdadispatcher.server.config.ValueType.encodingsOrOff;
 import static io.lambdadispatcher.server.config.ValueType.file;
 import static io.lambdadispatcher.server.config.ValueType.headerName;
 import static io.lambdadispatcher.server.config.ValueType.headerNames;
 import static io.lambdadispatcher.server.config.ValueType.hedgeDelay;
 import static io.lambdadispatcher.server.config.ValueType.host;
 import static io.lambdadispatcher.server.config.ValueType.hostNames;
+import static io.lambdadispatcher.server.config.ValueType.mediaTypes;
 import static io.lambdadispatcher.server.config.ValueType.number;
 import static io.lambdadispatcher.server.config.ValueType.numberOrAuto;
 import static io.lambdadispatcher.server.config.ValueType.path;
@@ -36,6 +38,8 @@ import static io.lambdadispatcher.server.config.ValueType.words;
 
 import io.lambdadispatcher.core.observe.AccessField;
 import io.lambdadispatcher.core.options.Affinity;
+import io.lambdadispatcher.core.options.CompressionPolicy;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.Priority;
@@ -258,6 +262,18 @@ public final class Settings {
                     "function.canary-step-time", positiveDuration(), "5m")
             .doc("Time for which the canary is watched with each share. A step also lasts until the canary has answered"
                     + " 50 requests.");
+
+    private static final Topic COMPRESSION = new Topic("Compression");
+    public static final Setting<List<ContentEncoding>> FUNCTION_COMPRESSION = COMPRESSION
+            .setting("function.compression", encodingsOrOff(), "off")
+            .doc("Compresses responses for clients that accept it. The first encoding wins if a client accepts several"
+                    + " equally.");
+    public static final Setting<List<String>> FUNCTION_COMPRESSION_TYPES = COMPRESSION
+            .setting("function.compression-types", mediaTypes(), String.join(", ", CompressionPolicy.DEFAULT_TYPES))
+            .doc("Types of the responses that are compressed.");
+    public static final Setting<Integer> FUNCTION_COMPRESSION_MIN_SIZE = COMPRESSION
+            .setting("function.compression-min-size", size(0, 1024 * 1024), "1KiB")
+            .doc("Smaller responses are not compressed. Those whose size is not known in advance are.");
 
     private static final Topic DIRECT = new Topic("Direct requests");
     public static final Setting<Mode> FUNCTION_MODE = DIRECT.setting("function.mode", choice(Mode.class), "dispatch")
@@ -602,7 +618,10 @@ public final class Settings {
             FUNCTION_SHADOW_SHARE,
             FUNCTION_SHADOW_METHODS,
             FUNCTION_SHADOW_BUFFER,
-            FUNCTION_SHADOW_MAX_REQUESTS);
+            FUNCTION_SHADOW_MAX_REQUESTS,
+            FUNCTION_COMPRESSION,
+            FUNCTION_COMPRESSION_TYPES,
+            FUNCTION_COMPRESSION_MIN_SIZE);
 
     static final Map<String, Setting<?>> BY_NAME = by(Setting::name);
     static final Map<String, Setting<?>> BY_VARIABLE = by(Setting::variable);

@@ -1,6 +1,8 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.core.options.Affinity;
+import io.lambdadispatcher.core.options.CompressionPolicy;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -330,6 +332,39 @@ public record ValueType<T>(
                     require(!items.isEmpty() && choices.keySet().containsAll(items));
                     require(new TreeSet<>(items).size() == items.size());
                     return items.stream().map(choices::get).toList();
+                },
+                COMMAS);
+    }
+
+    /** Encodings in the order of preference, or {@code off} as an empty list. */
+    static ValueType<List<ContentEncoding>> encodingsOrOff() {
+        Map<String, ContentEncoding> tokens = new LinkedHashMap<>();
+        for (ContentEncoding encoding : ContentEncoding.values()) {
+            tokens.put(encoding.token().toString(), encoding);
+        }
+        return new ValueType<>(
+                "off|ENCODING...",
+                "off, or one or more of " + String.join(", ", tokens.keySet()) + ", each at most once",
+                items -> {
+                    // YAML 1.1 reads an unquoted off as false, and many editors write false.
+                    if (items.equals(List.of("off")) || items.equals(List.of("false"))) {
+                        return List.of();
+                    }
+                    require(!items.isEmpty() && tokens.keySet().containsAll(items));
+                    require(new TreeSet<>(items).size() == items.size());
+                    return items.stream().map(tokens::get).toList();
+                },
+                COMMAS);
+    }
+
+    /** Media types, or patterns for them. */
+    static ValueType<List<String>> mediaTypes() {
+        return new ValueType<>(
+                "TYPE...",
+                "types such as application/json, text/* or *+json",
+                items -> {
+                    require(!items.isEmpty());
+                    return CompressionPolicy.builder().types(items).build().types();
                 },
                 COMMAS);
     }

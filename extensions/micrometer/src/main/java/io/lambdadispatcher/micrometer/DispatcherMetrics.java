@@ -14,6 +14,7 @@ import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.observe.ShadowEnd;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -255,6 +256,11 @@ public final class DispatcherMetrics implements DispatcherObserver {
     @Override
     public void onShadowEnd(ShadowEnd end) {
         meters(end.function()).shadowEnded(end);
+    }
+
+    @Override
+    public void onResponseEncoded(String function, ContentEncoding encoding, long bytes, long encodedBytes) {
+        meters(function).responseEncoded(encoding, bytes, encodedBytes);
     }
 
     @Override

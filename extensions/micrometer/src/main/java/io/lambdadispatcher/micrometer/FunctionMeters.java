@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.observe.SessionResult;
 import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.observe.WaitReason;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -58,6 +59,7 @@ final class FunctionMeters {
     private final Map<SessionResult, Counter> sessions = new ConcurrentHashMap<>();
     private final Map<Substitute, Counter> substitutes = new ConcurrentHashMap<>();
     private final Map<String, Shadow> shadows = new ConcurrentHashMap<>();
+    private final Map<ContentEncoding, Encoded> encoded = new ConcurrentHashMap<>();
     private final Map<ExtraAttempt, Counter> retries = new ConcurrentHashMap<>();
     private final Map<RetryDenial, Counter> denials = new ConcurrentHashMap<>();
     private final Timer duration;
@@ -213,6 +215,24 @@ final class FunctionMeters {
                 counters,
                 histogram(Meters.SHADOW_HEADERS, "shadow", name, "of", "function"),
                 histogram(Meters.SHADOW_HEADERS, "shadow", name, "of", "shadow"));
+    }
+
+    /** Counters of the responses with one encoding. */
+    private record Encoded(Counter responses, Counter originalBytes, Counter bytes) {}
+
+    void responseEncoded(ContentEncoding encoding, long bytes, long encodedBytes) {
+        Encoded its = encoded.computeIfAbsent(encoding, this::encoded);
+        its.responses.increment();
+        add(its.originalBytes, bytes);
+        add(its.bytes, encodedBytes);
+    }
+
+    private Encoded encoded(ContentEncoding encoding) {
+        String token = encoding.token().toString();
+        return new Encoded(
+                counter(Meters.COMPRESSED, "encoding", token),
+                counter(Meters.COMPRESSED_ORIGINAL_BYTES, "encoding", token),
+                counter(Meters.COMPRESSED_BYTES, "encoding", token));
     }
 
     void workerConnected() {

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.ShadowEnd;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.Ticker;
 import java.net.SocketAddress;
@@ -196,5 +197,10 @@ public final class Observers implements DispatcherObserver {
     @Override
     public void onShadowEnd(ShadowEnd end) {
         tell("onShadowEnd", observer -> observer.onShadowEnd(end));
+    }
+
+    @Override
+    public void onResponseEncoded(String function, ContentEncoding encoding, long bytes, long encodedBytes) {
+        tell("onResponseEncoded", observer -> observer.onResponseEncoded(function, encoding, bytes, encodedBytes));
     }
 }

@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.SessionResult;
 import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.observe.WaitReason;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.Ticker;
 import java.net.SocketAddress;
@@ -33,6 +34,7 @@ record FinishedExchange(
         @Nullable WaitReason waitReason,
         @Nullable SessionResult sessionResult,
         @Nullable Substitute substitute,
+        @Nullable ContentEncoding contentEncoding,
         long requestBytes,
         long responseBytes,
         long queueNanos,

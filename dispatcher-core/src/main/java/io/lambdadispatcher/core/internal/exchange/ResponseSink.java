@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.exchange;
 
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Substitute;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.net.SocketAddress;
@@ -55,6 +56,14 @@ public interface ResponseSink {
      * @param failure what {@link #onFailure} is about to receive; {@code null} = it is not called
      */
     default @Nullable Substitute substitute(int status, @Nullable Failure failure) {
+        return null;
+    }
+
+    /**
+     * Returns how the response is compressed for the client; {@code null} = it is not. Called after
+     * {@link #onHead}, only if the end is reported.
+     */
+    default @Nullable ContentEncoding contentEncoding() {
         return null;
     }
 

@@ -62,6 +62,7 @@ public record UnsentExchange(@Nullable String function, Http2Headers headers, Re
                             null,
                             null,
                             substitute,
+                            response.contentEncoding(),
                             0,
                             bytes,
                             0,

@@ -51,6 +51,7 @@ public final class FunctionFilters {
         FunctionOpener filtered = target;
         filtered = new ShadowFilter(filtered, shadows, loop, others);
         filtered = new CanaryFilter(filtered, this, loop, others);
+        filtered = new CompressionFilter(filtered, loop, function, observer);
         return filtered;
     }
 

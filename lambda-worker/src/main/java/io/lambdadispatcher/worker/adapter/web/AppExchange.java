@@ -29,10 +29,16 @@ abstract class AppExchange implements BodyReader {
 
     State state = State.WAITING;
 
+    /** What compresses the response; {@code null} = nothing does. */
+    private final @Nullable GzippedResponse gzipped;
+
     AppExchange(WebConfig config, Request request, Response response, Origin origin) {
         this.config = config;
         this.request = request;
-        this.response = response;
+        this.gzipped = config.compression && origin != Origin.EVENT && GzippedResponse.isFor(request)
+                ? new GzippedResponse(request, response)
+                : null;
+        this.response = gzipped == null ? response : gzipped;
         this.origin = origin;
         this.bodyless = request.body().isEmpty();
     }
@@ -79,6 +85,9 @@ abstract class AppExchange implements BodyReader {
     private void onCancelled(FailureReason code) {
         if (state != State.ENDED) {
             end();
+            if (gzipped != null) {
+                gzipped.close();
+            }
         }
     }
 

@@ -51,6 +51,7 @@ public final class WebConfig {
     final String passThroughPath;
     final StatusCodes errorStatusCodes;
     final @Nullable String drainPath;
+    final boolean compression;
     final ReadinessCheck readiness;
 
     private WebConfig(Builder from) {
@@ -63,6 +64,7 @@ public final class WebConfig {
         passThroughPath = from.passThroughPath;
         errorStatusCodes = from.errorStatusCodes;
         drainPath = from.drainPath;
+        compression = from.compression;
         readiness = new ReadinessCheck(
                 from.probe,
                 from.readinessPort,
@@ -101,6 +103,7 @@ public final class WebConfig {
         private String passThroughPath = "/events";
         private StatusCodes errorStatusCodes = StatusCodes.NONE;
         private @Nullable String drainPath;
+        private boolean compression;
         private Probe probe = Probe.HTTP;
         private int readinessPort;
         private String readinessPath = "/";
@@ -197,6 +200,16 @@ public final class WebConfig {
          */
         public Builder drainPath(@Nullable String path) {
             drainPath = path;
+            return this;
+        }
+
+        /**
+         * Sets whether the worker compresses responses for clients that accept {@code gzip}, as the
+         * AWS Lambda Web Adapter does. Images except SVG, event streams, and responses below 32
+         * bytes are not compressed. Default: false.
+         */
+        public Builder compression(boolean value) {
+            compression = value;
             return this;
         }
 

@@ -76,6 +76,7 @@ final class WebEnvironment {
                 .protocol(protocol)
                 .command(variables.find(PREFIX + "COMMAND"))
                 .drainPath(drainPath())
+                .compression(compression())
                 .basePath(basePath())
                 .authorizationSource(
                         variables.find(PREFIX + "AUTHORIZATION_SOURCE", ADAPTER_PREFIX + "AUTHORIZATION_SOURCE"))
@@ -149,11 +150,28 @@ final class WebEnvironment {
                     ADAPTER_PREFIX,
                     mode);
         }
-        if ("true".equals(variables.find(ADAPTER_PREFIX + "ENABLE_COMPRESSION"))) {
-            log.warn(
-                    "{}ENABLE_COMPRESSION=true is not supported. Responses are forwarded unmodified. Compress them in the app.",
-                    ADAPTER_PREFIX);
+    }
+
+    /** The AWS adapter does not compress streamed responses, so its two variables exclude each other. */
+    private boolean compression() {
+        String own = variables.find(PREFIX + "COMPRESSION");
+        if (own != null) {
+            return switch (own.toLowerCase(Locale.ROOT)) {
+                case "true" -> true;
+                case "false" -> false;
+                default -> throw variables.bad("true or false", PREFIX + "COMPRESSION");
+            };
         }
+        boolean enabled = "true".equals(variables.find(ADAPTER_PREFIX + "ENABLE_COMPRESSION"));
+        boolean streams = "response_stream".equalsIgnoreCase(variables.find(ADAPTER_PREFIX + "INVOKE_MODE"));
+        if (enabled && streams) {
+            log.warn(
+                    "{}ENABLE_COMPRESSION=true has no effect together with {}INVOKE_MODE=response_stream. Set {}COMPRESSION=true to compress.",
+                    ADAPTER_PREFIX,
+                    ADAPTER_PREFIX,
+                    PREFIX);
+        }
+        return enabled && !streams;
     }
 
     private InetSocketAddress address() {

@@ -150,4 +150,23 @@ class WebEnvironmentTest {
         assertThat(WebEnvironment.chosenBy(Map.of("PORT", "1"))).isNull();
         assertThat(WebEnvironment.isPortGiven(Map.of("PORT", "1"))).isTrue();
     }
+
+    @Test
+    void should_compress_if_the_adapters_variable_says_so() {
+        assertThat(WebEnvironment.read(Map.of()).compression).isFalse();
+        assertThat(WebEnvironment.read(Map.of("AWS_LWA_ENABLE_COMPRESSION", "true")).compression)
+                .isTrue();
+        assertThat(WebEnvironment.read(Map.of("AWS_LWA_ENABLE_COMPRESSION", "1")).compression)
+                .isFalse();
+        assertThat(WebEnvironment.read(
+                                Map.of("AWS_LWA_ENABLE_COMPRESSION", "true", "AWS_LWA_INVOKE_MODE", "RESPONSE_STREAM"))
+                        .compression)
+                .isFalse();
+        assertThat(WebEnvironment.read(Map.of(
+                                "LAMBDA_DISPATCHER_WEB_COMPRESSION", "true", "AWS_LWA_INVOKE_MODE", "response_stream"))
+                        .compression)
+                .isTrue();
+        assertThatThrownBy(() -> WebEnvironment.read(Map.of("LAMBDA_DISPATCHER_WEB_COMPRESSION", "gzip")))
+                .hasMessage("LAMBDA_DISPATCHER_WEB_COMPRESSION is 'gzip', expected true or false");
+    }
 }

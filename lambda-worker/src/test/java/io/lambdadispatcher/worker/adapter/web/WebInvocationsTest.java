@@ -11,8 +11,10 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -288,6 +290,25 @@ class WebInvocationsTest {
             assertThatThrownBy(() -> invoke(app.config(), "{}", 250))
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("not answered within 50 ms");
+        }
+    }
+
+    /** A function URL gets base64, because the body is no text any more. */
+    @Test
+    void should_compress_the_answer_to_an_event() throws Exception {
+        String text = "0123456789abcdef".repeat(8);
+        try (RawApp app = answering("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: " + text.length()
+                + "\r\n\r\n" + text)) {
+            Map<String, Object> answer =
+                    answer(invoke(app.builder().compression(true).build(), """
+                    {"version": "2.0", "rawPath": "/", "rawQueryString": "", "headers": {"accept-encoding": "gzip"},
+                     "requestContext": {"http": {"method": "GET"}}, "isBase64Encoded": false}"""));
+            assertThat(answer.get("isBase64Encoded")).isEqualTo(true);
+            assertThat(answer.get("headers").toString()).contains("content-encoding=gzip", "vary=accept-encoding");
+            byte[] body = Base64.getDecoder().decode(String.valueOf(answer.get("body")));
+            assertThat(new GZIPInputStream(new ByteArrayInputStream(body)).readAllBytes())
+                    .asString(StandardCharsets.UTF_8)
+                    .isEqualTo(text);
         }
     }
 }

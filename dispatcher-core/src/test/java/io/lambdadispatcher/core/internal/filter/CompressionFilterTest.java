@@ -1,0 +1,422 @@
+package io.lambdadispatcher.core.internal.filter;
+
+import static io.lambdadispatcher.core.internal.filter.CompressionRig.policy;
+import static io.lambdadispatcher.core.internal.filter.CompressionRig.response;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.options.CompressionPolicy;
+import io.lambdadispatcher.core.options.ContentEncoding;
+import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class CompressionFilterTest {
+    private static final String JSON = "application/json";
+    private static final int KIB = 1024;
+    private static final int WINDOW_BYTES = 512 * KIB;
+
+    private final CompressionRig rig = new CompressionRig();
+
+    private static ByteBuf text(String text) {
+        return Unpooled.copiedBuffer(text, StandardCharsets.UTF_8);
+    }
+
+    private static ByteBuf direct(byte[] bytes) {
+        return Unpooled.directBuffer(bytes.length).writeBytes(bytes);
+    }
+
+    private String encodingAndVary() {
+        Http2Headers head = rig.head;
+        assertThat(head).isNotNull();
+        return head.get("content-encoding") + " " + head.get("vary");
+    }
+
+    // Rules.
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            nullValues = "none",
+            value = {
+                "gzip       | application/json                | 1024 | gzip accept-encoding",
+                "gzip       | application/json                | none | gzip accept-encoding",
+                "gzip       | application/json                | 1023 | null null",
+                "gzip       | Text/HTML ; charset=utf-8       | none | gzip accept-encoding",
+                "gzip       | application/problem+json        | none | gzip accept-encoding",
+                "gzip       | image/svg+xml; a=b              | none | gzip accept-encoding",
+                "gzip       | image/png                       | none | null null",
+                "gzip       | application/octet-stream        | none | null null",
+                "gzip       | text/                           | none | null null",
+                "gzip       | +json                           | none | null null",
+                "gzip       | none                            | none | null null",
+                "br, gzip   | application/json                | none | br accept-encoding",
+                "identity   | application/json                | none | null accept-encoding",
+                "none       | application/json                | none | null accept-encoding",
+                "gzip;q=0   | application/json                | none | null accept-encoding",
+            })
+    void should_compress_by_type_size_and_acceptance(String accepted, String type, String length, String expected) {
+        CompressionPolicy policy = policy(ContentEncoding.BR, ContentEncoding.GZIP);
+        if (accepted == null) {
+            rig.open(policy, "GET");
+        } else {
+            rig.open(policy, "GET", "accept-encoding", accepted);
+        }
+        FlatHeaders head = response();
+        if (type != null) {
+            head.add("content-type", type);
+        }
+        if (length != null) {
+            head.add("content-length", length);
+        }
+        rig.function.response.onHead(head, false);
+        assertThat(encodingAndVary()).isEqualTo(expected);
+        rig.request.cancel(ErrorCode.CANCELLED);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "content-encoding, br",
+        "content-range, bytes 0-1/2",
+        "cache-control, no-transform",
+        "content-digest, sha-256=:a=:"
+    })
+    void should_leave_a_response_that_must_not_change(String name, String value) {
+        rig.respond(ContentEncoding.GZIP, "content-type", JSON, name, value, "etag", "\"a\"");
+        assertThat(rig.head).isEqualTo(response("content-type", JSON, name, value, "etag", "\"a\""));
+        rig.function.response.onData(text("{}"), true);
+        assertThat(rig.body.toString(StandardCharsets.UTF_8)).isEqualTo("{}");
+        rig.takeAll();
+        assertThat(rig.function.returnedBytes).isEqualTo(2);
+    }
+
+    @Test
+    void should_not_transform_if_the_client_forbids_it() {
+        rig.open(policy(ContentEncoding.GZIP), "GET", "accept-encoding", "gzip", "cache-control", "no-transform");
+        rig.function.response.onHead(response("content-type", JSON), false);
+        assertThat(encodingAndVary()).isEqualTo("null accept-encoding");
+    }
+
+    @Test
+    void should_describe_the_encoded_bytes() {
+        rig.respond(
+                ContentEncoding.GZIP,
+                "content-type",
+                JSON,
+                "content-length",
+                "5000",
+                "accept-ranges",
+                "bytes",
+                "etag",
+                "\"a\"",
+                "vary",
+                "origin");
+        assertThat(rig.head)
+                .isEqualTo(response(
+                        "content-type",
+                        JSON,
+                        "vary",
+                        "origin, accept-encoding",
+                        "content-encoding",
+                        "gzip",
+                        "etag",
+                        "W/\"a\""));
+        rig.request.cancel(ErrorCode.CANCELLED);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"HEAD", "GET"})
+    void should_answer_head_with_the_headers_of_get(String method) {
+        rig.open(policy(ContentEncoding.GZIP), method, "accept-encoding", "gzip");
+        boolean head = method.equals("HEAD");
+        rig.function.response.onHead(response("content-type", JSON, "content-length", "5000"), head);
+        assertThat(rig.head)
+                .isEqualTo(response("content-type", JSON, "vary", "accept-encoding", "content-encoding", "gzip"));
+        assertThat(rig.ended).isEqualTo(head);
+        assertThat(rig.filter.memory().usedBytes() > 0).isEqualTo(!head);
+        rig.request.cancel(ErrorCode.CANCELLED);
+    }
+
+    @Test
+    void should_not_promise_a_body_that_there_is_not() {
+        rig.open(policy(ContentEncoding.GZIP), "GET", "accept-encoding", "gzip");
+        rig.function.response.onHead(response("content-type", JSON), true);
+        assertThat(encodingAndVary()).isEqualTo("null accept-encoding");
+        assertThat(rig.filter.memory().usedBytes()).isZero();
+    }
+
+    /** Its tag must fit the response that is stored, and its vary must be the same. */
+    @Test
+    void should_give_a_304_the_headers_of_the_200() {
+        rig.open(policy(ContentEncoding.GZIP), "GET", "accept-encoding", "gzip", "if-none-match", "W/\"a\"");
+        FlatHeaders notModified = response("etag", "\"a\"");
+        notModified.status("304");
+        rig.function.response.onHead(notModified, true);
+        FlatHeaders expected = response("vary", "accept-encoding", "etag", "W/\"a\"");
+        expected.status("304");
+        assertThat(rig.head).isEqualTo(expected);
+    }
+
+    @Test
+    void should_leave_grpc_tunnels_and_routes_without_compression_alone() {
+        CompressionPolicy gzip = policy(ContentEncoding.GZIP);
+        assertThat(rig.open(gzip, "POST", "content-type", "application/grpc+json", "accept-encoding", "gzip"))
+                .isSameAs(rig.function);
+        assertThat(rig.open(gzip, "CONNECT", "accept-encoding", "gzip")).isSameAs(rig.function);
+        assertThat(rig.open(CompressionPolicy.OFF, "GET", "accept-encoding", "gzip"))
+                .isSameAs(rig.function);
+    }
+
+    // Bodies.
+
+    @ParameterizedTest
+    @EnumSource(ContentEncoding.class)
+    void should_decode_to_what_the_function_has_sent(ContentEncoding encoding) {
+        for (int seed = 0; seed < 150; seed++) {
+            roundTrip(encoding, new Random(seed), "seed " + seed);
+        }
+    }
+
+    /** A worker that stays within its window, a client that takes what it likes, and any parts. */
+    private static void roundTrip(ContentEncoding encoding, Random random, String seed) {
+        CompressionRig rig = new CompressionRig();
+        byte[] content = content(random, random.nextInt(3) * random.nextInt(200 * KIB) + random.nextInt(3 * KIB));
+        boolean known = random.nextBoolean();
+        boolean withTrailers = random.nextBoolean();
+        if (known) {
+            rig.respond(encoding, "content-type", JSON, "content-length", Integer.toString(content.length + 2 * KIB));
+        } else {
+            rig.respond(encoding, "content-type", JSON);
+        }
+        int window = 16 * KIB + random.nextInt(100 * KIB);
+        int at = 0;
+        while (!rig.ended) {
+            long free = window - (at - rig.function.returnedBytes);
+            int bytes = (int) Math.min(Math.min(free, content.length - at), 1 + random.nextInt(20 * KIB));
+            boolean last = at + bytes == content.length;
+            assertThat(free).as(seed).isNotNegative();
+            if (bytes > 0 || last) {
+                rig.function.response.onData(part(random, content, at, bytes), last && !withTrailers);
+                at += bytes;
+                if (last && withTrailers) {
+                    rig.function.response.onTrailers(CompressionRig.headers("a", "b"));
+                }
+            } else {
+                assertThat(rig.untakenBytes).as(seed + ": the stream stalls").isPositive();
+            }
+            assertThat((long) rig.untakenBytes)
+                    .as(seed)
+                    .isLessThanOrEqualTo(at - rig.function.returnedBytes + Encoders.memoryBytes(encoding));
+            if (rig.untakenBytes > 0 && random.nextInt(3) == 0) {
+                rig.take(1 + random.nextInt(rig.untakenBytes));
+            }
+            assertThat(rig.function.returnedBytes).as(seed).isLessThanOrEqualTo(at);
+        }
+        rig.takeAll();
+        assertThat(rig.function.returnedBytes).as(seed).isEqualTo(content.length);
+        assertThat(rig.decoded()).as(seed).isEqualTo(content);
+        assertThat(rig.trailers).as(seed).isEqualTo(withTrailers ? CompressionRig.headers("a", "b") : null);
+        assertThat(rig.filter.memory().usedBytes()).as(seed).isZero();
+        assertThat(rig.encoded)
+                .as(seed)
+                .containsExactly("f " + encoding.token() + " " + content.length + " " + rig.body.size());
+    }
+
+    private static byte[] content(Random random, int bytes) {
+        byte[] content = new byte[bytes];
+        switch (random.nextInt(3)) {
+            case 0 -> random.nextBytes(content);
+            case 1 -> {} // zeros
+            default -> {
+                for (int i = 0; i < bytes; i++) {
+                    content[i] = (byte) "{\"name\": \"value\"},\n".charAt((i * 7 + random.nextInt(2)) % 19);
+                }
+            }
+        }
+        return content;
+    }
+
+    private static ByteBuf part(Random random, byte[] content, int at, int bytes) {
+        ByteBuf heap = Unpooled.wrappedBuffer(content, at, bytes);
+        return switch (random.nextInt(3)) {
+            case 0 -> heap;
+            case 1 -> Unpooled.directBuffer(bytes + 1).writeBytes(heap);
+            default -> {
+                int half = bytes / 2;
+                yield Unpooled.wrappedBuffer(
+                        Unpooled.directBuffer(half + 1).writeBytes(content, at, half),
+                        Unpooled.wrappedBuffer(content, at + half, bytes - half));
+            }
+        };
+    }
+
+    /** The browser gets each event when the function sends it. */
+    @ParameterizedTest
+    @EnumSource(ContentEncoding.class)
+    void should_pass_on_each_event_at_once(ContentEncoding encoding) {
+        rig.respond(encoding, "content-type", "text/event-stream", "content-length", "100000");
+        StringBuilder sent = new StringBuilder();
+        for (int i = 0; i < 20; i++) {
+            String event = "data: event " + i + "\n\n";
+            sent.append(event);
+            rig.function.response.onData(text(event), false);
+            assertThat(new String(rig.decoded(), StandardCharsets.UTF_8)).isEqualTo(sent.toString());
+            assertThat(rig.parts).isEqualTo(i + 1);
+        }
+        rig.request.cancel(ErrorCode.CANCELLED);
+    }
+
+    /** Larger blocks compress better, and nobody waits for less than the whole body. */
+    @ParameterizedTest
+    @EnumSource(ContentEncoding.class)
+    void should_gather_a_body_of_known_length(ContentEncoding encoding) {
+        rig.respond(encoding, "content-type", JSON, "content-length", "5000");
+        for (int i = 0; i < 50; i++) {
+            rig.function.response.onData(text("x".repeat(100)), i == 49);
+        }
+        assertThat(rig.parts).isEqualTo(1);
+        assertThat(rig.decoded().length).isEqualTo(5000);
+    }
+
+    // Back-pressure.
+
+    /** Zeros become nothing for megabytes. The worker's window must not close meanwhile. */
+    @ParameterizedTest
+    @EnumSource(ContentEncoding.class)
+    void should_return_what_becomes_no_output(ContentEncoding encoding) {
+        rig.respond(encoding, "content-type", JSON, "content-length", "4194304");
+        byte[] zeros = new byte[16 * KIB];
+        for (int i = 0; i < 256; i++) {
+            rig.function.response.onData(direct(zeros), false);
+            rig.takeAll();
+            assertThat(rig.function.returnedBytes).isEqualTo((i + 1) * zeros.length);
+        }
+        rig.function.response.onData(Unpooled.EMPTY_BUFFER, true);
+        assertThat(rig.decoded().length).isEqualTo(4 * KIB * KIB);
+    }
+
+    /** Random bytes do not shrink, so a client that takes nothing stops the worker. */
+    @ParameterizedTest
+    @EnumSource(ContentEncoding.class)
+    void should_hold_no_more_than_a_window_for_a_client_that_takes_nothing(ContentEncoding encoding) {
+        rig.respond(encoding, "content-type", JSON, "content-length", "100000000");
+        Random random = new Random(7);
+        int sent = 0;
+        while (sent - rig.function.returnedBytes < WINDOW_BYTES) {
+            byte[] part = new byte[1 + random.nextInt(2 * KIB)];
+            random.nextBytes(part);
+            rig.function.response.onData(direct(part), false);
+            sent += part.length;
+        }
+        assertThat(rig.untakenBytes).isLessThan(WINDOW_BYTES + Encoders.memoryBytes(encoding));
+        int half = rig.untakenBytes / 2;
+        long before = sent - rig.function.returnedBytes;
+        rig.take(half);
+        assertThat(sent - rig.function.returnedBytes).isBetween(before / 2 - 1, before / 2 + 2);
+        rig.takeAll();
+        assertThat(rig.function.returnedBytes).isEqualTo(sent);
+        rig.request.cancel(ErrorCode.CANCELLED);
+    }
+
+    // Ends.
+
+    @ParameterizedTest
+    @EnumSource(ContentEncoding.class)
+    void should_release_the_encoder_if_the_client_disconnects(ContentEncoding encoding) {
+        rig.respond(encoding, "content-type", JSON);
+        rig.function.response.onData(text("a part"), false);
+        assertThat(rig.request.heldBytes()).isGreaterThan(200 * KIB);
+        rig.request.cancel(ErrorCode.CANCELLED);
+        assertThat(rig.function.cancelled).isEqualTo(ErrorCode.CANCELLED);
+        assertThat(rig.request.heldBytes()).isZero();
+        assertThat(rig.filter.memory().usedBytes()).isZero();
+        rig.takeAll();
+        assertThat(rig.function.returnedBytes).isEqualTo(6);
+        assertThat(rig.encoded).isEmpty();
+    }
+
+    /** The response must not look complete. */
+    @ParameterizedTest
+    @EnumSource(ContentEncoding.class)
+    void should_cut_the_response_off_if_the_function_does(ContentEncoding encoding) {
+        rig.respond(encoding, "content-type", JSON);
+        rig.function.response.onData(text("a part"), false);
+        rig.function.response.onFailure(new Failure(Failure.Kind.WORKER_LOST, "lost"));
+        assertThat(rig.failure).isNotNull();
+        assertThat(rig.ended).isFalse();
+        assertThat(rig.filter.memory().usedBytes()).isZero();
+        rig.takeAll();
+        assertThat(rig.function.returnedBytes).isEqualTo(6);
+    }
+
+    @Test
+    void should_not_compress_without_memory() {
+        List<CompressionRig> open = new ArrayList<>();
+        int limit = EncoderMemory.MAX_BYTES / Encoders.memoryBytes(ContentEncoding.GZIP);
+        for (int i = 0; i < limit; i++) {
+            rig.respond(ContentEncoding.GZIP, "content-type", JSON);
+            assertThat(encodingAndVary()).isEqualTo("gzip accept-encoding");
+            CompressionRig each = new CompressionRig();
+            each.request = rig.request;
+            open.add(each);
+        }
+        rig.respond(ContentEncoding.GZIP, "content-type", JSON, "content-length", "5000");
+        assertThat(rig.head)
+                .isEqualTo(response("content-type", JSON, "content-length", "5000", "vary", "accept-encoding"));
+        open.forEach(each -> each.request.cancel(ErrorCode.CANCELLED));
+        rig.respond(ContentEncoding.GZIP, "content-type", JSON);
+        assertThat(encodingAndVary()).isEqualTo("gzip accept-encoding");
+        rig.request.cancel(ErrorCode.CANCELLED);
+    }
+
+    // The response to a direct request arrives as one piece.
+
+    @ParameterizedTest
+    @EnumSource(ContentEncoding.class)
+    void should_encode_a_large_piece_in_several_turns(ContentEncoding encoding) {
+        byte[] content = content(new Random(3), 1000 * KIB + 1);
+        rig.respond(encoding, "content-type", JSON, "content-length", Integer.toString(content.length));
+        rig.function.response.onData(Unpooled.wrappedBuffer(content), true);
+        assertThat(rig.ended).isFalse();
+        assertThat(rig.encoded).isEmpty();
+        rig.loop.runPendingTasks();
+        assertThat(rig.ended).isTrue();
+        rig.takeAll();
+        assertThat(rig.decoded()).isEqualTo(content);
+        assertThat(rig.function.returnedBytes).isEqualTo(content.length);
+        assertThat(rig.encoded).hasSize(1);
+    }
+
+    @Test
+    void should_release_the_rest_of_a_large_piece_if_the_client_disconnects() {
+        ByteBuf content = Unpooled.wrappedBuffer(new byte[1000 * KIB]);
+        rig.respond(ContentEncoding.GZIP, "content-type", JSON);
+        rig.function.response.onData(content, true);
+        rig.takeAll();
+        rig.request.cancel(ErrorCode.CANCELLED);
+        assertThat(content.refCnt()).isZero();
+        assertThat(rig.function.returnedBytes).isEqualTo(1000 * KIB);
+        rig.loop.runPendingTasks();
+        assertThat(rig.ended).isFalse();
+        assertThat(rig.filter.memory().usedBytes()).isZero();
+    }
+
+    @Test
+    void should_tell_the_exchange_that_its_client_serves_another_request() {
+        rig.respond(ContentEncoding.GZIP, "content-type", JSON);
+        rig.function.response.onData(text("{}"), true);
+        rig.request.detach();
+        assertThat(rig.function.detached).isTrue();
+    }
+}
