@@ -39,7 +39,7 @@ class CapacityControllerTest {
         }
 
         @Override
-        public String launch(String version) {
+        public String launch(String version, int downstreamShare) {
             launched.add("w" + launched.size());
             return launched.get(launched.size() - 1);
         }
@@ -54,6 +54,9 @@ class CapacityControllerTest {
         public void kill(String workerId, String reason) {
             killed.add(workerId);
         }
+
+        @Override
+        public void share(String workerId, int connections) {}
 
         @Override
         public void limit(String workerId, int exchanges, String reason) {

@@ -111,11 +111,13 @@ final class SimulatedFleet {
         BudgetLimits all = BudgetLimits.of(function);
         this.limits = new BudgetLimits(
                 all.maxWorkers(),
+                all.maxAlive(),
                 all.launchesPerMinute(),
                 all.megabyteMillisPerHour(),
                 all.workerMegabytes(),
                 all.dialInMillis(),
-                kind.life.toMillis());
+                kind.life.toMillis(),
+                all.downstream());
     }
 
     void note(String event) {
@@ -565,7 +567,7 @@ final class SimulatedFleet {
         }
 
         @Override
-        public String launch(String version) {
+        public String launch(String version, int downstreamShare) {
             String id = share.take();
             invariants.onLaunch(this, id);
             launches++;
@@ -608,6 +610,9 @@ final class SimulatedFleet {
                 worker.lose();
             }
         }
+
+        @Override
+        public void share(String workerId, int connections) {}
 
         @Override
         public void limit(String workerId, int exchanges, String reason) {}

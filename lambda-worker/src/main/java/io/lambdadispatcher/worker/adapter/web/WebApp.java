@@ -23,6 +23,7 @@ import org.slf4j.LoggerFactory;
 final class WebApp implements ChildListener {
     private static final Duration STOP_GRACE = Duration.ofSeconds(2);
     private static final int MOST_EARLY_DEATHS = 3;
+    private static final String DOWNSTREAM_SHARE = WorkerConfig.VARIABLE_PREFIX + "DOWNSTREAM_SHARE";
 
     private static final Logger log = LoggerFactory.getLogger(WebApp.class);
 
@@ -42,13 +43,14 @@ final class WebApp implements ChildListener {
 
     /**
      * Returns the command with the port that the worker connects to, and without the worker's own
-     * environment variables, because these include secrets and tokens.
+     * environment variables, because these include secrets and tokens. The application gets one of
+     * them, its share of downstream connections.
      */
     private ChildCommand command(String line) {
         String port = Integer.toString(config.address.getPort());
         ChildCommand command = ChildCommand.shell("app", line).with("PORT", port);
         for (String name : System.getenv().keySet()) {
-            if (name.startsWith(WorkerConfig.VARIABLE_PREFIX)) {
+            if (name.startsWith(WorkerConfig.VARIABLE_PREFIX) && !name.equals(DOWNSTREAM_SHARE)) {
                 command = command.without(name);
             }
         }
