@@ -70,6 +70,9 @@ public final class CapacityController {
     /** The longest time that a worker may take to drain. */
     public static final long MAX_GRACE_NANOS = TimeUnit.MINUTES.toNanos(15);
 
+    /** The longest life of a worker on Lambda: the maximum timeout of a function. */
+    private static final long LONGEST_LIFE_NANOS = TimeUnit.MINUTES.toNanos(15);
+
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     /** A little less than a second, because samples can arrive a little early. */
     private static final long NEARLY_A_SECOND = SECOND * 9 / 10;
@@ -277,11 +280,15 @@ public final class CapacityController {
     private void onGone(long nowNanos, WorkerLife worker) {
         workers.onGone(nowNanos, worker);
         if (worker.isLost()) {
-            long latest = worker.launchedNanos
-                    + function.launching().launchTimeout().toNanos()
-                    + MAX_GRACE_NANOS;
-            shares.onLost(worker, worker.hasDeadline() ? worker.deadlineNanos() : latest);
+            shares.onLost(worker, worker.hasDeadline() ? worker.deadlineNanos() : latestEndNanos(worker));
         }
+    }
+
+    /** Returns when a worker that has not said its deadline has certainly ended. */
+    private long latestEndNanos(WorkerLife worker) {
+        long age = policy.maxWorkerAge().toNanos();
+        long life = age == 0 ? LONGEST_LIFE_NANOS : Math.min(age, LONGEST_LIFE_NANOS);
+        return worker.launchedNanos + function.launching().launchTimeout().toNanos() + life;
     }
 
     /**
