@@ -84,9 +84,7 @@ class DownstreamIT {
                                 "FUNCTION_HANDLER", SharedDatabaseHandler.class.getName(),
                                 "FUNCTION_DOWNSTREAM_CONNECTIONS", Integer.toString(LIMIT),
                                 "ADMIN_TOKEN", TOKEN),
-                        Map.of(
-                                SharedDatabaseHandler.PORT,
-                                Integer.toString(database.listener.getLocalPort())))) {
+                        Map.of(SharedDatabaseHandler.PORT, Integer.toString(database.listener.getLocalPort())))) {
             // Two workers and one replacement.
             assertThat(program.get("/").get().body()).isEqualTo("4 4");
             for (int round = 0; round < 3; round++) {
@@ -117,7 +115,8 @@ class DownstreamIT {
     }
 
     private static void recycle(ServedProgram program) throws Exception {
-        HttpRequest request = HttpRequest.newBuilder(URI.create(program.adminUrl() + "/api/workers/recycle?function=shop"))
+        HttpRequest request = HttpRequest.newBuilder(
+                        URI.create(program.adminUrl() + "/api/workers/recycle?function=shop"))
                 .header("authorization", "Bearer " + TOKEN)
                 .POST(BodyPublishers.noBody())
                 .build();

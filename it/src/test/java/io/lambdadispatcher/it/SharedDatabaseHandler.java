@@ -37,8 +37,7 @@ public final class SharedDatabaseHandler implements Handler, DownstreamShareList
                 connections.pop().close();
             }
             while (connections.size() < most) {
-                connections.push(
-                        new Socket(InetAddress.getLoopbackAddress(), Integer.parseInt(System.getenv(PORT))));
+                connections.push(new Socket(InetAddress.getLoopbackAddress(), Integer.parseInt(System.getenv(PORT))));
             }
         } catch (IOException e) {
             throw new UncheckedIOException(e);

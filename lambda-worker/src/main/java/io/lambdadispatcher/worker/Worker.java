@@ -106,8 +106,7 @@ public final class Worker implements AutoCloseable {
         this.loops = shared == null ? dialler.newLoops(loopsFor(config)) : shared;
         this.home = loops.next();
         this.share = new DownstreamShare(handler, this::onHome);
-        this.dispatchers =
-                new Dispatchers(config, handler, dialler, loops, home, share, deadlineNanos, new Events());
+        this.dispatchers = new Dispatchers(config, handler, dialler, loops, home, share, deadlineNanos, new Events());
         log.debug("worker {} of {} on {}", config.workerId(), config.function(), dialler.transportName());
     }
 

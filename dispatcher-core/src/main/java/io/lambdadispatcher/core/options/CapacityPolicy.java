@@ -281,8 +281,8 @@ public final class CapacityPolicy {
          * Limits the connections that all launched workers of the function together open to
          * something that they share, for example to a database. The dispatcher divides them into
          * equal shares, tells each worker its share, and launches no more workers than there are
-         * shares, also while workers are being replaced. {@link DownstreamBudget} says how. Default:
-         * 0, which means no limit.
+         * shares, also while workers are being replaced. {@link DownstreamBudget} says how.
+         * Default: 0, which means no limit.
          *
          * @param connections 0, or at least {@link DownstreamBudget#least}
          * @param perWorker the number of connections that each worker needs at least, 1 or more

@@ -47,7 +47,9 @@ class DownstreamBudgetTest {
                     assertThat(budget.maxAlive() * budget.share()).as(what).isLessThanOrEqualTo(connections);
                     if (budget.maxWorkers() < max) {
                         long more = DownstreamBudget.least(perWorker, budget.maxWorkers() + 1);
-                        assertThat(more).as("there is room for one more: " + what).isGreaterThan(connections);
+                        assertThat(more)
+                                .as("there is room for one more: " + what)
+                                .isGreaterThan(connections);
                     }
                 }
             }
@@ -66,7 +68,8 @@ class DownstreamBudgetTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() ->
                         CapacityPolicy.builder().downstreamConnections(100, 1).build())
-                .withMessage("downstreamConnections: 100, expected 0, because no workers are launched (maxWorkers is 0)");
+                .withMessage(
+                        "downstreamConnections: 100, expected 0, because no workers are launched (maxWorkers is 0)");
     }
 
     @Test

@@ -19,12 +19,16 @@ class QueueReasonTest {
 
     @Test
     void should_have_no_reason_if_nothing_waits() {
-        assertThat(QueueReason.of(pool(0, 0), capacity(1, "paused"), CapacityPolicy.between(0, 5))).isNull();
+        assertThat(QueueReason.of(pool(0, 0), capacity(1, "paused"), CapacityPolicy.between(0, 5)))
+                .isNull();
     }
 
     @Test
     void should_name_what_blocks_launches_before_anything_else() {
-        assertThat(QueueReason.of(pool(1, 3), capacity(1, "launching is paused by the kill switch"), CapacityPolicy.between(0, 5)))
+        assertThat(QueueReason.of(
+                        pool(1, 3),
+                        capacity(1, "launching is paused by the kill switch"),
+                        CapacityPolicy.between(0, 5)))
                 .isEqualTo(new QueueReason(
                         WaitReason.LAUNCHES_BLOCKED,
                         "0 of 10 worker streams are free, and launching is paused by the kill switch"));

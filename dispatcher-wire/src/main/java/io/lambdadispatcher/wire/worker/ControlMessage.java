@@ -68,8 +68,8 @@ public sealed interface ControlMessage {
     }
 
     /**
-     * The dispatcher accepts the worker connection. Comes again when the worker's share changes, but
-     * only if the worker has reported a share in {@link Load}.
+     * The dispatcher accepts the worker connection. Comes again when the worker's share changes,
+     * but only if the worker has reported a share in {@link Load}.
      *
      * @param version the version that both sides speak, 8 bits
      * @param pingIntervalMillis each side pings its peer after this time without traffic, 32 bits
@@ -265,8 +265,7 @@ public sealed interface ControlMessage {
             return switch (type) {
                 case HELLO -> hello(fields, offset);
                 case WELCOME ->
-                    new Welcome(
-                            fields.readUnsignedByte(), fields.readInt(), fields.readInt(), readOptionalInt(fields));
+                    new Welcome(fields.readUnsignedByte(), fields.readInt(), fields.readInt(), readOptionalInt(fields));
                 case READINESS -> new Readiness(fields.readUnsignedByte() == 1);
                 case LOAD ->
                     new Load(

@@ -34,6 +34,12 @@ public final class WorkerConfig {
     public static final String VARIABLE_PREFIX = "LAMBDA_DISPATCHER_";
 
     /**
+     * The environment variable with the worker's downstream share. An application that the worker
+     * starts gets it, too.
+     */
+    public static final String DOWNSTREAM_SHARE_VARIABLE = VARIABLE_PREFIX + "DOWNSTREAM_SHARE";
+
+    /**
      * The longest of all durations, as of the dispatcher's: nanoseconds of it can be added to each
      * other.
      */
@@ -376,8 +382,8 @@ public final class WorkerConfig {
         /**
          * Sets how many connections the worker may have to something that all workers of the
          * function share, for example to a database. The worker passes it to a handler that is a
-         * {@link io.lambdadispatcher.worker.handler.DownstreamShareListener}. The dispatcher sets it
-         * in the payload of a launch. Default: 0, which means that there is no limit.
+         * {@link io.lambdadispatcher.worker.handler.DownstreamShareListener}. The dispatcher sets
+         * it in the payload of a launch. Default: 0, which means that there is no limit.
          */
         public Builder downstreamShare(int connections) {
             downstreamShare = connections;

@@ -7,16 +7,7 @@ import java.util.concurrent.CompletionStage;
  * function share, for example to a database. The dispatcher divides the connections that it was
  * configured with ({@code function.downstream-connections}), and tells each worker its share.
  *
- * <pre>{@code
- * public CompletionStage<?> onDownstreamShare(int connections) {
- *     if (connections == 0) {
- *         pool.close();
- *     } else {
- *         pool.setMaximumPoolSize(connections);
- *     }
- *     return CompletableFuture.completedFuture(null);
- * }
- * }</pre>
+ * <p>{@code docs/guides/size-workers.md} has an example with a connection pool.
  *
  * <p>Not called if the function has no such limit, or if the worker was not launched by a
  * dispatcher.
@@ -24,11 +15,11 @@ import java.util.concurrent.CompletionStage;
 @FunctionalInterface
 public interface DownstreamShareListener {
     /**
-     * The number of connections that this worker may have has changed. Called first when the handler
-     * has started and before the worker connects to a dispatcher, then whenever the share changes,
-     * and last with 0, when the last request has ended and the worker is about to end. Open no
-     * connection before the first call and after the last one: on Lambda, the process can continue
-     * to exist without a worker.
+     * The number of connections that this worker may have has changed. Called first when the
+     * handler has started and before the worker connects to a dispatcher, then whenever the share
+     * changes, and last with 0, when the last request has ended and the worker is about to end.
+     * Open no connection before the first call and after the last one: on Lambda, the process can
+     * continue to exist without a worker.
      *
      * <p>Called on an event loop, which it must not block.
      *

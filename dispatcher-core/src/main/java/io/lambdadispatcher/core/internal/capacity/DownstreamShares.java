@@ -96,7 +96,10 @@ final class DownstreamShares {
             int more = now.share() - worker.share.held();
             boolean fits = more <= 0 || mayRaise && more <= left;
             boolean connected = worker.is(State.DIALLED) || worker.is(State.READY);
-            if (worker.ours && connected && worker.share.reports() && fits
+            if (worker.ours
+                    && connected
+                    && worker.share.reports()
+                    && fits
                     && worker.share.mustTell(nowNanos, now.share())) {
                 left -= Math.max(0, more);
                 to.tell(worker.id, now.share());
@@ -117,8 +120,8 @@ final class DownstreamShares {
     }
 
     /**
-     * Returns how many workers may drain before their replacements are ready, because there are more
-     * connections than the budget permits, so that replacements cannot be launched.
+     * Returns how many workers may drain before their replacements are ready. There are more
+     * connections than the budget permits, so replacements cannot be launched.
      */
     int drainable(WorkerLives workers) {
         DownstreamBudget now = budget;
@@ -138,6 +141,8 @@ final class DownstreamShares {
                 : "launching is limited by downstreamConnections: " + now.connections() + ", and "
                         + workers.count(worker -> true) + " workers run, start or end, with at most " + now.share()
                         + " connections each"
-                        + (ghosts.isEmpty() ? "" : ". " + ghosts.size() + " further workers are lost and may still run");
+                        + (ghosts.isEmpty()
+                                ? ""
+                                : ". " + ghosts.size() + " further workers are lost and may still run");
     }
 }

@@ -70,9 +70,7 @@ final class WorkerShare {
             sentNanos = nowNanos;
             return true;
         }
-        boolean repeats = held != told
-                && nowNanos - sentNanos >= REPEAT_NANOS
-                && nowNanos - toldNanos < PATIENCE_NANOS;
+        boolean repeats = held != told && nowNanos - sentNanos >= REPEAT_NANOS && nowNanos - toldNanos < PATIENCE_NANOS;
         sentNanos = repeats ? nowNanos : sentNanos;
         return repeats;
     }

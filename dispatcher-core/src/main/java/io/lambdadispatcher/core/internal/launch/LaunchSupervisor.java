@@ -687,8 +687,7 @@ public final class LaunchSupervisor {
 
         @Override
         public void share(String workerId, int connections) {
-            log.info(
-                    "worker {} of {} may now have {} downstream connections", workerId, function.name(), connections);
+            log.info("worker {} of {} may now have {} downstream connections", workerId, function.name(), connections);
             registry.tellShare(workerId, connections);
         }
 

@@ -173,8 +173,11 @@ class CapacityControllerTest {
         controller.setOptions(sharing(8, 20));
         pass(Duration.ofSeconds(2));
 
-        assertThat(told.shares).containsOnly(Map.entry("w0", 2), Map.entry("w1", 2), Map.entry("w2", 2), Map.entry("w3", 2));
-        assertThat(told.launched).as("4 workers may still have 4 connections each").hasSize(6);
+        assertThat(told.shares)
+                .containsOnly(Map.entry("w0", 2), Map.entry("w1", 2), Map.entry("w2", 2), Map.entry("w3", 2));
+        assertThat(told.launched)
+                .as("4 workers may still have 4 connections each")
+                .hasSize(6);
 
         told.launched.subList(0, 4).forEach(id -> controller.onShare(id, 2));
         pass(Duration.ofSeconds(2));

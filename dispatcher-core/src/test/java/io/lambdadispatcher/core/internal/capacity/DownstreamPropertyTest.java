@@ -47,7 +47,9 @@ class DownstreamPropertyTest {
             replaced += run.replaced;
         }
         assertThat(launches).as("launches").isGreaterThan(20 * RUNS);
-        assertThat(replaced).as("workers that were replaced while others served").isGreaterThan(RUNS);
+        assertThat(replaced)
+                .as("workers that were replaced while others served")
+                .isGreaterThan(RUNS);
     }
 
     private static final class Event implements Comparable<Event> {
@@ -165,12 +167,15 @@ class DownstreamPropertyTest {
                 after(upTo(200), this::reload);
             }
             advance(600 * SECOND);
-            // Without further changes, the connections are within the limit soon, and traffic is served.
+            // Soon after the last change, the connections are within the limit, and traffic is
+            // served.
             settling = true;
             wantedStreams = 5;
             advance(LIFE + 200 * SECOND);
             assertThat(connections()).as("connections at the end").isLessThanOrEqualTo(limit());
-            assertThat(now - servedNanos).as("nanoseconds without a worker at the end").isLessThan(60 * SECOND);
+            assertThat(now - servedNanos)
+                    .as("nanoseconds without a worker at the end")
+                    .isLessThan(60 * SECOND);
         }
 
         private void advance(long nanos) {
@@ -185,8 +190,8 @@ class DownstreamPropertyTest {
         }
 
         /**
-         * The sum is within the limit, or was so within an earlier one, and a worker that was told a
-         * share then may still run.
+         * The sum is within the limit, or within an earlier one if a worker of that time may still
+         * run.
          */
         private void check() {
             limits.removeIf(earlier -> now - earlier.untilNanos > LIFE + 30 * SECOND);
@@ -359,7 +364,7 @@ class DownstreamPropertyTest {
             if (worker != null) {
                 assertThat(worker.listens).isTrue();
                 worker.told = connections;
-                // A larger one may be used at once. A smaller one takes time, or the message is lost.
+                // A larger one is used immediately. A smaller one takes time, or is lost.
                 if (connections > worker.connections) {
                     worker.connections = connections;
                 } else if (random.nextInt(10) > 0) {

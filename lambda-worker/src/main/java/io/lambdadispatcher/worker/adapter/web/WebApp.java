@@ -23,7 +23,6 @@ import org.slf4j.LoggerFactory;
 final class WebApp implements ChildListener {
     private static final Duration STOP_GRACE = Duration.ofSeconds(2);
     private static final int MOST_EARLY_DEATHS = 3;
-    private static final String DOWNSTREAM_SHARE = WorkerConfig.VARIABLE_PREFIX + "DOWNSTREAM_SHARE";
 
     private static final Logger log = LoggerFactory.getLogger(WebApp.class);
 
@@ -50,7 +49,7 @@ final class WebApp implements ChildListener {
         String port = Integer.toString(config.address.getPort());
         ChildCommand command = ChildCommand.shell("app", line).with("PORT", port);
         for (String name : System.getenv().keySet()) {
-            if (name.startsWith(WorkerConfig.VARIABLE_PREFIX) && !name.equals(DOWNSTREAM_SHARE)) {
+            if (name.startsWith(WorkerConfig.VARIABLE_PREFIX) && !name.equals(WorkerConfig.DOWNSTREAM_SHARE_VARIABLE)) {
                 command = command.without(name);
             }
         }

@@ -9,9 +9,9 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The number of downstream connections that one worker may have. Passes it to the handler, and knows
- * what the handler has confirmed, which the worker reports to the dispatcher. If the handler is no
- * {@link DownstreamShareListener}, it confirms nothing, so the dispatcher tells it nothing.
+ * The number of downstream connections that one worker may have. Passes it to the handler, and
+ * knows what the handler has confirmed, which the worker reports to the dispatcher. If the handler
+ * is no {@link DownstreamShareListener}, it confirms nothing, so the dispatcher tells it nothing.
  *
  * <p><i>Threading:</i> confined to the worker's home event loop, except {@link #tell} and {@link
  * #confirmed}, which any thread may call.
