@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.FunctionConfiguration;
 import java.io.PrintWriter;
 import java.util.Map;
 
@@ -17,6 +18,12 @@ final class CheckConfigCommand extends SettingsCommand {
     @Override
     int run(Configuration configuration, PrintWriter out) {
         out.print(configuration.report());
+        for (FunctionConfiguration function : configuration.functions()) {
+            String shares = StartupReport.downstream(function.options().capacity());
+            if (!shares.isEmpty()) {
+                out.println("# " + function.name() + ": " + shares);
+            }
+        }
         out.flush();
         return ExitCode.OK;
     }

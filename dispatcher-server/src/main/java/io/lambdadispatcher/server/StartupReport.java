@@ -1,5 +1,7 @@
 package io.lambdadispatcher.server;
 
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.Settings;
@@ -63,6 +65,7 @@ final class StartupReport {
                     ? "self-launched"
                     : "none, requests are direct invocations of " + function.directLambda();
         }
+        String shares = downstream(function.options().capacity());
         double limit = function.options().launching().gbSecondsPerHour();
         return String.format(
                 Locale.ROOT,
@@ -72,6 +75,22 @@ final class StartupReport {
                 function.launcher() == FunctionConfiguration.Launcher.LOCAL
                         ? "on this machine"
                         : "as " + function.lambda(),
-                limit == 0 ? "without a spending limit" : "at most " + Math.round(limit) + " GB-seconds an hour");
+                (limit == 0 ? "without a spending limit" : "at most " + Math.round(limit) + " GB-seconds an hour")
+                        + (shares.isEmpty() ? "" : ", " + shares));
+    }
+
+    /** Returns what the limit of downstream connections means; empty if there is none. */
+    static String downstream(CapacityPolicy policy) {
+        DownstreamBudget budget = policy.downstream();
+        return budget == null
+                ? ""
+                : String.format(
+                        Locale.ROOT,
+                        "%d downstream connections, %d for each of at most %d workers, %s%d while workers are replaced",
+                        budget.connections(),
+                        budget.share(),
+                        budget.maxWorkers(),
+                        policy.isCappedByDownstream() ? "which is fewer than function.max-workers, and " : "",
+                        budget.maxAlive());
     }
 }

@@ -54,6 +54,38 @@ class MainTest {
     }
 
     @Test
+    void should_say_what_a_limit_of_downstream_connections_means() {
+        assertThat(run(downstream("200"))).as(() -> err.toString()).isEqualTo(ExitCode.OK);
+
+        assertThat(out.toString())
+                .contains("200 downstream connections, 10 for each of at most 16 workers, which is fewer than"
+                        + " function.max-workers, and 20 while workers are replaced");
+    }
+
+    @Test
+    void should_refuse_fewer_downstream_connections_than_the_workers_need() {
+        assertThat(run(downstream("49"))).isEqualTo(ExitCode.USAGE);
+
+        assertThat(err.toString())
+                .contains("function.downstream-connections: expected at least 50: 10"
+                        + " (function.downstream-connections-per-worker) for each of 4 workers (function.min-workers) and"
+                        + " of 1 that replace others, got \"49\"");
+    }
+
+    private static String[] downstream(String connections) {
+        return new String[] {
+            "check-config",
+            "--function-name=shop",
+            "--function-launcher=local",
+            "--function-handler=io.lambdadispatcher.server.demo.DemoHandler",
+            "--function-min-workers=4",
+            "--function-max-workers=50",
+            "--function-downstream-connections=" + connections,
+            "--function-downstream-connections-per-worker=10"
+        };
+    }
+
+    @Test
     void should_print_the_keys_of_workers() {
         assertThat(run("worker-keys", "--workers-secret", SECRET, "--function-name", "images"))
                 .isEqualTo(ExitCode.OK);

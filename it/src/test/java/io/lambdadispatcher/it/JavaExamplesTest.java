@@ -56,6 +56,7 @@ class JavaExamplesTest {
             import java.time.*;
             import java.util.*;
             import java.util.concurrent.*;
+            import java.util.concurrent.locks.LockSupport;
             import java.util.function.*;
             import org.junit.jupiter.api.Test;
             import org.slf4j.*;
@@ -67,6 +68,20 @@ class JavaExamplesTest {
             interface Tracer { SpanBuilder spanBuilder(String name); }
             interface SpanBuilder { Span startSpan(); }
             interface Span { Span setAttribute(String name, long value); void end(); }
+            static class HikariConfig {
+                void setJdbcUrl(String url) {}
+                void setMaximumPoolSize(int connections) {}
+            }
+            interface HikariPool {
+                void softEvictConnections();
+                int getTotalConnections();
+            }
+            static class HikariDataSource extends HikariConfig implements AutoCloseable {
+                HikariDataSource(HikariConfig config) {}
+                HikariPool getHikariPoolMXBean() { throw new IllegalStateException(); }
+                java.sql.Connection getConnection() { throw new IllegalStateException(); }
+                public void close() {}
+            }
             Tracer tracer;
             Dispatcher dispatcher;
             Dispatcher previous;

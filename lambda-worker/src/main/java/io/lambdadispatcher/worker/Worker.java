@@ -3,12 +3,14 @@ package io.lambdadispatcher.worker;
 import io.lambdadispatcher.wire.http2.NettyRequirement;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.config.WorkerTls;
+import io.lambdadispatcher.worker.handler.DownstreamShareListener;
 import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.internal.connect.ClientTls;
 import io.lambdadispatcher.worker.internal.connect.Dialler;
 import io.lambdadispatcher.worker.internal.connect.Dispatchers;
+import io.lambdadispatcher.worker.internal.connect.DownstreamShare;
 import io.lambdadispatcher.worker.internal.connect.Tally;
 import io.lambdadispatcher.worker.internal.exchange.Concurrency;
 import io.lambdadispatcher.worker.internal.exchange.Lifecycles;
@@ -52,6 +54,7 @@ public final class Worker implements AutoCloseable {
     private final EventLoopGroup loops;
     private final boolean ownsLoops;
     private final EventLoop home;
+    private final DownstreamShare share;
     private final Dispatchers dispatchers;
     private final long startedNanos;
     private final long deadlineNanos;
@@ -102,7 +105,8 @@ public final class Worker implements AutoCloseable {
         this.ownsLoops = shared == null;
         this.loops = shared == null ? dialler.newLoops(loopsFor(config)) : shared;
         this.home = loops.next();
-        this.dispatchers = new Dispatchers(config, handler, dialler, loops, home, deadlineNanos, new Events());
+        this.share = new DownstreamShare(handler, this::onHome);
+        this.dispatchers = new Dispatchers(config, handler, dialler, loops, home, share, deadlineNanos, new Events());
         log.debug("worker {} of {} on {}", config.workerId(), config.function(), dialler.transportName());
     }
 
@@ -140,7 +144,7 @@ public final class Worker implements AutoCloseable {
 
     /**
      * Completes when all connections are closed, the threads are ending, and {@link
-     * Lifecycle#onDrain} has completed. Never fails.
+     * Lifecycle#onDrain} and {@link DownstreamShareListener} have completed. Never fails.
      */
     public CompletionStage<WorkerSummary> done() {
         return done.copy();
@@ -183,9 +187,25 @@ public final class Worker implements AutoCloseable {
             return;
         }
         if (failure == null) {
-            onStart();
+            share.start(config.downstreamShare())
+                    .whenComplete((nothing, refusal) -> onHome(() -> onShareTaken(refusal)));
             return;
         }
+        cannotStart(failure);
+    }
+
+    private void onShareTaken(@Nullable Throwable failure) {
+        if (draining) {
+            return;
+        }
+        if (failure == null) {
+            onStart();
+        } else {
+            cannotStart(failure);
+        }
+    }
+
+    private void cannotStart(Throwable failure) {
         draining = true;
         because("the handler cannot start: " + failure.getMessage());
         log.error("worker {} exits: {}", config.workerId(), reason);
@@ -286,7 +306,8 @@ public final class Worker implements AutoCloseable {
         if (ownsLoops) {
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS);
         }
-        told.whenComplete((nothing, failure) -> done.complete(summary));
+        CompletionStage<?> closed = share.end();
+        told.whenComplete((nothing, failure) -> closed.whenComplete((none, never) -> done.complete(summary)));
     }
 
     private WorkerSummary summary() {

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.options;
 
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How many workers the dispatcher launches for a function. {@link Builder} states units, defaults
@@ -31,10 +32,11 @@ public final class CapacityPolicy {
     private final Duration scaleInAfter;
     private final int warmEnvironments;
     private final Duration maxWorkerAge;
+    private final @Nullable DownstreamBudget downstream;
+    private final boolean cappedByDownstream;
 
     private CapacityPolicy(Builder from) {
         minWorkers = from.minWorkers;
-        maxWorkers = from.maxWorkers;
         warmWorkers = from.warmWorkers;
         headroom = from.headroom;
         idleAfter = from.idleAfter;
@@ -43,9 +45,9 @@ public final class CapacityPolicy {
         maxWorkerAge = from.maxWorkerAge;
         Check.range("minWorkers", minWorkers, 0, MAX_WORKERS);
         Check.that(
-                maxWorkers >= minWorkers && maxWorkers <= MAX_WORKERS,
+                from.maxWorkers >= minWorkers && from.maxWorkers <= MAX_WORKERS,
                 "maxWorkers",
-                Check.number(maxWorkers),
+                Check.number(from.maxWorkers),
                 "minWorkers (" + Check.number(minWorkers) + ") to " + Check.number(MAX_WORKERS));
         Check.range("warmWorkers", warmWorkers, 0, MAX_WORKERS);
         Check.that(headroom >= 0 && headroom <= 10, "headroom", Check.number(headroom), "0 to 10");
@@ -53,6 +55,9 @@ public final class CapacityPolicy {
         Check.notNegative("scaleInAfter", scaleInAfter);
         Check.range("warmEnvironments", warmEnvironments, 0, 1000);
         Check.notNegative("maxWorkerAge", maxWorkerAge);
+        downstream = from.downstreamConnections == 0 ? null : from.divided();
+        maxWorkers = downstream == null ? from.maxWorkers : downstream.maxWorkers();
+        cappedByDownstream = maxWorkers < from.maxWorkers;
     }
 
     /** Starts a policy that launches no workers until {@link Builder#workers} is called. */
@@ -87,9 +92,36 @@ public final class CapacityPolicy {
         return minWorkers;
     }
 
-    /** Returns the maximum number of launched workers. See {@link Builder#workers}. */
+    /**
+     * Returns the maximum number of launched workers. It is less than {@link Builder#workers} says
+     * if {@link Builder#downstreamConnections} does not permit as many.
+     */
     public int maxWorkers() {
         return maxWorkers;
+    }
+
+    /**
+     * Returns whether {@link Builder#downstreamConnections} permits fewer workers than {@link
+     * Builder#workers}.
+     */
+    public boolean isCappedByDownstream() {
+        return cappedByDownstream;
+    }
+
+    /**
+     * Returns the maximum number of launched workers, including those that are being replaced and
+     * those that are draining or ending.
+     */
+    public int maxAlive() {
+        return downstream == null ? 2 * maxWorkers : downstream.maxAlive();
+    }
+
+    /**
+     * Returns how the connections of {@link Builder#downstreamConnections} are divided, or {@code
+     * null} if there is no such limit.
+     */
+    public @Nullable DownstreamBudget downstream() {
+        return downstream;
     }
 
     /** Returns the number of spare workers. See {@link Builder#warmWorkers}. */
@@ -144,8 +176,20 @@ public final class CapacityPolicy {
         private Duration scaleInAfter = Duration.ofMinutes(1);
         private int warmEnvironments;
         private Duration maxWorkerAge = Duration.ZERO;
+        private int downstreamConnections;
+        private int downstreamConnectionsPerWorker = 1;
 
         private Builder() {}
+
+        private DownstreamBudget divided() {
+            Check.atLeast("downstreamConnections", downstreamConnections, 0);
+            Check.that(
+                    maxWorkers > 0,
+                    "downstreamConnections",
+                    Check.number(downstreamConnections),
+                    "0, because no workers are launched (maxWorkers is 0)");
+            return DownstreamBudget.of(downstreamConnections, downstreamConnectionsPerWorker, minWorkers, maxWorkers);
+        }
 
         /**
          * Sets the minimum and the maximum number of launched workers. The dispatcher keeps the
@@ -230,6 +274,22 @@ public final class CapacityPolicy {
          */
         public Builder maxWorkerAge(Duration age) {
             maxWorkerAge = age;
+            return this;
+        }
+
+        /**
+         * Limits the connections that all launched workers of the function together open to
+         * something that they share, for example to a database. The dispatcher divides them into
+         * equal shares, tells each worker its share, and launches no more workers than there are
+         * shares, also while workers are being replaced. {@link DownstreamBudget} says how.
+         * Default: 0, which means no limit.
+         *
+         * @param connections 0, or at least {@link DownstreamBudget#least}
+         * @param perWorker the number of connections that each worker needs at least, 1 or more
+         */
+        public Builder downstreamConnections(int connections, int perWorker) {
+            downstreamConnections = connections;
+            downstreamConnectionsPerWorker = perWorker;
             return this;
         }
 

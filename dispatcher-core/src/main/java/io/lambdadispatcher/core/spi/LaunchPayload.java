@@ -41,6 +41,9 @@ public final class LaunchPayload {
         if (!request.maxLife().isZero()) {
             members.put("deadlineMillis", request.maxLife().toMillis());
         }
+        if (request.downstreamShare() > 0) {
+            members.put("downstreamShare", request.downstreamShare());
+        }
         return Json.write(members);
     }
 }

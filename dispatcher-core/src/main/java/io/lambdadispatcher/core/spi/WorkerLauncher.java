@@ -28,6 +28,8 @@ public interface WorkerLauncher extends AutoCloseable {
      *     worker's life
      * @param version the version that the worker must have, as {@link #version} returned it. Empty:
      *     the one that the launcher uses by default
+     * @param downstreamShare the number of connections that the worker may open to what all workers
+     *     of the function share, for example to a database. 0: there is no limit
      */
     record LaunchRequest(
             String function,
@@ -38,7 +40,32 @@ public interface WorkerLauncher extends AutoCloseable {
             int streamsPerConnection,
             boolean tls,
             Duration maxLife,
-            String version) {}
+            String version,
+            int downstreamShare) {
+        /** Creates a request for a worker without a limit of downstream connections. */
+        public LaunchRequest(
+                String function,
+                String workerId,
+                String token,
+                List<InetSocketAddress> advertisedAddresses,
+                int connections,
+                int streamsPerConnection,
+                boolean tls,
+                Duration maxLife,
+                String version) {
+            this(
+                    function,
+                    workerId,
+                    token,
+                    advertisedAddresses,
+                    connections,
+                    streamsPerConnection,
+                    tls,
+                    maxLife,
+                    version,
+                    0);
+        }
+    }
 
     /** The reason why a worker exited. */
     enum Cause {

@@ -3,6 +3,7 @@ package io.lambdadispatcher.server.config;
 import io.lambdadispatcher.aws.FunctionName;
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.ContentEncoding;
+import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.TlsOptions;
@@ -377,6 +378,7 @@ final class ConfigurationChecks {
                 "at least function.min-workers",
                 Settings.FUNCTION_MAX_WORKERS,
                 Settings.FUNCTION_MIN_WORKERS);
+        checkDownstream(maxWorkers);
         if (checked.isInvalid(Settings.FUNCTION_MODE) || checked.isInvalid(Settings.FUNCTION_LAUNCHER)) {
             return;
         }
@@ -392,6 +394,31 @@ final class ConfigurationChecks {
             case LAMBDA -> checkLambda(maxWorkers);
             case SELF -> checkSelf(maxWorkers);
         }
+    }
+
+    private void checkDownstream(int maxWorkers) {
+        int connections = checked.get(Settings.FUNCTION_DOWNSTREAM_CONNECTIONS);
+        int perWorker = checked.get(Settings.FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER);
+        if (connections == 0) {
+            return;
+        }
+        require(
+                maxWorkers > 0,
+                Settings.FUNCTION_DOWNSTREAM_CONNECTIONS,
+                "0, because no workers are launched (function.max-workers is 0), so nothing limits their number",
+                Settings.FUNCTION_DOWNSTREAM_CONNECTIONS,
+                Settings.FUNCTION_MAX_WORKERS);
+        int workers = Math.max(1, checked.get(Settings.FUNCTION_MIN_WORKERS));
+        long least = DownstreamBudget.least(perWorker, workers);
+        require(
+                connections >= least,
+                Settings.FUNCTION_DOWNSTREAM_CONNECTIONS,
+                "at least " + least + ": " + perWorker + " (function.downstream-connections-per-worker) for each of "
+                        + workers + " workers (function.min-workers) and of " + (least / perWorker - workers)
+                        + " that replace others",
+                Settings.FUNCTION_DOWNSTREAM_CONNECTIONS,
+                Settings.FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER,
+                Settings.FUNCTION_MIN_WORKERS);
     }
 
     private void checkDirect(int maxWorkers) {

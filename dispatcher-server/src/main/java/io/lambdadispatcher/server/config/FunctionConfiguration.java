@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
+import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.Priority;
@@ -251,6 +252,10 @@ public record FunctionConfiguration(
         int min = values.get(Settings.FUNCTION_MIN_WORKERS);
         // ConfigurationChecks reports a maximum below the minimum.
         int max = Math.max(min, values.get(Settings.FUNCTION_MAX_WORKERS));
+        int perWorker = values.get(Settings.FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER);
+        int connections = values.get(Settings.FUNCTION_DOWNSTREAM_CONNECTIONS);
+        // ConfigurationChecks reports a number that is not enough.
+        boolean divisible = max > 0 && connections >= DownstreamBudget.least(perWorker, min);
         return CapacityPolicy.builder()
                 .workers(min, max)
                 .warmWorkers(values.get(Settings.FUNCTION_WARM_WORKERS))
@@ -259,6 +264,7 @@ public record FunctionConfiguration(
                 .scaleInAfter(values.get(Settings.FUNCTION_SCALE_IN_AFTER))
                 .warmEnvironments(values.get(Settings.FUNCTION_WARM_ENVIRONMENTS))
                 .maxWorkerAge(values.get(Settings.FUNCTION_MAX_WORKER_AGE))
+                .downstreamConnections(divisible ? connections : 0, perWorker)
                 .build();
     }
 

@@ -364,6 +364,15 @@ public final class Settings {
                     "function.max-workers", number(0, 100_000), "0")
             .doc("Maximum number of launched workers. While workers are being replaced, there can be up to twice as "
                     + "many. It applies to the launchers local and lambda, and must be 0 with launcher self.");
+    public static final Setting<Integer> FUNCTION_DOWNSTREAM_CONNECTIONS = SCALING.setting(
+                    "function.downstream-connections", number(0, 100_000_000), "0")
+            .doc("Maximum number of connections that all launched workers together open, for example to a database. It"
+                    + " limits the number of workers, and each worker is told its equal share. 0 means no limit.");
+    public static final Setting<Integer> FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER = SCALING.setting(
+                    "function.downstream-connections-per-worker", number(1, 1_000_000), "1")
+            .doc(
+                    "Number of these connections that each worker needs at least. If the share were smaller, fewer workers "
+                            + "are launched.");
     public static final Setting<Integer> FUNCTION_WARM_WORKERS = SCALING.setting(
                     "function.warm-workers", number(0, 100_000), "0")
             .doc("Number of spare workers beyond those that the traffic needs, as long as there is traffic.");

@@ -83,6 +83,9 @@ public final class LocalLauncher implements WorkerLauncher {
         environment.keySet().removeIf(name -> name.startsWith(Setting.VARIABLE_PREFIX));
         environment.putAll(options.environment());
         environment.put("LAMBDA_DISPATCHER_PAYLOAD", LaunchPayload.json(request, null));
+        if (request.downstreamShare() > 0) {
+            environment.put("LAMBDA_DISPATCHER_DOWNSTREAM_SHARE", Integer.toString(request.downstreamShare()));
+        }
         if (!options.outlive()) {
             environment.put("LAMBDA_DISPATCHER_EXIT_WITH_PARENT", "stdin");
         }

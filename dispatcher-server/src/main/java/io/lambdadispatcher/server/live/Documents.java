@@ -153,8 +153,8 @@ public final class Documents {
         Map<String, Object> members = new LinkedHashMap<>();
         members.put("name", pool.function());
         members.put("queued", pool.queued());
-        QueueReason wait = QueueReason.of(
-                pool, capacity, optionsOf(pool.function()).capacity().maxWorkers());
+        QueueReason wait =
+                QueueReason.of(pool, capacity, optionsOf(pool.function()).capacity());
         put(members, "waitReason", wait == null ? null : wait.reason().token());
         put(members, "waitDetail", wait == null ? null : wait.detail());
         members.put("workersReady", pool.readyWorkers());

@@ -3,6 +3,8 @@ package io.lambdadispatcher.server.live;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.WaitReason;
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.DownstreamBudget;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
@@ -14,14 +16,14 @@ import org.jspecify.annotations.Nullable;
  */
 record QueueReason(WaitReason reason, String detail) {
     /**
-     * @param maxWorkers maximum number of launched workers
+     * @param policy how many workers may be launched
      * @return {@code null} if no request waits
      */
-    static @Nullable QueueReason of(PoolSnapshot pool, @Nullable CapacitySnapshot capacity, int maxWorkers) {
+    static @Nullable QueueReason of(PoolSnapshot pool, @Nullable CapacitySnapshot capacity, CapacityPolicy policy) {
         if (pool.queued() == 0) {
             return null;
         }
-        WaitReason reason = WaitReason.of(pool.streams(), capacity, maxWorkers);
+        WaitReason reason = WaitReason.of(pool.streams(), capacity, policy.maxWorkers());
         String workers = pool.readyWorkers() == 0
                 ? "no worker is ready"
                 : String.format(Locale.ROOT, "%d of %d worker streams are free", pool.free(), pool.streams());
@@ -32,9 +34,17 @@ record QueueReason(WaitReason reason, String detail) {
                             case LAUNCHES_BLOCKED -> ", and " + (capacity == null ? null : capacity.blockedReason());
                             case WORKERS_STARTING -> ", and " + starting(capacity == null ? 0 : capacity.starting());
                             case NO_WORKER -> ", and none is launched here";
-                            case MAX_WORKERS -> ", and function.max-workers (" + maxWorkers + ") is reached";
+                            case MAX_WORKERS -> maximum(policy);
                             case ALL_BUSY, CLIENT_SHARE, SESSION_WORKER -> "";
                         });
+    }
+
+    private static String maximum(CapacityPolicy policy) {
+        DownstreamBudget downstream = policy.downstream();
+        return downstream != null && policy.isCappedByDownstream()
+                ? ", and function.downstream-connections (" + downstream.connections() + ") permits no more than "
+                        + policy.maxWorkers() + " workers with " + downstream.share() + " connections each"
+                : ", and function.max-workers (" + policy.maxWorkers() + ") is reached";
     }
 
     private static String starting(int workers) {

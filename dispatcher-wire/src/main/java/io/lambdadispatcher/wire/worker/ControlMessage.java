@@ -68,13 +68,21 @@ public sealed interface ControlMessage {
     }
 
     /**
-     * The dispatcher accepts the worker connection.
+     * The dispatcher accepts the worker connection. Comes again when the worker's share changes,
+     * but only if the worker has reported a share in {@link Load}.
      *
      * @param version the version that both sides speak, 8 bits
      * @param pingIntervalMillis each side pings its peer after this time without traffic, 32 bits
      * @param pingTimeoutMillis a peer that does not answer a ping within this time is lost, 32 bits
+     * @param downstreamShare how many downstream connections the worker may have from now on, 32
+     *     bits; 0 = as many as before
      */
-    record Welcome(int version, int pingIntervalMillis, int pingTimeoutMillis) implements ControlMessage {
+    record Welcome(int version, int pingIntervalMillis, int pingTimeoutMillis, int downstreamShare)
+            implements ControlMessage {
+        public Welcome(int version, int pingIntervalMillis, int pingTimeoutMillis) {
+            this(version, pingIntervalMillis, pingTimeoutMillis, 0);
+        }
+
         @Override
         public FrameType type() {
             return FrameType.WELCOME;
@@ -83,6 +91,9 @@ public sealed interface ControlMessage {
         @Override
         public void writeFields(ByteBuf out) {
             out.writeByte(version).writeInt(pingIntervalMillis).writeInt(pingTimeoutMillis);
+            if (downstreamShare != 0) {
+                out.writeInt(downstreamShare);
+            }
         }
     }
 
@@ -110,9 +121,15 @@ public sealed interface ControlMessage {
      * @param memoryPermille heap in use, in thousandths, 16 bits
      * @param loopLagMicros maximum delay of an event loop since the last report, 32 bits
      * @param requestCpuMicros CPU time per request, rounded up, 32 bits; 0 = not known
+     * @param downstreamShare the most downstream connections that the worker has or opens, 32 bits;
+     *     0 = not known. If it is known, the worker can be told another share
      */
-    record Load(int cpuPermille, int memoryPermille, int loopLagMicros, int requestCpuMicros)
+    record Load(int cpuPermille, int memoryPermille, int loopLagMicros, int requestCpuMicros, int downstreamShare)
             implements ControlMessage {
+        public Load(int cpuPermille, int memoryPermille, int loopLagMicros, int requestCpuMicros) {
+            this(cpuPermille, memoryPermille, loopLagMicros, requestCpuMicros, 0);
+        }
+
         @Override
         public FrameType type() {
             return FrameType.LOAD;
@@ -124,6 +141,9 @@ public sealed interface ControlMessage {
                     .writeShort(memoryPermille)
                     .writeInt(loopLagMicros)
                     .writeInt(requestCpuMicros);
+            if (downstreamShare != 0) {
+                out.writeInt(downstreamShare);
+            }
         }
     }
 
@@ -244,14 +264,16 @@ public sealed interface ControlMessage {
         try {
             return switch (type) {
                 case HELLO -> hello(fields, offset);
-                case WELCOME -> new Welcome(fields.readUnsignedByte(), fields.readInt(), fields.readInt());
+                case WELCOME ->
+                    new Welcome(fields.readUnsignedByte(), fields.readInt(), fields.readInt(), readOptionalInt(fields));
                 case READINESS -> new Readiness(fields.readUnsignedByte() == 1);
                 case LOAD ->
                     new Load(
                             fields.readUnsignedShort(),
                             fields.readUnsignedShort(),
                             fields.readInt(),
-                            fields.isReadable() ? fields.readInt() : 0);
+                            readOptionalInt(fields),
+                            readOptionalInt(fields));
                 case DRAIN -> new Drain(DrainCode.ofCode(fields.readUnsignedByte()), fields.readInt());
                 case GOODBYE -> new Goodbye(readText(fields));
                 case PEERS -> peers(fields, offset);
@@ -297,6 +319,11 @@ public sealed interface ControlMessage {
             addresses.add(readText(in));
         }
         return new Peers(addresses);
+    }
+
+    /** Reads a field that earlier versions do not send. */
+    private static int readOptionalInt(ByteBuf in) {
+        return in.isReadable() ? in.readInt() : 0;
     }
 
     private static void writeText(ByteBuf out, String text) {

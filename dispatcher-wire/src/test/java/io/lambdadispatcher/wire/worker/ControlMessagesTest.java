@@ -48,6 +48,21 @@ class ControlMessagesTest {
     }
 
     @Test
+    void should_carry_a_share_of_connections_only_if_there_is_one() throws Exception {
+        int before = bytes.writerIndex();
+        dispatcher.write(bytes, new Welcome(2, 2000, 3000, 0));
+        int without = bytes.writerIndex() - before;
+        dispatcher.write(bytes, new Welcome(2, 2000, 3000, 8));
+        worker.write(bytes, new Load(1, 2, 3, 4, 8));
+
+        // An earlier version would ignore the further field, and does not even see it if it is 0.
+        assertThat(without).isEqualTo(FrameLayout.HEADER_BYTES + 9 + WireLimits.MAC_BYTES);
+        assertThat(read(worker)).isEqualTo(new Welcome(2, 2000, 3000));
+        assertThat(read(worker)).isEqualTo(new Welcome(2, 2000, 3000, 8));
+        assertThat(read(dispatcher)).isEqualTo(new Load(1, 2, 3, 4, 8));
+    }
+
+    @Test
     void should_refuse_every_changed_bit() {
         worker.write(bytes, new Load(1, 2, 3, 4));
         for (int bit = 0; bit < bytes.readableBytes() * Byte.SIZE; bit++) {

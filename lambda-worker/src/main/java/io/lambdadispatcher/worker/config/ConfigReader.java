@@ -77,6 +77,7 @@ final class ConfigReader {
         number("protocolVersion", this::verifyVersion);
         number("connections", builder::connections);
         number("streams", builder::streams);
+        number("downstreamShare", builder::downstreamShare);
         millis("deadlineMillis", builder::deadline);
         millis("deadlineMarginMillis", builder::deadlineMargin);
         millis("idleTimeoutMillis", builder::idleTimeout);

@@ -34,6 +34,12 @@ public final class WorkerConfig {
     public static final String VARIABLE_PREFIX = "LAMBDA_DISPATCHER_";
 
     /**
+     * The environment variable with the worker's downstream share. An application that the worker
+     * starts gets it, too.
+     */
+    public static final String DOWNSTREAM_SHARE_VARIABLE = VARIABLE_PREFIX + "DOWNSTREAM_SHARE";
+
+    /**
      * The longest of all durations, as of the dispatcher's: nanoseconds of it can be added to each
      * other.
      */
@@ -200,6 +206,14 @@ public final class WorkerConfig {
         return values.streamWindowBytes;
     }
 
+    /**
+     * Returns how many downstream connections the worker may have when it starts. Zero: there is no
+     * limit. See {@link Builder#downstreamShare}.
+     */
+    public int downstreamShare() {
+        return values.downstreamShare;
+    }
+
     /** Returns the worker's availability zone, or an empty text if it is not known. */
     public String zone() {
         return values.zone;
@@ -226,6 +240,7 @@ public final class WorkerConfig {
         private Duration loneTimeout;
         private int streamWindowBytes = 512 * 1024;
         private String zone = "";
+        private int downstreamShare;
 
         private Builder(String function, Credential credential, List<InetSocketAddress> addresses) {
             this.function = function;
@@ -247,6 +262,7 @@ public final class WorkerConfig {
             loneTimeout = other.loneTimeout;
             streamWindowBytes = other.streamWindowBytes;
             zone = other.zone;
+            downstreamShare = other.downstreamShare;
         }
 
         /**
@@ -364,6 +380,17 @@ public final class WorkerConfig {
         }
 
         /**
+         * Sets how many connections the worker may have to something that all workers of the
+         * function share, for example to a database. The worker passes it to a handler that is a
+         * {@link io.lambdadispatcher.worker.handler.DownstreamShareListener}. The dispatcher sets
+         * it in the payload of a launch. Default: 0, which means that there is no limit.
+         */
+        public Builder downstreamShare(int connections) {
+            downstreamShare = connections;
+            return this;
+        }
+
+        /**
          * Returns the configuration.
          *
          * @throws IllegalArgumentException if a value is not allowed. The message names it, its
@@ -380,6 +407,7 @@ public final class WorkerConfig {
             requireDuration("drainGrace", drainGrace);
             requireDuration("loneTimeout", loneTimeout);
             requireWithin("streamWindowBytes", streamWindowBytes, MIN_WINDOW_BYTES, Integer.MAX_VALUE / 2);
+            requireWithin("downstreamShare", downstreamShare, 0, Integer.MAX_VALUE);
             Builder values = new Builder(this);
             if (workerId == null) {
                 values.workerId = "self-" + UUID.randomUUID();

@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -41,9 +42,10 @@ public final class CapacityController {
          * Starts a worker. Its exit must be reported later, even if the launch fails.
          *
          * @param version the version that it must have; empty = the launcher chooses
+         * @param downstreamShare how many downstream connections it may open; 0 = not limited
          * @return its id
          */
-        String launch(String version);
+        String launch(String version, int downstreamShare);
 
         /**
          * Makes a worker exit when it has answered its requests in flight, but after {@code
@@ -60,10 +62,16 @@ public final class CapacityController {
          * @param reason for the log, in one line
          */
         void limit(String workerId, int exchanges, String reason);
+
+        /** Tells a worker how many downstream connections it may have from now on. */
+        void share(String workerId, int connections);
     }
 
     /** The longest time that a worker may take to drain. */
     public static final long MAX_GRACE_NANOS = TimeUnit.MINUTES.toNanos(15);
+
+    /** The longest life of a worker on Lambda: the maximum timeout of a function. */
+    private static final long LONGEST_LIFE_NANOS = TimeUnit.MINUTES.toNanos(15);
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     /** A little less than a second, because samples can arrive a little early. */
@@ -92,11 +100,15 @@ public final class CapacityController {
     private final Recycling recycling = new Recycling();
     private final Rollout rollout;
     private final WorkerLives workers;
+    private final DownstreamShares shares;
 
     private boolean started;
     private long startedNanos;
     private long secondNanos;
     private int peerWorkers;
+    /** Whether there are no downstream connections for a worker that is missing. */
+    private boolean lacksConnections;
+
     private boolean closed;
 
     public CapacityController(FunctionOptions function, Actions actions, RandomGenerator random) {
@@ -107,6 +119,7 @@ public final class CapacityController {
         this.target = new WorkerTarget(function);
         this.rollout = new Rollout(function.launching());
         this.workers = new WorkerLives(function.streamsPerWorker());
+        this.shares = new DownstreamShares(policy.downstream());
     }
 
     /**
@@ -119,6 +132,7 @@ public final class CapacityController {
         guard.setLimits(value.launching());
         rollout.setLimits(value.launching());
         target.setOptions(value);
+        shares.setBudget(policy.downstream());
     }
 
     // Events.
@@ -224,7 +238,8 @@ public final class CapacityController {
             return;
         }
         if (!worker.ours || worker.hasExited()) {
-            workers.onGone(nowNanos, worker);
+            worker.setLost(worker.isLost() && !clean);
+            onGone(nowNanos, worker);
         } else if (clean || worker.is(State.DRAINING)) {
             worker.onParted(nowNanos);
         } else {
@@ -239,12 +254,13 @@ public final class CapacityController {
             return;
         }
         State before = worker.state();
+        worker.setLost(exit.cause() == Cause.LOST);
         if (before == State.DIALLED || before == State.READY) {
             // The connections of an exited process close soon. If they do not, the process still
             // runs, and only the invocation that started it has ended.
             worker.onExit();
         } else {
-            workers.onGone(nowNanos, worker);
+            onGone(nowNanos, worker);
         }
         if (closed) {
             return;
@@ -258,6 +274,32 @@ public final class CapacityController {
             guard.onFailed(nowNanos, worker.launchedNanos, cause, exit.detail());
         } else if (before != State.DRAINING && exit.failed() && !worker.isSettled()) {
             guard.onFailed(nowNanos, worker.launchedNanos, exit.cause(), exit.detail());
+        }
+    }
+
+    private void onGone(long nowNanos, WorkerLife worker) {
+        workers.onGone(nowNanos, worker);
+        if (worker.isLost()) {
+            shares.onLost(worker, worker.hasDeadline() ? worker.deadlineNanos() : latestEndNanos(worker));
+        }
+    }
+
+    /** Returns when a worker that has not said its deadline has certainly ended. */
+    private long latestEndNanos(WorkerLife worker) {
+        long age = policy.maxWorkerAge().toNanos();
+        long life = age == 0 ? LONGEST_LIFE_NANOS : Math.min(age, LONGEST_LIFE_NANOS);
+        return worker.launchedNanos + function.launching().launchTimeout().toNanos() + life;
+    }
+
+    /**
+     * Records that a worker has reported how many downstream connections it keeps to.
+     *
+     * @param connections 1 or more
+     */
+    public void onShare(String workerId, int connections) {
+        WorkerLife worker = workers.get(workerId);
+        if (worker != null) {
+            worker.share.onReport(connections);
         }
     }
 
@@ -382,15 +424,17 @@ public final class CapacityController {
          * @param everReady whether the worker has been ready
          * @param capacity whether it serves requests, or is expected to do so soon and for some
          *     time
+         * @param connections the downstream connections that it may have; 0 or less = not limited,
+         *     or not known
          */
-        void accept(String workerId, boolean everReady, boolean capacity);
+        void accept(String workerId, boolean everReady, boolean capacity, int connections);
     }
 
     /** Passes all launched workers of this dispatcher to {@code to}. */
     public void forEachLaunched(long nowNanos, SlotUse to) {
         for (WorkerLife worker : workers.all()) {
             if (worker.ours) {
-                to.accept(worker.id, worker.everReady(), worker.isCapacity(nowNanos));
+                to.accept(worker.id, worker.everReady(), worker.isCapacity(nowNanos), worker.share.held());
             }
         }
     }
@@ -428,14 +472,16 @@ public final class CapacityController {
             started = true;
             secondNanos = nowNanos;
             everySecond(nowNanos, seen);
+            shares.tell(nowNanos, workers, !peers.prepaid(), actions::share);
         }
-        recycling.markNext(workers, rollout.outdated(workers));
+        recycling.markNext(workers, outdated(nowNanos));
         retirement.markExpiring(nowNanos, workers.ready());
         target.onSample(nowNanos, demand, peers, workers.count(worker -> worker.ours), workers.exchangesPerWorker());
         if (closed) {
             return;
         }
         launchMissing(nowNanos);
+        drainUnshared(nowNanos);
         retirement
                 .replaced(nowNanos, workers.ready(), target.wanted())
                 .forEach(worker ->
@@ -447,6 +493,31 @@ public final class CapacityController {
             ready.removeIf(rollout::isCanary);
             Retirement.surplus(ready, kept, workers.count(worker -> worker.is(State.DRAINING)))
                     .forEach(worker -> drain(nowNanos, worker, DrainCode.SCALE_IN));
+        }
+    }
+
+    private List<WorkerLife> outdated(long nowNanos) {
+        List<WorkerLife> versions = rollout.outdated(workers);
+        List<WorkerLife> connections = shares.outdated(nowNanos, workers);
+        if (connections.isEmpty()) {
+            return versions;
+        }
+        List<WorkerLife> all = new ArrayList<>(connections);
+        all.addAll(versions);
+        return all;
+    }
+
+    /**
+     * Drains workers before their replacements are ready, because these cannot be launched as long
+     * as the workers have too many downstream connections.
+     */
+    private void drainUnshared(long nowNanos) {
+        int count = shares.drainable(workers);
+        for (WorkerLife worker : count == 0 ? List.<WorkerLife>of() : shares.outdated(nowNanos, workers)) {
+            if (count > 0 && recycling.has(worker)) {
+                drain(nowNanos, worker, DrainCode.REQUESTED);
+                count--;
+            }
         }
     }
 
@@ -520,10 +591,13 @@ public final class CapacityController {
         int others = Math.min(target.wanted(), policy.maxWorkers() - canaries) - capacity;
         int missingCanaries = canaries == 0 ? 0 : missingCanaries(nowNanos, canaries, capacity);
         int missing = Math.min(Math.max(0, others) + Math.max(0, missingCanaries), 2 * policy.maxWorkers() - there);
-        int count = actions.launchable(guard.permitted(nowNanos, missing, starting));
+        int room = shares.room(nowNanos, workers);
+        lacksConnections = missing > room;
+        int count = actions.launchable(guard.permitted(nowNanos, Math.min(missing, room), starting));
+        int share = shares.ofNewWorker();
         for (int i = 0; i < count; i++) {
             String version = rollout.launchVersion(i >= others);
-            workers.onLaunched(nowNanos, actions.launch(version), version);
+            workers.onLaunched(nowNanos, actions.launch(version, share), version, share);
             guard.onLaunched(nowNanos);
         }
     }
@@ -619,7 +693,9 @@ public final class CapacityController {
      */
     public CapacitySnapshot status(long nowNanos, @Nullable String fleetObstacle) {
         String own = guard.obstacle(nowNanos);
-        String obstacle = own == null ? fleetObstacle : own;
+        String connections = lacksConnections ? shares.text(workers) : null;
+        String outer = connections == null ? fleetObstacle : connections;
+        String obstacle = own == null ? outer : own;
         return new CapacitySnapshot(
                 function.name(),
                 target.wanted(),

@@ -50,6 +50,9 @@ final class WorkerLife {
 
     final long launchedNanos;
     final ConcurrencyLimit limit;
+    /** The downstream connections that the worker may open. */
+    final WorkerShare share;
+
     private State state;
     private long enteredNanos;
     private boolean everReady;
@@ -58,6 +61,7 @@ final class WorkerLife {
     private boolean settled;
     private boolean killed;
     private boolean exited;
+    private boolean lost;
     private boolean parted;
     private boolean expiring;
 
@@ -73,22 +77,24 @@ final class WorkerLife {
     private String ejection = "";
     private long ejectedUntilNanos;
 
-    private WorkerLife(String id, boolean ours, State state, long nowNanos, int streams) {
+    private WorkerLife(String id, boolean ours, State state, long nowNanos, int streams, WorkerShare share) {
         this.id = id;
         this.ours = ours;
         this.state = state;
         this.launchedNanos = nowNanos;
         this.enteredNanos = nowNanos;
         this.limit = new ConcurrencyLimit(streams);
+        this.share = share;
     }
 
-    static WorkerLife launched(String id, long nowNanos, int streams) {
-        return new WorkerLife(id, true, State.LAUNCHED, nowNanos, streams);
+    /** @param connections the downstream connections that it may open; 0 = not limited */
+    static WorkerLife launched(String id, long nowNanos, int streams, int connections) {
+        return new WorkerLife(id, true, State.LAUNCHED, nowNanos, streams, WorkerShare.granted(connections));
     }
 
     /** Creates a worker that the dispatcher has not launched. */
     static WorkerLife selfLaunched(String id, long nowNanos, int streams) {
-        return new WorkerLife(id, false, State.DIALLED, nowNanos, streams);
+        return new WorkerLife(id, false, State.DIALLED, nowNanos, streams, WorkerShare.unknown());
     }
 
     // The state machine.
@@ -205,6 +211,16 @@ final class WorkerLife {
         exited = true;
     }
 
+    /** Records whether its launcher no longer knows if the worker runs. */
+    void setLost(boolean value) {
+        lost = value;
+    }
+
+    /** Returns whether the worker may still run when its connections are closed. */
+    boolean isLost() {
+        return lost;
+    }
+
     boolean hasExited() {
         return exited;
     }
@@ -246,6 +262,11 @@ final class WorkerLife {
 
     boolean hasDeadline() {
         return deadlineNanos != NEVER;
+    }
+
+    /** Returns when the worker must have exited; {@link #NEVER} = not known. */
+    long deadlineNanos() {
+        return deadlineNanos;
     }
 
     long leftNanos(long nowNanos) {

@@ -21,9 +21,12 @@ final class WorkerLives {
         this.streamsPerWorker = streamsPerWorker;
     }
 
-    /** @param version the version that it was launched with; empty = the launcher has chosen it */
-    void onLaunched(long nowNanos, String id, String version) {
-        WorkerLife worker = WorkerLife.launched(id, nowNanos, streamsPerWorker);
+    /**
+     * @param version the version that it was launched with; empty = the launcher has chosen it
+     * @param connections the downstream connections that it may open; 0 = not limited
+     */
+    void onLaunched(long nowNanos, String id, String version, int connections) {
+        WorkerLife worker = WorkerLife.launched(id, nowNanos, streamsPerWorker, connections);
         worker.version = version;
         workers.put(id, worker);
     }

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.fleet;
 
+import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.wire.event.Json;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -135,7 +136,12 @@ final class Budget {
                     + Math.round(BudgetLimits.gbSeconds(limits.megabyteMillisPerHour()))
                     + " GB-seconds per hour for the fleet";
         }
-        return workers() >= limits.maxWorkers() || slots.size() >= 2L * limits.maxWorkers()
+        if (limits.downstream() != null && downstreamRoom(limits) == 0) {
+            return "launching is limited by downstreamConnections: "
+                    + limits.downstream().connections() + " for the fleet, and " + slots.size()
+                    + " workers run, start or end";
+        }
+        return workers() >= limits.maxWorkers() || slots.size() >= limits.maxAlive()
                 ? "launching is limited by maxWorkers: " + limits.maxWorkers() + " for the fleet"
                 : null;
     }
@@ -172,15 +178,34 @@ final class Budget {
         }
         int most = Math.min(ids.size(), limits.launchesPerMinute() - launchesInLastMinute(nowMillis));
         most = Math.min(most, limits.maxWorkers() - workers());
-        most = Math.min(most, 2 * limits.maxWorkers() - slots.size());
+        most = Math.min(most, limits.maxAlive() - slots.size());
+        most = Math.min(most, downstreamRoom(limits));
         int count = affordable(most, nowMillis, limits);
         for (int i = 0; i < count; i++) {
-            slots.put(ids.get(i), new Slot(owner, nowMillis, nowMillis + limits.slotMillis(), false, false));
+            long until = nowMillis + limits.slotMillis();
+            slots.put(ids.get(i), new Slot(owner, nowMillis, until, false, false, limits.downstreamShare()));
         }
         if (count > 0) {
             launches.merge(nowMillis / 1000, count, Integer::sum);
         }
         return Math.max(0, count);
+    }
+
+    /**
+     * Returns how many more workers there are connections for. A slot keeps its share until it has
+     * ended, also if the limits have changed. If a slot has none, because an earlier version has
+     * granted it or there was no limit, it counts as the share of a new worker.
+     */
+    private int downstreamRoom(BudgetLimits limits) {
+        DownstreamBudget downstream = limits.downstream();
+        if (downstream == null) {
+            return Integer.MAX_VALUE;
+        }
+        long left = downstream.connections();
+        for (Slot slot : slots.values()) {
+            left -= slot.share() == 0 ? downstream.share() : slot.share();
+        }
+        return (int) Math.max(0, left / downstream.share());
     }
 
     /** Returns how many more slots the spending limit permits, 0 to {@code most}. */
@@ -251,6 +276,11 @@ final class Budget {
         slots.computeIfPresent(workerId, (id, slot) -> slot.asSeen());
     }
 
+    /** Records that a worker has closed connections, and will not open more than so many. */
+    void setShare(String workerId, int connections) {
+        slots.computeIfPresent(workerId, (id, slot) -> slot.withShare(connections));
+    }
+
     void markReplaced(String workerId) {
         slots.computeIfPresent(workerId, (id, slot) -> slot.asReplaced());
     }
@@ -313,20 +343,26 @@ final class Budget {
         all.put("launches", launches);
         all.put("megabyteMillis", spent);
         Map<String, Object> workers = new LinkedHashMap<>();
-        slots.forEach((id, slot) -> workers.put(
-                id,
-                List.of(
-                        slot.owner(),
-                        slot.grantedMillis(),
-                        slot.untilMillis() - slot.grantedMillis(),
-                        slot.seen() ? 1 : 0,
-                        slot.replaced() ? 1 : 0)));
+        slots.forEach((id, slot) -> workers.put(id, parts(slot)));
         all.put("workers", workers);
         if (!rollout.isEmpty()) {
             all.put("rollout", rollout);
         }
         all.putAll(others);
         return Json.write(all);
+    }
+
+    private static List<Object> parts(Slot slot) {
+        List<Object> parts = new ArrayList<>(List.of(
+                slot.owner(),
+                slot.grantedMillis(),
+                slot.untilMillis() - slot.grantedMillis(),
+                slot.seen() ? 1 : 0,
+                slot.replaced() ? 1 : 0));
+        if (slot.share() > 0) {
+            parts.add(slot.share());
+        }
+        return parts;
     }
 
     /** @throws IllegalArgumentException if the text is not that of a budget */
@@ -368,6 +404,7 @@ final class Budget {
                 granted,
                 granted + JsonParts.number(parts.get(2)),
                 JsonParts.number(parts.get(3)) == 1,
-                JsonParts.number(parts.get(4)) == 1);
+                JsonParts.number(parts.get(4)) == 1,
+                parts.size() > 5 ? (int) JsonParts.number(parts.get(5)) : 0);
     }
 }

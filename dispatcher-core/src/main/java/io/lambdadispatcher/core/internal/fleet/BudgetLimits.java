@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.fleet;
 
+import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -12,22 +13,25 @@ import org.jspecify.annotations.Nullable;
 /**
  * The limits of one function, which hold for all dispatchers of a fleet together.
  *
- * @param maxWorkers maximum number of workers that are not being replaced, and half of the maximum
- *     number of all workers
+ * @param maxWorkers maximum number of workers that are not being replaced
+ * @param maxAlive maximum number of all workers
  * @param launchesPerMinute maximum number of launches in 60 s
  * @param megabyteMillisPerHour maximum of memory multiplied by running time in any 60 minutes; 0 =
  *     no limit
  * @param workerMegabytes memory of one worker
  * @param dialInMillis the time after its grant within which a worker must first connect
  * @param lifeMillis the longest time for which a worker runs, from its start
+ * @param downstream the connections that all workers share; {@code null} = no limit
  */
 public record BudgetLimits(
         int maxWorkers,
+        int maxAlive,
         int launchesPerMinute,
         long megabyteMillisPerHour,
         int workerMegabytes,
         long dialInMillis,
-        long lifeMillis) {
+        long lifeMillis,
+        @Nullable DownstreamBudget downstream) {
 
     /**
      * The maximum of maxWorkers. Twice as many slots of about 75 bytes, and what else is in a
@@ -52,11 +56,13 @@ public record BudgetLimits(
         Duration life = age.isZero() || age.compareTo(LONGEST_LIFE) > 0 ? LONGEST_LIFE : age;
         return new BudgetLimits(
                 function.capacity().maxWorkers(),
+                function.capacity().maxAlive(),
                 function.launching().launchesPerMinute(),
                 (long) (function.launching().gbSecondsPerHour() * MEGABYTE_MILLIS_PER_GB_SECOND),
                 function.launching().workerMegabytes(),
                 function.launching().launchTimeout().toMillis(),
-                life.toMillis());
+                life.toMillis(),
+                function.capacity().downstream());
     }
 
     static double gbSeconds(long megabyteMillis) {
@@ -71,7 +77,16 @@ public record BudgetLimits(
                 + ", gbSecondsPerHour=" + gbSeconds(megabyteMillisPerHour)
                 + ", workerMegabytes=" + workerMegabytes
                 + ", launchTimeout=" + Duration.ofMillis(dialInMillis)
-                + ", maxWorkerAge=" + Duration.ofMillis(lifeMillis);
+                + ", maxWorkerAge=" + Duration.ofMillis(lifeMillis)
+                + (downstream == null
+                        ? ""
+                        : ", downstreamConnections=" + downstream.connections() + ", downstreamShare="
+                                + downstream.share());
+    }
+
+    /** Returns how many connections each new worker may open; 0 = there is no limit. */
+    int downstreamShare() {
+        return downstream == null ? 0 : downstream.share();
     }
 
     /**

@@ -78,6 +78,9 @@ public final class FunctionShare {
 
         State state;
 
+        /** The downstream connections that the worker keeps to; 0 = not known, or not limited. */
+        int connections;
+
         Own(State state, boolean endsUnseen) {
             this.state = state;
             this.endsUnseen = endsUnseen;
@@ -171,7 +174,11 @@ public final class FunctionShare {
     public void afterEvaluation(CapacityController controller, long nowNanos) {
         setKnown(controller.workerIds());
         streams = controller.neededStreams();
-        controller.forEachLaunched(nowNanos, (workerId, everReady, capacity) -> {
+        controller.forEachLaunched(nowNanos, (workerId, everReady, capacity, connections) -> {
+            Own mine = own.get(workerId);
+            if (mine != null) {
+                mine.connections = connections;
+            }
             if (everReady) {
                 change(workerId, State.SEEN);
             }
@@ -219,7 +226,10 @@ public final class FunctionShare {
         for (Map.Entry<String, Own> each : own.entrySet()) {
             State state = each.getValue().state;
             if (state != State.FREE && state != State.RETURNED && !known.contains(each.getKey())) {
-                boolean mayRun = each.getValue().endsUnseen && state != State.LAUNCHED;
+                // A worker that was given up may still start, and open connections before it is
+                // rejected.
+                boolean mayStart = limits.downstream() != null;
+                boolean mayRun = each.getValue().endsUnseen && (state != State.LAUNCHED || mayStart);
                 change(each.getKey(), mayRun ? State.REPLACED : State.ENDED);
             }
         }
@@ -253,12 +263,17 @@ public final class FunctionShare {
         return member.isLeaseValid() && unreadable == null ? Math.min(count, count(State.FREE)) : 0;
     }
 
-    /** A worker that is launched too late after the grant could outlive its slot. */
+    /**
+     * A worker that is launched too late after the grant could outlive its slot. A slot that was
+     * granted with other limits has another share.
+     */
     private void returnOldSlots() {
         long latest = member.time.millis() + limits.launchMillis();
         own.forEach((id, mine) -> {
             Slot slot = budget == null ? null : budget.slot(id);
-            if (mine.state == State.FREE && slot != null && slot.untilMillis() < latest) {
+            if (mine.state == State.FREE
+                    && slot != null
+                    && (slot.untilMillis() < latest || slot.share() != limits.downstreamShare())) {
                 mine.state = State.RETURNED;
             }
         });
@@ -559,6 +574,10 @@ public final class FunctionShare {
             Slot slot = next.slot(id);
             if (slot == null) {
                 continue;
+            }
+            if (mine.connections > 0 && mine.connections < slot.share()) {
+                next.setShare(id, mine.connections);
+                changed = true;
             }
             switch (mine.state) {
                 case FREE, LAUNCHED -> {}

@@ -11,22 +11,27 @@ package io.lambdadispatcher.core.internal.fleet;
  * @param seen whether the worker has connected to a dispatcher
  * @param replaced whether another worker may be launched in its place, because this one has ended,
  *     ends soon, or serves nobody
+ * @param share how many downstream connections the worker may open at most; 0 = not limited
  */
-record Slot(String owner, long grantedMillis, long untilMillis, boolean seen, boolean replaced) {
+record Slot(String owner, long grantedMillis, long untilMillis, boolean seen, boolean replaced, int share) {
 
     Slot ownedBy(String dispatcher) {
-        return new Slot(dispatcher, grantedMillis, untilMillis, seen, replaced);
+        return new Slot(dispatcher, grantedMillis, untilMillis, seen, replaced, share);
     }
 
     Slot until(long millis) {
-        return new Slot(owner, grantedMillis, millis, seen, replaced);
+        return new Slot(owner, grantedMillis, millis, seen, replaced, share);
     }
 
     Slot asSeen() {
-        return new Slot(owner, grantedMillis, untilMillis, true, replaced);
+        return new Slot(owner, grantedMillis, untilMillis, true, replaced, share);
     }
 
     Slot asReplaced() {
-        return new Slot(owner, grantedMillis, untilMillis, seen, true);
+        return new Slot(owner, grantedMillis, untilMillis, seen, true, share);
+    }
+
+    Slot withShare(int connections) {
+        return new Slot(owner, grantedMillis, untilMillis, seen, replaced, connections);
     }
 }

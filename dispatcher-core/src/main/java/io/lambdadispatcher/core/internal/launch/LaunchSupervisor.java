@@ -495,6 +495,9 @@ public final class LaunchSupervisor {
 
         void onLoad(String workerId, ControlMessage.Load load) {
             controller.onLoad(now(), workerId, load.memoryPermille(), load.loopLagMicros());
+            if (load.downstreamShare() > 0) {
+                controller.onShare(workerId, load.downstreamShare());
+            }
         }
 
         void onDraining(String workerId) {
@@ -503,7 +506,9 @@ public final class LaunchSupervisor {
         }
 
         void onDisconnected(String workerId, boolean clean) {
-            if (clean && share != null) {
+            // The launcher reports the exit later, when the worker has closed what it has opened.
+            boolean exitFollows = function.capacity().downstream() != null && launched.containsKey(workerId);
+            if (clean && share != null && !exitFollows) {
                 share.onGoodbye(workerId);
             }
             controller.onDisconnected(now(), workerId, clean);
@@ -633,7 +638,7 @@ public final class LaunchSupervisor {
         }
 
         @Override
-        public String launch(String version) {
+        public String launch(String version, int downstreamShare) {
             String id = share == null ? UUID.randomUUID().toString() : share.take();
             // A slot of the fleet ends if the worker has not connected within the launch timeout.
             Duration life = share == null ? TOKEN_LIFE : function.launching().launchTimeout();
@@ -649,7 +654,8 @@ public final class LaunchSupervisor {
                     function.streamsPerConnection(),
                     tls,
                     function.capacity().maxWorkerAge(),
-                    version));
+                    version,
+                    downstreamShare));
             launched.put(id, worker);
             worker.exit().whenComplete((exit, never) -> executor.execute(() -> onExit(id, exit)));
             return id;
@@ -680,6 +686,12 @@ public final class LaunchSupervisor {
                 // Another dispatcher has launched it, so nothing can end it from here.
                 executor.execute(() -> controller.onDisowned(now(), workerId));
             }
+        }
+
+        @Override
+        public void share(String workerId, int connections) {
+            log.info("worker {} of {} may now have {} downstream connections", workerId, function.name(), connections);
+            registry.tellShare(workerId, connections);
         }
 
         @Override

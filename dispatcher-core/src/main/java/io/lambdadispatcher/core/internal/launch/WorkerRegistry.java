@@ -421,6 +421,14 @@ public final class WorkerRegistry implements WorkerEvents {
         return true;
     }
 
+    /**
+     * Tells a worker how many downstream connections it may have. One of its connections is enough,
+     * and keeps the order.
+     */
+    void tellShare(String workerId, int connections) {
+        connections(workerId).stream().findFirst().ifPresent(connection -> connection.tellShare(connections));
+    }
+
     /** Rejects new workers and drains all others. Completes when no worker is connected. */
     public CompletionStage<Void> drainAll(Duration grace) {
         List<WorkerConnection> all = new ArrayList<>();

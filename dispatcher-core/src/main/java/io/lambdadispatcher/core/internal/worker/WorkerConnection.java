@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
 /**
  * A connection of an admitted worker: its control stream, which reports the worker's state and
  * load, and its worker streams. Confined to its event loop, except for {@link #drain}, {@link
- * #goodbye} and {@link #onPeersChanged}, which pass their work to it.
+ * #goodbye}, {@link #tellShare} and {@link #onPeersChanged}, which pass their work to it.
  */
 public final class WorkerConnection extends DialIn implements ControlStream.Listener {
 
@@ -368,6 +368,22 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
                 state = State.DRAINING;
                 shard.setOpen(pooled, false);
                 control.send(new ControlMessage.Drain(reason, (int) Math.min(Integer.MAX_VALUE, grace.toMillis())));
+            }
+        });
+    }
+
+    /**
+     * Tells the worker how many downstream connections it may have. The worker must have reported a
+     * share, because others do not expect this message. Any thread.
+     */
+    public void tellShare(int connections) {
+        loop().execute(() -> {
+            if (state == State.WELCOMED) {
+                control.send(new ControlMessage.Welcome(
+                        version,
+                        (int) port.access().pingInterval().toMillis(),
+                        (int) port.access().pingTimeout().toMillis(),
+                        connections));
             }
         });
     }

@@ -32,6 +32,7 @@ class CapacityControllerTest {
         final Map<String, Long> graces = new HashMap<>();
         final List<String> killed = new ArrayList<>();
         final Map<String, Integer> limits = new HashMap<>();
+        final Map<String, Integer> shares = new LinkedHashMap<>();
 
         @Override
         public int launchable(int count) {
@@ -39,7 +40,7 @@ class CapacityControllerTest {
         }
 
         @Override
-        public String launch(String version) {
+        public String launch(String version, int downstreamShare) {
             launched.add("w" + launched.size());
             return launched.get(launched.size() - 1);
         }
@@ -53,6 +54,11 @@ class CapacityControllerTest {
         @Override
         public void kill(String workerId, String reason) {
             killed.add(workerId);
+        }
+
+        @Override
+        public void share(String workerId, int connections) {
+            shares.put(workerId, connections);
         }
 
         @Override
@@ -122,6 +128,77 @@ class CapacityControllerTest {
             busy = (int) (perSecond * service.toMillis() / 1000);
             pass(Duration.ofSeconds(1));
         }
+    }
+
+    // Downstream connections.
+
+    private static FunctionOptions sharing(int workers, int connections) {
+        return function()
+                .capacity(CapacityPolicy.builder()
+                        .workers(workers, workers)
+                        .downstreamConnections(connections, 1)
+                        .build())
+                .build();
+    }
+
+    @Test
+    void should_launch_again_only_when_a_lost_worker_has_certainly_ended() {
+        // 8 workers and 2 replacements with 2 connections each.
+        controller = controller(sharing(8, 20));
+        look();
+        readyAll();
+        fail("w0", Cause.LOST);
+        fail("w1", Cause.LOST);
+        fail("w2", Cause.LOST);
+        List.of("w0", "w1", "w2").forEach(id -> controller.onDisconnected(now, id, false));
+        pass(Duration.ofSeconds(30));
+
+        assertThat(told.launched).hasSize(10);
+        assertThat(controller.status(now, null).blockedReason())
+                .isEqualTo("launching is limited by downstreamConnections: 20, and 7 workers run, start or end, with at"
+                        + " most 2 connections each. 3 further workers are lost and may still run");
+
+        // The launch timeout of 30 s and the longest life of 15 min.
+        readyAll();
+        pass(Duration.ofMinutes(16));
+        assertThat(told.launched).hasSize(11);
+    }
+
+    @Test
+    void should_count_a_smaller_share_when_the_worker_has_confirmed_it() {
+        controller = controller(sharing(4, 20));
+        look();
+        readyAll();
+        told.launched.forEach(id -> controller.onShare(id, 4));
+        controller.setOptions(sharing(8, 20));
+        pass(Duration.ofSeconds(2));
+
+        assertThat(told.shares)
+                .containsOnly(Map.entry("w0", 2), Map.entry("w1", 2), Map.entry("w2", 2), Map.entry("w3", 2));
+        assertThat(told.launched)
+                .as("4 workers may still have 4 connections each")
+                .hasSize(6);
+
+        told.launched.subList(0, 4).forEach(id -> controller.onShare(id, 2));
+        pass(Duration.ofSeconds(2));
+        assertThat(told.launched).hasSize(8);
+        assertThat(told.drained).isEmpty();
+    }
+
+    @Test
+    void should_replace_workers_that_do_not_listen_a_quarter_at_a_time() {
+        controller = controller(sharing(8, 40));
+        look();
+        readyAll();
+        controller.setOptions(sharing(8, 20));
+        pass(Duration.ofSeconds(3));
+
+        assertThat(told.shares).as("what workers are told that report no share").isEmpty();
+        assertThat(told.drained.keySet()).hasSize(2);
+        told.drained.keySet().forEach(id -> fail(id, Cause.ENDED));
+        pass(Duration.ofSeconds(3));
+        assertThat(told.drained.keySet()).hasSize(3);
+        assertThat(told.launched).as("the workers have 24 of 20 connections").hasSize(8);
     }
 
     // Scale-out.

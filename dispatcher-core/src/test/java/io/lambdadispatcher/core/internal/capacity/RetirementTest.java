@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 
 class RetirementTest {
     private static WorkerLife ready(String id, int busy) {
-        WorkerLife worker = WorkerLife.launched(id, 0, 10);
+        WorkerLife worker = WorkerLife.launched(id, 0, 10, 0);
         worker.onReady(0, WorkerLife.NEVER);
         worker.onSecond(0, new WorkerDemand(id, busy, busy, 0, 0, 0, 0));
         return worker;

@@ -61,7 +61,7 @@ class RolloutTest {
         }
 
         @Override
-        public String launch(String version) {
+        public String launch(String version, int downstreamShare) {
             String id = "w" + launches++;
             workers.put(id, new Worker(version.isEmpty() ? alias : version, now));
             asked.merge(version, 1, Integer::sum);
@@ -77,6 +77,9 @@ class RolloutTest {
         public void kill(String workerId, String reason) {
             ended.add(workerId);
         }
+
+        @Override
+        public void share(String workerId, int connections) {}
 
         @Override
         public void limit(String workerId, int exchanges, String reason) {}

@@ -20,7 +20,15 @@ class BudgetTest {
     private final Budget budget = new Budget();
 
     private static BudgetLimits limits(int workers, int launches, double gbSeconds) {
-        return new BudgetLimits(workers, launches, (long) (gbSeconds * 1024_000), 1024, MINUTE - 10_000, 14 * MINUTE);
+        return new BudgetLimits(
+                workers,
+                2 * workers,
+                launches,
+                (long) (gbSeconds * 1024_000),
+                1024,
+                MINUTE - 10_000,
+                14 * MINUTE,
+                null);
     }
 
     private static List<String> ids(int first, int count) {
@@ -37,7 +45,7 @@ class BudgetTest {
         assertThat(budget.grant(ids(7, 7), "b", NOW, LIMITS)).isEqualTo(3);
         assertThat(budget.grant(ids(20, 1), "b", NOW, LIMITS)).isZero();
         assertThat(budget.obstacle(NOW, LIMITS)).isEqualTo("launching is limited by maxWorkers: 10 for the fleet");
-        assertThat(budget.slot("w9")).isEqualTo(new Slot("b", NOW, NOW + 15 * MINUTE, false, false));
+        assertThat(budget.slot("w9")).isEqualTo(new Slot("b", NOW, NOW + 15 * MINUTE, false, false, 0));
     }
 
     @Test
@@ -103,13 +111,16 @@ class BudgetTest {
     }
 
     private static void changeAtRandom(SplittableRandom random) {
+        int workers = random.nextInt(1, 30);
         BudgetLimits limits = new BudgetLimits(
-                random.nextInt(1, 30),
+                workers,
+                2 * workers,
                 random.nextInt(1, 20),
                 random.nextLong(20, 400) * MINUTE * 1024,
                 1024,
                 random.nextLong(10_000, 60_000),
-                random.nextLong(30_000, 15 * MINUTE));
+                random.nextLong(30_000, 15 * MINUTE),
+                null);
         Map<String, long[]> uses = new LinkedHashMap<>();
         List<Long> grants = new ArrayList<>();
         Budget budget = new Budget();

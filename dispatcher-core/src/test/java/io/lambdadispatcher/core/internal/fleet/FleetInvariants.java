@@ -68,6 +68,7 @@ final class FleetInvariants {
         if (now.slots().size() > 2 * fleet.kind.maxWorkers()) {
             fleet.fail("granted in all " + now.slots().size() + " of twice " + fleet.kind.maxWorkers());
         }
+        checkDownstream();
         checkGrants(now);
         before.slots().forEach((id, slot) -> {
             Slot after = now.slot(id);
@@ -79,6 +80,22 @@ final class FleetInvariants {
         });
         stoppedNanos = now.isLaunching() ? -1 : stoppedNanos < 0 ? now() : stoppedNanos;
         before = now;
+    }
+
+    /** Compares the connections that all running workers may open with the limit. */
+    void checkDownstream() {
+        int limit = fleet.kind.downstreamConnections();
+        int granted = 0;
+        for (Slot slot : fleet.budget().slots().values()) {
+            granted += slot.share();
+        }
+        int used = 0;
+        for (SimulatedWorker worker : fleet.workers.values()) {
+            used += worker.downstreamShare;
+        }
+        if (limit > 0 && (granted > limit || used > limit)) {
+            fleet.fail("of " + limit + " downstream connections, slots have " + granted + ", and workers " + used);
+        }
     }
 
     void onBudgetRemoved() {

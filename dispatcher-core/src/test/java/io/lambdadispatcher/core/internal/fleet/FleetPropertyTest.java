@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.Kind;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedDispatcher;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedWorker;
+import io.lambdadispatcher.core.options.DownstreamBudget;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -63,6 +64,7 @@ class FleetPropertyTest {
     private static Kind kind(SplittableRandom random) {
         int maxWorkers = random.nextInt(1, 12);
         boolean local = random.nextInt(4) == 0;
+        int least = (int) DownstreamBudget.least(1, maxWorkers);
         // A local worker's next life is paid two minutes before its slot ends, so that it outlasts
         // all faults.
         int life = local ? random.nextInt(130, 200) : random.nextInt(30, 120);
@@ -72,7 +74,8 @@ class FleetPropertyTest {
                 random.nextInt(3) == 0 ? maxWorkers * random.nextInt(40, local ? 500 : 300) : 0,
                 Duration.ofSeconds(life),
                 local,
-                random.nextInt(4) == 0);
+                random.nextInt(4) == 0,
+                random.nextInt(3) == 0 ? random.nextInt(least, 4 * maxWorkers + 8) : 0);
     }
 
     /**

@@ -27,7 +27,7 @@ class FleetScenarioTest {
     private SimulatedFleet fleet;
 
     private void fleetOf(int dispatchers, int maxWorkers, double streams) {
-        fleetOf(dispatchers, new Kind(maxWorkers, 300, 0, LIFE, false, false), streams);
+        fleetOf(dispatchers, new Kind(maxWorkers, 300, 0, LIFE, false, false, 0), streams);
     }
 
     private void fleetOf(int dispatchers, Kind kind, double streams) {
@@ -45,7 +45,7 @@ class FleetScenarioTest {
     }
 
     private void fleetWithVersion(int maxWorkers) {
-        fleet = new SimulatedFleet(7, new Kind(maxWorkers, 300, 0, LIFE, false, false));
+        fleet = new SimulatedFleet(7, new Kind(maxWorkers, 300, 0, LIFE, false, false, 0));
         fleet.slowStarts = false;
         fleet.alias = "7";
         fleet.streams = 70;
@@ -517,7 +517,7 @@ class FleetScenarioTest {
     }
 
     private static Kind local(int maxWorkers, double gbSeconds) {
-        return new Kind(maxWorkers, 300, gbSeconds, Duration.ofSeconds(130), true, false);
+        return new Kind(maxWorkers, 300, gbSeconds, Duration.ofSeconds(130), true, false, 0);
     }
 
     @Test

@@ -46,6 +46,7 @@ final class SimulatedFleet {
      * @param local whether workers are processes, which have no deadline and can be killed
      * @param balanced whether a worker that starts finds a balancer in front of the dispatchers, as
      *     operators should not do
+     * @param downstreamConnections what all workers together may have; 0 = no limit
      */
     record Kind(
             int maxWorkers,
@@ -53,7 +54,8 @@ final class SimulatedFleet {
             double gbSecondsPerHour,
             Duration life,
             boolean local,
-            boolean balanced) {}
+            boolean balanced,
+            int downstreamConnections) {}
 
     final VirtualTime time = new VirtualTime();
     final SimulatedLedger.Store store = new SimulatedLedger.Store();
@@ -100,6 +102,7 @@ final class SimulatedFleet {
                         .idleAfter(Duration.ofSeconds(20))
                         .scaleInAfter(Duration.ofSeconds(5))
                         .maxWorkerAge(kind.local ? Duration.ZERO : kind.life)
+                        .downstreamConnections(kind.downstreamConnections, 1)
                         .build())
                 .launching(LaunchLimits.builder()
                         .launchesPerMinute(kind.launchesPerMinute)
@@ -111,11 +114,13 @@ final class SimulatedFleet {
         BudgetLimits all = BudgetLimits.of(function);
         this.limits = new BudgetLimits(
                 all.maxWorkers(),
+                all.maxAlive(),
                 all.launchesPerMinute(),
                 all.megabyteMillisPerHour(),
                 all.workerMegabytes(),
                 all.dialInMillis(),
-                kind.life.toMillis());
+                kind.life.toMillis(),
+                all.downstream());
     }
 
     void note(String event) {
@@ -565,12 +570,13 @@ final class SimulatedFleet {
         }
 
         @Override
-        public String launch(String version) {
+        public String launch(String version, int downstreamShare) {
             String id = share.take();
             invariants.onLaunch(this, id);
             launches++;
             launchedHere.put(id, time.millis() + LAUNCH_TIMEOUT.toMillis());
             SimulatedWorker worker = new SimulatedWorker(id, this);
+            worker.downstreamShare = downstreamShare;
             worker.version = version.isEmpty() ? alias : version;
             everLaunched.put(id, worker);
             if (time.nanos() < throttledUntilNanos) {
@@ -608,6 +614,9 @@ final class SimulatedFleet {
                 worker.lose();
             }
         }
+
+        @Override
+        public void share(String workerId, int connections) {}
 
         @Override
         public void limit(String workerId, int exchanges, String reason) {}
@@ -655,6 +664,9 @@ final class SimulatedFleet {
 
         private final Set<SimulatedDispatcher> unreachable = new LinkedHashSet<>();
         String version = "";
+        /** How many downstream connections it may open. */
+        int downstreamShare;
+
         boolean everAdmitted;
         boolean everAdopted;
         long adoptedNanos;
@@ -687,6 +699,7 @@ final class SimulatedFleet {
             aloneNanos = startedNanos;
             deadlineNanos = kind.local ? Long.MAX_VALUE : startedNanos + kind.life.toNanos();
             workers.put(id, this);
+            invariants.checkDownstream();
             targets.add(launcher.address);
             if (!kind.local) {
                 time.after(deadlineNanos - startedNanos, () -> exit(true, Cause.ENDED));

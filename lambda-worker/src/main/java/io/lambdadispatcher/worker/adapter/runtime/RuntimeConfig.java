@@ -142,6 +142,7 @@ record RuntimeConfig(
         }
         List<String> removed = variables.keySet().stream()
                 .filter(key -> key.startsWith(WorkerConfig.VARIABLE_PREFIX) || NOT_FOR_CHILDREN.contains(key))
+                .filter(key -> !key.equals(WorkerConfig.DOWNSTREAM_SHARE_VARIABLE))
                 .toList();
         ChildCommand shell = ChildCommand.shell(name, commandLine);
         ChildCommand command = new ChildCommand(name, shell.words(), null, set, removed);

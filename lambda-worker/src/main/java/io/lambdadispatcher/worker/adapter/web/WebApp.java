@@ -42,13 +42,14 @@ final class WebApp implements ChildListener {
 
     /**
      * Returns the command with the port that the worker connects to, and without the worker's own
-     * environment variables, because these include secrets and tokens.
+     * environment variables, because these include secrets and tokens. The application gets one of
+     * them, its share of downstream connections.
      */
     private ChildCommand command(String line) {
         String port = Integer.toString(config.address.getPort());
         ChildCommand command = ChildCommand.shell("app", line).with("PORT", port);
         for (String name : System.getenv().keySet()) {
-            if (name.startsWith(WorkerConfig.VARIABLE_PREFIX)) {
+            if (name.startsWith(WorkerConfig.VARIABLE_PREFIX) && !name.equals(WorkerConfig.DOWNSTREAM_SHARE_VARIABLE)) {
                 command = command.without(name);
             }
         }

@@ -84,6 +84,7 @@ public final class ConnectionKeeper {
     private final Dialler dialler;
     private final EventLoop loop;
     private final Owner owner;
+    private final DownstreamShare share;
     private final long deadlineNanos;
     private final Tally tally = new Tally();
     private final Backoff backoff = new Backoff(
@@ -111,11 +112,13 @@ public final class ConnectionKeeper {
             List<InetSocketAddress> addresses,
             int first,
             @Nullable Slots slots,
+            DownstreamShare share,
             long deadlineNanos,
             Owner owner) {
         this.config = config;
         this.addresses = addresses;
         this.slots = slots;
+        this.share = share;
         this.handler = handler;
         this.dialler = dialler;
         this.loop = loop;
@@ -196,7 +199,8 @@ public final class ConnectionKeeper {
                 (int) Math.min(Integer.MAX_VALUE, config.drainGrace().toMillis()),
                 config.streamWindowBytes(),
                 AGENT,
-                config.zone());
+                config.zone(),
+                share);
     }
 
     private int remainingMillis() {

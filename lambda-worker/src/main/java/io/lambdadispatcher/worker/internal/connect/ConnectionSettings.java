@@ -8,6 +8,7 @@ package io.lambdadispatcher.worker.internal.connect;
  * @param remainingMillis time until the worker's deadline; -1 if there is none
  * @param agent software and version
  * @param zone availability zone of the worker; empty if it is not known
+ * @param share how many downstream connections the worker may have
  */
 record ConnectionSettings(
         String authority,
@@ -18,7 +19,8 @@ record ConnectionSettings(
         int drainGraceMillis,
         int streamWindowBytes,
         String agent,
-        String zone) {
+        String zone,
+        DownstreamShare share) {
     @Override
     public String toString() {
         return "ConnectionSettings[" + authority + "]";

@@ -172,6 +172,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     public void onMessage(ControlMessage message, long offset) {
         if (message instanceof Welcome welcome && state == State.GREETING) {
             onWelcome(welcome);
+        } else if (message instanceof Welcome change && change.downstreamShare() > 0) {
+            settings.share().tell(change.downstreamShare());
         } else if (message instanceof Drain drain && state != State.GREETING) {
             onDrain(drain);
         } else if (message instanceof Peers peers && version >= WireLimits.PEERS_VERSION) {
@@ -208,7 +210,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         }
         if (state == State.SERVING) {
             control().send(new Readiness(true));
-            load = new LoadMeter(http2.ctx().executor(), control()::send);
+            load = new LoadMeter(http2.ctx().executor(), settings.share()::confirmed, control()::send);
             load.start();
             listener.onReady();
         }

@@ -74,6 +74,7 @@ public final class Dispatchers {
     private final Dialler dialler;
     private final EventLoopGroup loops;
     private final EventLoop home;
+    private final DownstreamShare share;
     private final long deadlineNanos;
     private final Owner owner;
     private final List<String> configured;
@@ -120,6 +121,7 @@ public final class Dispatchers {
             Dialler dialler,
             EventLoopGroup loops,
             EventLoop home,
+            DownstreamShare share,
             long deadlineNanos,
             Owner owner) {
         this.config = config;
@@ -127,6 +129,7 @@ public final class Dispatchers {
         this.dialler = dialler;
         this.loops = loops;
         this.home = home;
+        this.share = share;
         this.deadlineNanos = deadlineNanos;
         this.owner = owner;
         this.configured = config.addresses().stream().map(HostPort::text).toList();
@@ -144,7 +147,7 @@ public final class Dispatchers {
             share();
         }
         ConnectionKeeper keeper = new ConnectionKeeper(
-                config, handler, dialler, loop, addresses, first, slots, deadlineNanos, new Events());
+                config, handler, dialler, loop, addresses, first, slots, share, deadlineNanos, new Events());
         keepers.add(keeper);
         keeper.start();
         return keeper;

@@ -7,6 +7,7 @@ import io.netty.util.concurrent.Future;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,6 +30,7 @@ final class LoadMeter {
     private static final long CPU_UNKNOWN = 0;
 
     private final EventExecutor loop;
+    private final IntSupplier downstreamShare;
     private final Consumer<Load> reports;
     private long reportedAtNanos;
     private long reportedCpuNanos;
@@ -42,8 +44,9 @@ final class LoadMeter {
     private @Nullable Future<?> ticker;
     private @Nullable Future<?> reporter;
 
-    LoadMeter(EventExecutor loop, Consumer<Load> reports) {
+    LoadMeter(EventExecutor loop, IntSupplier downstreamShare, Consumer<Load> reports) {
         this.loop = loop;
+        this.downstreamShare = downstreamShare;
         this.reports = reports;
     }
 
@@ -79,7 +82,8 @@ final class LoadMeter {
                 (int) Math.min(MOST_PERMILLE, Math.max(0, cpuPermille)),
                 heapPermille(),
                 (int) Math.min(Integer.MAX_VALUE, lagMicros),
-                requestCpuMicros);
+                requestCpuMicros,
+                downstreamShare.getAsInt());
     }
 
     /**

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 class LoadMeterTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final List<Load> reports = new ArrayList<>();
-    private final LoadMeter meter = new LoadMeter(loop.eventLoop(), reports::add);
+    private final LoadMeter meter = new LoadMeter(loop.eventLoop(), () -> 0, reports::add);
 
     @BeforeEach
     void start() {

@@ -341,7 +341,7 @@ final class DispatchPath implements Path {
         }
 
         @Override
-        public String launch(String version) {
+        public String launch(String version, int downstreamShare) {
             SimulatedWorker worker = new SimulatedWorker("worker-" + named++, time.nowNanos());
             DispatchPath.this.launch(worker);
             return worker.id;
@@ -356,6 +356,9 @@ final class DispatchPath implements Path {
         public void kill(String workerId, String reason) {
             later(workerId, worker -> end(worker, Cause.FAILED, reason));
         }
+
+        @Override
+        public void share(String workerId, int connections) {}
 
         @Override
         public void limit(String workerId, int exchanges, String reason) {

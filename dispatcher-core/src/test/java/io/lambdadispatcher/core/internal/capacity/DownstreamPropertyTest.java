@@ -1,0 +1,379 @@
+package io.lambdadispatcher.core.internal.capacity;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.DownstreamBudget;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.LaunchLimits;
+import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
+import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.PriorityQueue;
+import java.util.Random;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Random lives of one function in virtual time: traffic rises and falls, workers start late, fail,
+ * are lost, lose their connections and take long to drain, versions change, workers are recycled,
+ * and the limits are changed. After each event, the connections that all running workers may have
+ * are compared with the limit.
+ */
+class DownstreamPropertyTest {
+    private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+    private static final long LIFE = 120 * SECOND;
+    private static final int RUNS = Integer.getInteger("downstream.runs", 300);
+
+    @Test
+    void should_never_let_workers_have_more_connections_than_the_limit() {
+        int launches = 0;
+        int replaced = 0;
+        for (int seed = 0; seed < RUNS; seed++) {
+            Run run = new Run(seed);
+            try {
+                run.live();
+            } catch (AssertionError | RuntimeException e) {
+                throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
+            }
+            launches += run.named;
+            replaced += run.replaced;
+        }
+        assertThat(launches).as("launches").isGreaterThan(20 * RUNS);
+        assertThat(replaced)
+                .as("workers that were replaced while others served")
+                .isGreaterThan(RUNS);
+    }
+
+    private static final class Event implements Comparable<Event> {
+        final long atNanos;
+        final long number;
+        final Runnable action;
+
+        Event(long atNanos, long number, Runnable action) {
+            this.atNanos = atNanos;
+            this.number = number;
+            this.action = action;
+        }
+
+        @Override
+        public int compareTo(Event other) {
+            int byTime = Long.compare(atNanos, other.atNanos);
+            return byTime == 0 ? Long.compare(number, other.number) : byTime;
+        }
+    }
+
+    /** A limit that has been changed. */
+    private record Earlier(int connections, long untilNanos) {}
+
+    /** One worker, as it is, not as the controller believes. */
+    private static final class Worker {
+        final String id;
+        /** Whether its handler listens, so that it reports its share. */
+        final boolean listens;
+
+        final long endNanos;
+
+        int connections;
+        int told;
+        boolean connected;
+        boolean draining;
+        boolean reported;
+
+        Worker(String id, int connections, boolean listens, long endNanos) {
+            this.id = id;
+            this.connections = connections;
+            this.listens = listens;
+            this.endNanos = endNanos;
+        }
+    }
+
+    private static final class Run implements CapacityController.Actions {
+        private final SplittableRandom random;
+        private final PriorityQueue<Event> events = new PriorityQueue<>();
+        private final Map<String, Worker> running = new LinkedHashMap<>();
+        private final boolean allListen;
+        private final boolean calm;
+        private CapacityPolicy policy;
+        private final CapacityController controller;
+        private long now = 5 * SECOND;
+        private long numbers;
+        private int wantedStreams;
+        private boolean settling;
+        private final List<Earlier> limits = new ArrayList<>();
+        private long servedNanos;
+        int named;
+        int replaced;
+
+        Run(int seed) {
+            random = new SplittableRandom(seed);
+            allListen = random.nextBoolean();
+            calm = random.nextInt(3) == 0;
+            policy = policy();
+            controller = new CapacityController(function(), this, new Random(seed));
+            if (random.nextBoolean()) {
+                controller.onVersion("1");
+            }
+        }
+
+        private CapacityPolicy policy() {
+            int perWorker = random.nextInt(1, 6);
+            int min = random.nextInt(0, 4);
+            int max = random.nextInt(Math.max(1, min), 40);
+            int least = (int) DownstreamBudget.least(perWorker, min);
+            return CapacityPolicy.builder()
+                    .workers(min, max)
+                    .idleAfter(Duration.ofSeconds(20))
+                    .scaleInAfter(Duration.ofSeconds(5))
+                    .maxWorkerAge(Duration.ofSeconds(120))
+                    .downstreamConnections(random.nextInt(least, least + 150), perWorker)
+                    .build();
+        }
+
+        private FunctionOptions function() {
+            return FunctionOptions.builder("f")
+                    .streamsPerConnection(10)
+                    .capacity(policy)
+                    .launching(LaunchLimits.builder()
+                            .launchesPerMinute(1000)
+                            .launchTimeout(Duration.ofSeconds(15))
+                            .build())
+                    .build();
+        }
+
+        private int limit() {
+            DownstreamBudget budget = policy.downstream();
+            return budget == null ? Integer.MAX_VALUE : budget.connections();
+        }
+
+        private void after(long nanos, Runnable action) {
+            events.add(new Event(now + nanos, numbers++, action));
+        }
+
+        private long upTo(int seconds) {
+            return random.nextLong(SECOND / 10, seconds * SECOND);
+        }
+
+        void live() {
+            second();
+            if (!calm) {
+                after(upTo(200), this::reload);
+            }
+            advance(600 * SECOND);
+            // Soon after the last change, the connections are within the limit, and traffic is
+            // served.
+            settling = true;
+            wantedStreams = 5;
+            advance(LIFE + 200 * SECOND);
+            assertThat(connections()).as("connections at the end").isLessThanOrEqualTo(limit());
+            assertThat(now - servedNanos)
+                    .as("nanoseconds without a worker at the end")
+                    .isLessThan(60 * SECOND);
+        }
+
+        private void advance(long nanos) {
+            long end = now + nanos;
+            while (events.element().atNanos < end) {
+                Event next = events.remove();
+                now = next.atNanos;
+                next.action.run();
+                check();
+            }
+            now = end;
+        }
+
+        /**
+         * The sum is within the limit, or within an earlier one if a worker of that time may still
+         * run.
+         */
+        private void check() {
+            limits.removeIf(earlier -> now - earlier.untilNanos > LIFE + 30 * SECOND);
+            int most = limits.stream().mapToInt(Earlier::connections).max().orElse(0);
+            assertThat(connections())
+                    .as("connections of %d workers", running.size())
+                    .isLessThanOrEqualTo(Math.max(limit(), most));
+            if (running.values().stream().anyMatch(worker -> worker.connected && !worker.draining)) {
+                servedNanos = now;
+            }
+        }
+
+        private int connections() {
+            return running.values().stream()
+                    .mapToInt(worker -> worker.connections)
+                    .sum();
+        }
+
+        private void reload() {
+            if (settling) {
+                return;
+            }
+            limits.add(new Earlier(limit(), now));
+            policy = policy();
+            controller.setOptions(function());
+            after(upTo(250), this::reload);
+        }
+
+        private void second() {
+            if (!settling && random.nextInt(15) == 0) {
+                wantedStreams = random.nextInt(4) == 0 ? 0 : random.nextInt(1, 400);
+            }
+            if (!calm && random.nextInt(60) == 0 && !running.isEmpty()) {
+                List<String> ids = new ArrayList<>(running.keySet());
+                controller.recycle(ids.get(random.nextInt(ids.size())));
+            }
+            if (!calm && random.nextInt(120) == 0) {
+                controller.onVersion(String.valueOf(random.nextInt(1, 4)));
+            }
+            evaluate(true);
+            after(SECOND, this::second);
+        }
+
+        private void evaluate(boolean withWorkers) {
+            long serving = running.values().stream()
+                    .filter(worker -> worker.connected && !worker.draining)
+                    .count();
+            int busy = (int) Math.min(wantedStreams, serving * 10);
+            List<WorkerDemand> workers = running.values().stream()
+                    .filter(worker -> worker.connected)
+                    .map(worker -> new WorkerDemand(worker.id, 1, 1, 0, 0, 0, 0))
+                    .toList();
+            controller.evaluate(
+                    now,
+                    new Demand(
+                            numbers,
+                            numbers,
+                            numbers * SECOND / 10,
+                            busy,
+                            wantedStreams - busy,
+                            new ServiceTimes(),
+                            withWorkers ? workers : null),
+                    PeerDemand.NONE);
+        }
+
+        // What the controller does.
+
+        @Override
+        public int launchable(int count) {
+            return count;
+        }
+
+        @Override
+        public String launch(String version, int downstreamShare) {
+            boolean listens = allListen || random.nextBoolean();
+            Worker worker = new Worker("w" + named++, downstreamShare, listens, now + LIFE);
+            running.put(worker.id, worker);
+            assertThat(downstreamShare).isPositive();
+            assertThat(connections()).as("connections after a launch").isLessThanOrEqualTo(limit());
+            boolean fails = !calm && random.nextInt(20) == 0;
+            if (fails) {
+                after(upTo(5), () -> end(worker, Cause.FAILED));
+                return worker.id;
+            }
+            // Some start after they were given up.
+            boolean late = !calm && random.nextInt(20) == 0;
+            after(late ? 15 * SECOND + upTo(10) : upTo(4), () -> dial(worker));
+            after(LIFE, () -> end(worker, Cause.FAILED));
+            if (!calm && random.nextInt(15) == 0) {
+                after(upTo(100), () -> report(worker, Cause.LOST));
+            }
+            return worker.id;
+        }
+
+        private void dial(Worker worker) {
+            if (running.containsKey(worker.id) && !worker.connected) {
+                if (worker.reported) {
+                    // Its token is void, so it ends soon.
+                    after(upTo(3), () -> end(worker, Cause.ENDED));
+                    return;
+                }
+                worker.connected = true;
+                controller.onDialled(now, worker.id);
+                controller.onReady(now, worker.id, worker.endNanos, "1");
+                load(worker);
+                if (!calm && random.nextInt(10) == 0) {
+                    after(upTo(60), () -> disconnect(worker));
+                }
+            }
+        }
+
+        private void disconnect(Worker worker) {
+            if (worker.connected && running.containsKey(worker.id)) {
+                worker.connected = false;
+                controller.onDisconnected(now, worker.id, false);
+                after(upTo(10), () -> dial(worker));
+            }
+        }
+
+        private void load(Worker worker) {
+            if (worker.connected && running.containsKey(worker.id)) {
+                controller.onLoad(now, worker.id, 0, 0);
+                if (worker.listens) {
+                    controller.onShare(worker.id, worker.connections);
+                }
+                after(5 * SECOND, () -> load(worker));
+            }
+        }
+
+        @Override
+        public void drain(String workerId, DrainCode reason, long graceNanos) {
+            Worker worker = running.get(workerId);
+            if (worker != null) {
+                replaced += reason == DrainCode.SCALE_IN ? 0 : 1;
+                worker.draining = true;
+                long nanos = Math.min(random.nextBoolean() ? SECOND : upTo(60), graceNanos);
+                after(nanos, () -> end(worker, Cause.ENDED));
+            }
+        }
+
+        @Override
+        public void kill(String workerId, String reason) {
+            Worker worker = running.get(workerId);
+            if (worker != null) {
+                // As on Lambda, which cannot end an invocation.
+                after(0, () -> report(worker, Cause.LOST));
+            }
+        }
+
+        private void report(Worker worker, Cause cause) {
+            if (!worker.reported) {
+                worker.reported = true;
+                controller.onExit(now, worker.id, new WorkerExit(cause, "exit"));
+            }
+        }
+
+        private void end(Worker worker, Cause cause) {
+            if (running.remove(worker.id) != null) {
+                if (worker.connected) {
+                    controller.onDisconnected(now, worker.id, cause == Cause.ENDED);
+                }
+                report(worker, cause);
+                evaluate(false);
+            }
+        }
+
+        @Override
+        public void share(String workerId, int connections) {
+            Worker worker = running.get(workerId);
+            if (worker != null) {
+                assertThat(worker.listens).isTrue();
+                worker.told = connections;
+                // A larger one is used immediately. A smaller one takes time, or is lost.
+                if (connections > worker.connections) {
+                    worker.connections = connections;
+                } else if (random.nextInt(10) > 0) {
+                    after(upTo(3), () -> worker.connections = worker.told);
+                }
+            }
+        }
+
+        @Override
+        public void limit(String workerId, int exchanges, String reason) {}
+    }
+}
