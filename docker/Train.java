@@ -1,13 +1,18 @@
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.HttpURLConnection;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -15,29 +20,38 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Runs the program of an image once, while the image is built. The classes that it loads are stored
- * in a cache (JEP 514), from which later starts read them.
+ * Runs the program of an image or of a function once, while it is built. The classes that it loads
+ * are stored in a cache, from which later starts read them: an AOT cache (JEP 514), or an archive
+ * for class data sharing if the JVM is older than 25.
  */
 public final class Train {
     private static final String HOME = "/opt/lambda-dispatcher";
     private static final String JAVA = HOME + "/java/bin/java";
     private static final String SECRET = "only while the image is built, no worker accepts it";
-    private static final String READY = "9901/ready";
-    private static final String PUBLIC = "8080/";
     private static final int REQUESTS = 20;
+
+    /** The cache contains objects only if G1 writes it. Other collectors can read them. */
+    private static final Map<String, String> WRITER = Map.of("JDK_AOT_VM_OPTIONS", "-XX:-UseSerialGC -XX:+UseG1GC");
+
+    private static final int ADMIN_PORT = freePort();
+    private static final int PUBLIC_PORT = freePort();
+    private static final int WORKERS_PORT = freePort();
+    private static final String READY = ADMIN_PORT + "/ready";
+    private static final String PUBLIC = PUBLIC_PORT + "/";
 
     private Train() {}
 
     /**
-     * @param arguments {@code serve} for the dispatcher, or {@code work} and the class path of the
-     *     dispatcher that launches the worker
+     * @param arguments {@code serve} for the dispatcher; {@code work} and the class path of a
+     *     dispatcher for the worker of an image; or {@code function}, that class path, the
+     *     directory of the function and the class of its handler
      */
     public static void main(String[] arguments) {
         try {
-            if (arguments[0].equals("serve")) {
-                serve();
-            } else {
-                work(arguments[1]);
+            switch (arguments[0]) {
+                case "serve" -> serve();
+                case "work" -> image(arguments[1]);
+                default -> function(arguments[1], arguments[2], arguments[3]);
             }
         } catch (Exception e) {
             e.printStackTrace();
@@ -50,47 +64,76 @@ public final class Train {
     private static void serve() throws Exception {
         Process server = start(
                 List.of(JAVA, "@" + HOME + "/server.flags", cacheOutput(), classPath(), "io.lambdadispatcher.server.Main", "serve"),
-                Map.of(
-                        "LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET,
-                        "LAMBDA_DISPATCHER_FUNCTION_QUEUE_TIMEOUT", "1ms",
-                        "LAMBDA_DISPATCHER_SHUTDOWN_DELAY", "0"));
-        for (String path : List.of(READY, "9901/metrics", PUBLIC, PUBLIC)) {
+                settings(WRITER, Map.of("LAMBDA_DISPATCHER_FUNCTION_QUEUE_TIMEOUT", "1ms")));
+        for (String path : List.of(READY, ADMIN_PORT + "/metrics", PUBLIC, PUBLIC)) {
             await(path, 200, 503);
         }
         end(server);
     }
 
-    /** Does what Lambda does: starts the function, and invokes it once. */
-    private static void work(String dispatcherClassPath) throws Exception {
-        Process dispatcher = start(
-                List.of(JAVA, "-cp", dispatcherClassPath, "io.lambdadispatcher.server.Main", "serve"),
+    private static void image(String dispatcherClassPath) throws Exception {
+        List<String> command = List.of(
+                JAVA,
+                "@" + HOME + "/worker.flags",
+                cacheOutput(),
+                classPath(),
+                "com.amazonaws.services.lambda.runtime.api.client.AWSLambda",
+                "io.lambdadispatcher.worker.LambdaHandler");
+        work(JAVA, dispatcherClassPath, command, Map.of("LAMBDA_DISPATCHER_HANDLER", "com.example.hello.HelloHandler"));
+    }
+
+    /**
+     * Starts the function as Lambda does. If it has a Java runtime of its own, that runs it.
+     * Otherwise, this JVM does, which must then be the same as on Lambda.
+     */
+    private static void function(String dispatcherClassPath, String directory, String handler) throws Exception {
+        String java = System.getProperty("java.home") + "/bin/java";
+        List<String> command = new ArrayList<>(List.of(directory + "/bootstrap"));
+        String output = directory + "/classes.aot";
+        if (!new File(directory, "java").exists()) {
+            command.addAll(List.of(java, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", directory));
+            command.add("com.amazonaws.services.lambda.runtime.api.client.AWSLambda");
+            command.add("io.lambdadispatcher.worker.LambdaHandler");
+            if (Runtime.version().feature() < 25) {
+                output = directory + "/classes.jsa";
+            }
+        }
+        String flag = output.endsWith(".aot") ? "-XX:AOTCacheOutput=" : "-XX:ArchiveClassesAtExit=";
+        work(
+                java,
+                dispatcherClassPath,
+                command,
                 Map.of(
-                        "LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET,
-                        "LAMBDA_DISPATCHER_FUNCTION_NAME", "f",
-                        "LAMBDA_DISPATCHER_SHUTDOWN_DELAY", "0"));
+                        "LAMBDA_TASK_ROOT", directory,
+                        "LAMBDA_DISPATCHER_HANDLER", handler,
+                        "LAMBDA_DISPATCHER_CACHE_OUTPUT", flag + output,
+                        "_HANDLER", "io.lambdadispatcher.worker.LambdaHandler"));
+        if (!new File(output).exists()) {
+            throw new IllegalStateException("the JVM has not written " + output);
+        }
+    }
+
+    /** Does what Lambda does: starts the function, and invokes it once. */
+    private static void work(
+            String java, String dispatcherClassPath, List<String> command, Map<String, String> variables)
+            throws Exception {
+        Process dispatcher = start(
+                List.of(java, "-cp", dispatcherClassPath, "io.lambdadispatcher.server.Main", "serve"),
+                settings(Map.of("LAMBDA_DISPATCHER_FUNCTION_NAME", "f")));
         await(READY, 503);
         CompletableFuture<String> summary = new CompletableFuture<>();
         HttpServer lambda = runtimeApi(
-                "{\"function\":\"f\",\"workerId\":\"w\",\"secret\":\"" + SECRET + "\",\"addresses\":[\"127.0.0.1:8444\"],\"loneTimeoutMillis\":3000}",
+                "{\"function\":\"f\",\"workerId\":\"w\",\"secret\":\"" + SECRET + "\",\"addresses\":[\"127.0.0.1:"
+                        + WORKERS_PORT + "\"],\"loneTimeoutMillis\":3000}",
                 summary);
-        Process worker = start(
-                List.of(
-                        JAVA,
-                        "@" + HOME + "/worker.flags",
-                        cacheOutput(),
-                        classPath(),
-                        "com.amazonaws.services.lambda.runtime.api.client.AWSLambda",
-                        "io.lambdadispatcher.worker.LambdaHandler"),
-                Map.of(
-                        "AWS_LAMBDA_RUNTIME_API",
-                        "127.0.0.1:" + lambda.getAddress().getPort(),
-                        "LAMBDA_TASK_ROOT",
-                        "/var/task",
-                        "LAMBDA_DISPATCHER_HANDLER",
-                        "com.example.hello.HelloHandler"));
+        Map<String, String> all = new HashMap<>(Map.of("LAMBDA_TASK_ROOT", "/var/task"));
+        all.putAll(WRITER);
+        all.putAll(variables);
+        all.put("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:" + lambda.getAddress().getPort());
+        Process worker = start(command, all);
         await(READY, 200);
         for (int i = 0; i < REQUESTS; i++) {
-            await(PUBLIC, 200);
+            await(PUBLIC);
         }
         // The dispatcher drains its worker. Its invocation returns, because no dispatcher is left.
         end(dispatcher);
@@ -144,6 +187,28 @@ public final class Train {
         }
     }
 
+    @SafeVarargs
+    private static Map<String, String> settings(Map<String, String>... more) {
+        Map<String, String> settings = new HashMap<>(Map.of(
+                "LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET,
+                "LAMBDA_DISPATCHER_WORKERS_PORT", Integer.toString(WORKERS_PORT),
+                "LAMBDA_DISPATCHER_PUBLIC_PLAIN_PORT", Integer.toString(PUBLIC_PORT),
+                "LAMBDA_DISPATCHER_ADMIN_PORT", Integer.toString(ADMIN_PORT),
+                "LAMBDA_DISPATCHER_SHUTDOWN_DELAY", "0"));
+        for (Map<String, String> some : more) {
+            settings.putAll(some);
+        }
+        return settings;
+    }
+
+    private static int freePort() {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     private static String cacheOutput() {
         return "-XX:AOTCacheOutput=" + HOME + "/classes.aot";
     }
@@ -166,12 +231,12 @@ public final class Train {
         System.out.println("exit code " + process.exitValue());
     }
 
-    /** Waits until this path of the dispatcher answers with one of these statuses. */
+    /** Waits until this path of the dispatcher answers with one of these statuses; none = any. */
     private static void await(String portAndPath, Integer... expected) throws InterruptedException {
         int status = 0;
         for (int attempt = 0; attempt < 300; attempt++) {
             status = status(portAndPath);
-            if (List.of(expected).contains(status)) {
+            if (expected.length == 0 ? status > 0 : List.of(expected).contains(status)) {
                 System.out.println(portAndPath + " " + status);
                 return;
             }
