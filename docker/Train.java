@@ -1,6 +1,5 @@
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -11,6 +10,9 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -44,16 +46,17 @@ public final class Train {
     /**
      * @param arguments {@code serve} for the dispatcher; {@code work} and the class path of a
      *     dispatcher for the worker of an image; or {@code function}, that class path, the
-     *     directory of the function and the class of its handler
+     *     directory of the function, the class of its handler, and the home of the JVM of a
+     *     managed runtime, or an empty text for the function's own
      */
     public static void main(String[] arguments) {
         try {
             switch (arguments[0]) {
                 case "serve" -> serve();
                 case "work" -> image(arguments[1]);
-                default -> function(arguments[1], arguments[2], arguments[3]);
+                default -> function(arguments[1], arguments[2], arguments[3], arguments[4]);
             }
-        } catch (Exception e) {
+        } catch (Exception | LinkageError e) {
             e.printStackTrace();
             ProcessHandle.current().children().forEach(ProcessHandle::destroyForcibly);
             System.exit(1);
@@ -82,34 +85,37 @@ public final class Train {
         work(JAVA, dispatcherClassPath, command, Map.of("LAMBDA_DISPATCHER_HANDLER", "com.example.hello.HelloHandler"));
     }
 
-    /**
-     * Starts the function as Lambda does. If it has a Java runtime of its own, that runs it.
-     * Otherwise, this JVM does, which must then be the same as on Lambda.
-     */
-    private static void function(String dispatcherClassPath, String directory, String handler) throws Exception {
-        String java = System.getProperty("java.home") + "/bin/java";
+    /** @param javaHome the JVM of a managed runtime; empty = the function's own */
+    private static void function(String dispatcherClassPath, String directory, String handler, String javaHome)
+            throws Exception {
         List<String> command = new ArrayList<>(List.of(directory + "/bootstrap"));
-        String output = directory + "/classes.aot";
-        if (!new File(directory, "java").exists()) {
-            command.addAll(List.of(java, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", directory));
+        String flag = "-XX:AOTCacheOutput=" + directory + "/classes.aot";
+        if (!javaHome.isEmpty()) {
+            command.addAll(List.of(javaHome + "/bin/java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", ""));
             command.add("com.amazonaws.services.lambda.runtime.api.client.AWSLambda");
             command.add("io.lambdadispatcher.worker.LambdaHandler");
-            if (Runtime.version().feature() < 25) {
-                output = directory + "/classes.jsa";
+            Path release = Path.of(javaHome, "release");
+            Files.copy(release, Path.of(directory, "classes.release"), StandardCopyOption.REPLACE_EXISTING);
+            if (!Files.readString(release).matches("(?s).*JAVA_VERSION=\"(2[5-9]|[3-9][0-9]).*")) {
+                flag = "-XX:ArchiveClassesAtExit=" + directory + "/classes.jsa";
             }
         }
-        String flag = output.endsWith(".aot") ? "-XX:AOTCacheOutput=" : "-XX:ArchiveClassesAtExit=";
         work(
-                java,
+                System.getProperty("java.home") + "/bin/java",
                 dispatcherClassPath,
                 command,
                 Map.of(
-                        "LAMBDA_TASK_ROOT", directory,
-                        "LAMBDA_DISPATCHER_HANDLER", handler,
-                        "LAMBDA_DISPATCHER_CACHE_OUTPUT", flag + output,
-                        "_HANDLER", "io.lambdadispatcher.worker.LambdaHandler"));
-        if (!new File(output).exists()) {
-            throw new IllegalStateException("the JVM has not written " + output);
+                        "LAMBDA_TASK_ROOT",
+                        directory,
+                        "LAMBDA_DISPATCHER_HANDLER",
+                        handler,
+                        "LAMBDA_DISPATCHER_CACHE_OUTPUT",
+                        flag,
+                        "_HANDLER",
+                        "io.lambdadispatcher.worker.LambdaHandler"));
+        Path cache = Path.of(flag.substring(flag.indexOf('=') + 1));
+        if (!Files.exists(cache)) {
+            throw new IllegalStateException("the JVM has not written " + cache);
         }
     }
 
