@@ -186,8 +186,12 @@ class Run:
                     raise Failure(f"{worker} does not become ready:\n{environment.log()}")
                 time.sleep(0.005)
             total, cpu = (time.monotonic() - begin) * 1000, environment.cpu_seconds() - cpu
-            log = environment.log()
-            own = float(re.search(rf"worker {worker} ready after (\d+) ms", log)[1])
+            # The dispatcher can log it before the worker does.
+            while not (own := re.search(rf"worker {worker} ready after (\d+) ms", log := environment.log())):
+                if time.monotonic() - begin > PATIENCE_SECONDS:
+                    raise Failure(f"{worker} does not log that it is ready:\n{log}")
+                time.sleep(0.05)
+            own = float(own[1])
             init = 0.0 if warm else float(re.search(r"INIT REPORT\(durationMs: ([\d.]+)\)", log)[1])
             return {"total_ms": total, "init_ms": init, "load_ms": total - init - own, "worker_ms": own, "cpu_ms": cpu * 1000}
         finally:
