@@ -13,7 +13,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.security.KeyStore;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -46,15 +48,16 @@ public final class Train {
     /**
      * @param arguments {@code serve} for the dispatcher; {@code work} and the class path of a
      *     dispatcher for the worker of an image; or {@code function}, that class path, the
-     *     directory of the function, the class of its handler, and the home of the JVM of a
-     *     managed runtime, or an empty text for the function's own
+     *     directory of the function, the class of its handler, the home of the JVM of a managed
+     *     runtime, or an empty text for the function's own, and {@code tls} if its workers connect
+     *     with TLS
      */
     public static void main(String[] arguments) {
         try {
             switch (arguments[0]) {
                 case "serve" -> serve();
                 case "work" -> image(arguments[1]);
-                default -> function(arguments[1], arguments[2], arguments[3], arguments[4]);
+                default -> function(arguments[1], arguments[2], arguments[3], arguments[4], arguments[5].equals("tls"));
             }
         } catch (Exception | LinkageError e) {
             e.printStackTrace();
@@ -82,12 +85,12 @@ public final class Train {
                 classPath(),
                 "com.amazonaws.services.lambda.runtime.api.client.AWSLambda",
                 "io.lambdadispatcher.worker.LambdaHandler");
-        work(JAVA, dispatcherClassPath, command, Map.of("LAMBDA_DISPATCHER_HANDLER", "com.example.hello.HelloHandler"));
+        work(JAVA, dispatcherClassPath, false, command, Map.of("LAMBDA_DISPATCHER_HANDLER", "com.example.hello.HelloHandler"));
     }
 
     /** @param javaHome the JVM of a managed runtime; empty = the function's own */
-    private static void function(String dispatcherClassPath, String directory, String handler, String javaHome)
-            throws Exception {
+    private static void function(
+            String dispatcherClassPath, String directory, String handler, String javaHome, boolean tls) throws Exception {
         List<String> command = new ArrayList<>(List.of(directory + "/bootstrap"));
         String flag = "-XX:AOTCacheOutput=" + directory + "/classes.aot";
         if (!javaHome.isEmpty()) {
@@ -103,6 +106,7 @@ public final class Train {
         work(
                 System.getProperty("java.home") + "/bin/java",
                 dispatcherClassPath,
+                tls,
                 command,
                 Map.of(
                         "LAMBDA_TASK_ROOT",
@@ -121,16 +125,22 @@ public final class Train {
 
     /** Does what Lambda does: starts the function, and invokes it once. */
     private static void work(
-            String java, String dispatcherClassPath, List<String> command, Map<String, String> variables)
+            String java, String dispatcherClassPath, boolean tls, List<String> command, Map<String, String> variables)
             throws Exception {
+        Path certificate = tls ? selfSigned() : null;
+        Map<String, String> ofTls = certificate == null
+                ? Map.of()
+                : Map.of(
+                        "LAMBDA_DISPATCHER_WORKERS_TLS_CERTIFICATE", certificate.toString(),
+                        "LAMBDA_DISPATCHER_WORKERS_TLS_KEY", certificate.resolveSibling("key.pem").toString());
         Process dispatcher = start(
                 List.of(java, "-cp", dispatcherClassPath, "io.lambdadispatcher.server.Main", "serve"),
-                settings(Map.of("LAMBDA_DISPATCHER_FUNCTION_NAME", "f")));
+                settings(ofTls, Map.of("LAMBDA_DISPATCHER_FUNCTION_NAME", "f")));
         await(READY, 503);
         CompletableFuture<String> summary = new CompletableFuture<>();
         HttpServer lambda = runtimeApi(
                 "{\"function\":\"f\",\"workerId\":\"w\",\"secret\":\"" + SECRET + "\",\"addresses\":[\"127.0.0.1:"
-                        + WORKERS_PORT + "\"],\"loneTimeoutMillis\":3000}",
+                        + WORKERS_PORT + "\"],\"loneTimeoutMillis\":3000" + trust(certificate) + "}",
                 summary);
         Map<String, String> all = new HashMap<>(Map.of("LAMBDA_TASK_ROOT", "/var/task"));
         all.putAll(WRITER);
@@ -146,6 +156,38 @@ public final class Train {
         System.out.println("the invocation returned " + summary.get(1, TimeUnit.MINUTES));
         end(worker);
         lambda.stop(0);
+    }
+
+    private static String trust(Path certificate) throws IOException {
+        return certificate == null
+                ? ""
+                : ",\"tlsTrustPem\":\"" + Files.readString(certificate).replace("\n", "\\n") + "\"";
+    }
+
+    /** Creates a certificate and the file {@code key.pem} beside it. */
+    private static Path selfSigned() throws Exception {
+        Path directory = Files.createTempDirectory("train");
+        Path store = directory.resolve("store.p12");
+        String password = "changeit";
+        Process keytool = start(
+                List.of(
+                        System.getProperty("java.home") + "/bin/keytool", "-genkeypair", "-alias", "train", "-keyalg", "EC",
+                        "-dname", "CN=localhost", "-ext", "san=ip:127.0.0.1", "-keystore", store.toString(),
+                        "-storetype", "PKCS12", "-storepass", password),
+                Map.of());
+        if (keytool.waitFor() != 0) {
+            throw new IllegalStateException("keytool has failed");
+        }
+        KeyStore keys = KeyStore.getInstance(store.toFile(), password.toCharArray());
+        pem(directory.resolve("key.pem"), "PRIVATE KEY", keys.getKey("train", password.toCharArray()).getEncoded());
+        Path certificate = directory.resolve("certificate.pem");
+        pem(certificate, "CERTIFICATE", keys.getCertificate("train").getEncoded());
+        return certificate;
+    }
+
+    private static void pem(Path file, String what, byte[] content) throws IOException {
+        String text = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(content);
+        Files.writeString(file, "-----BEGIN " + what + "-----\n" + text + "\n-----END " + what + "-----\n");
     }
 
     /**
