@@ -3,11 +3,20 @@ import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.HttpURLConnection;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.security.KeyStore;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -15,31 +24,42 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Runs the program of an image once, while the image is built. The classes that it loads are stored
- * in a cache (JEP 514), from which later starts read them.
+ * Runs the program of an image or of a function once, while it is built. The classes that it loads
+ * are stored in a cache, from which later starts read them: an AOT cache (JEP 514), or an archive
+ * for class data sharing if the JVM is older than 25.
  */
 public final class Train {
     private static final String HOME = "/opt/lambda-dispatcher";
     private static final String JAVA = HOME + "/java/bin/java";
     private static final String SECRET = "only while the image is built, no worker accepts it";
-    private static final String READY = "9901/ready";
-    private static final String PUBLIC = "8080/";
     private static final int REQUESTS = 20;
+
+    /** The cache contains objects only if G1 writes it. Other collectors can read them. */
+    private static final Map<String, String> WRITER = Map.of("JDK_AOT_VM_OPTIONS", "-XX:-UseSerialGC -XX:+UseG1GC");
+
+    private static final int ADMIN_PORT = freePort();
+    private static final int PUBLIC_PORT = freePort();
+    private static final int WORKERS_PORT = freePort();
+    private static final String READY = ADMIN_PORT + "/ready";
+    private static final String PUBLIC = PUBLIC_PORT + "/";
 
     private Train() {}
 
     /**
-     * @param arguments {@code serve} for the dispatcher, or {@code work} and the class path of the
-     *     dispatcher that launches the worker
+     * @param arguments {@code serve} for the dispatcher; {@code work} and the class path of a
+     *     dispatcher for the worker of an image; or {@code function}, that class path, the
+     *     directory of the function, the class of its handler, the home of the JVM of a managed
+     *     runtime, or an empty text for the function's own, and {@code tls} if its workers connect
+     *     with TLS
      */
     public static void main(String[] arguments) {
         try {
-            if (arguments[0].equals("serve")) {
-                serve();
-            } else {
-                work(arguments[1]);
+            switch (arguments[0]) {
+                case "serve" -> serve();
+                case "work" -> image(arguments[1]);
+                default -> function(arguments[1], arguments[2], arguments[3], arguments[4], arguments[5].equals("tls"));
             }
-        } catch (Exception e) {
+        } catch (Exception | LinkageError e) {
             e.printStackTrace();
             ProcessHandle.current().children().forEach(ProcessHandle::destroyForcibly);
             System.exit(1);
@@ -50,53 +70,124 @@ public final class Train {
     private static void serve() throws Exception {
         Process server = start(
                 List.of(JAVA, "@" + HOME + "/server.flags", cacheOutput(), classPath(), "io.lambdadispatcher.server.Main", "serve"),
-                Map.of(
-                        "LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET,
-                        "LAMBDA_DISPATCHER_FUNCTION_QUEUE_TIMEOUT", "1ms",
-                        "LAMBDA_DISPATCHER_SHUTDOWN_DELAY", "0"));
-        for (String path : List.of(READY, "9901/metrics", PUBLIC, PUBLIC)) {
+                settings(WRITER, Map.of("LAMBDA_DISPATCHER_FUNCTION_QUEUE_TIMEOUT", "1ms")));
+        for (String path : List.of(READY, ADMIN_PORT + "/metrics", PUBLIC, PUBLIC)) {
             await(path, 200, 503);
         }
         end(server);
     }
 
-    /** Does what Lambda does: starts the function, and invokes it once. */
-    private static void work(String dispatcherClassPath) throws Exception {
-        Process dispatcher = start(
-                List.of(JAVA, "-cp", dispatcherClassPath, "io.lambdadispatcher.server.Main", "serve"),
+    private static void image(String dispatcherClassPath) throws Exception {
+        List<String> command = List.of(
+                JAVA,
+                "@" + HOME + "/worker.flags",
+                cacheOutput(),
+                classPath(),
+                "com.amazonaws.services.lambda.runtime.api.client.AWSLambda",
+                "io.lambdadispatcher.worker.LambdaHandler");
+        work(JAVA, dispatcherClassPath, false, command, Map.of("LAMBDA_DISPATCHER_HANDLER", "com.example.hello.HelloHandler"));
+    }
+
+    /** @param javaHome the JVM of a managed runtime; empty = the function's own */
+    private static void function(
+            String dispatcherClassPath, String directory, String handler, String javaHome, boolean tls) throws Exception {
+        List<String> command = new ArrayList<>(List.of(directory + "/bootstrap"));
+        String flag = "-XX:AOTCacheOutput=" + directory + "/classes.aot";
+        if (!javaHome.isEmpty()) {
+            command.addAll(List.of(javaHome + "/bin/java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", ""));
+            command.add("com.amazonaws.services.lambda.runtime.api.client.AWSLambda");
+            command.add("io.lambdadispatcher.worker.LambdaHandler");
+            Path release = Path.of(javaHome, "release");
+            Files.copy(release, Path.of(directory, "classes.release"), StandardCopyOption.REPLACE_EXISTING);
+            if (!Files.readString(release).matches("(?s).*JAVA_VERSION=\"(2[5-9]|[3-9][0-9]).*")) {
+                flag = "-XX:ArchiveClassesAtExit=" + directory + "/classes.jsa";
+            }
+        }
+        work(
+                System.getProperty("java.home") + "/bin/java",
+                dispatcherClassPath,
+                tls,
+                command,
                 Map.of(
-                        "LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET,
-                        "LAMBDA_DISPATCHER_FUNCTION_NAME", "f",
-                        "LAMBDA_DISPATCHER_SHUTDOWN_DELAY", "0"));
+                        "LAMBDA_TASK_ROOT",
+                        directory,
+                        "LAMBDA_DISPATCHER_HANDLER",
+                        handler,
+                        "LAMBDA_DISPATCHER_CACHE_OUTPUT",
+                        flag,
+                        "_HANDLER",
+                        "io.lambdadispatcher.worker.LambdaHandler"));
+        Path cache = Path.of(flag.substring(flag.indexOf('=') + 1));
+        if (!Files.exists(cache)) {
+            throw new IllegalStateException("the JVM has not written " + cache);
+        }
+    }
+
+    /** Does what Lambda does: starts the function, and invokes it once. */
+    private static void work(
+            String java, String dispatcherClassPath, boolean tls, List<String> command, Map<String, String> variables)
+            throws Exception {
+        Path certificate = tls ? selfSigned() : null;
+        Map<String, String> ofTls = certificate == null
+                ? Map.of()
+                : Map.of(
+                        "LAMBDA_DISPATCHER_WORKERS_TLS_CERTIFICATE", certificate.toString(),
+                        "LAMBDA_DISPATCHER_WORKERS_TLS_KEY", certificate.resolveSibling("key.pem").toString());
+        Process dispatcher = start(
+                List.of(java, "-cp", dispatcherClassPath, "io.lambdadispatcher.server.Main", "serve"),
+                settings(ofTls, Map.of("LAMBDA_DISPATCHER_FUNCTION_NAME", "f")));
         await(READY, 503);
         CompletableFuture<String> summary = new CompletableFuture<>();
         HttpServer lambda = runtimeApi(
-                "{\"function\":\"f\",\"workerId\":\"w\",\"secret\":\"" + SECRET + "\",\"addresses\":[\"127.0.0.1:8444\"],\"loneTimeoutMillis\":3000}",
+                "{\"function\":\"f\",\"workerId\":\"w\",\"secret\":\"" + SECRET + "\",\"addresses\":[\"127.0.0.1:"
+                        + WORKERS_PORT + "\"],\"loneTimeoutMillis\":3000" + trust(certificate) + "}",
                 summary);
-        Process worker = start(
-                List.of(
-                        JAVA,
-                        "@" + HOME + "/worker.flags",
-                        cacheOutput(),
-                        classPath(),
-                        "com.amazonaws.services.lambda.runtime.api.client.AWSLambda",
-                        "io.lambdadispatcher.worker.LambdaHandler"),
-                Map.of(
-                        "AWS_LAMBDA_RUNTIME_API",
-                        "127.0.0.1:" + lambda.getAddress().getPort(),
-                        "LAMBDA_TASK_ROOT",
-                        "/var/task",
-                        "LAMBDA_DISPATCHER_HANDLER",
-                        "com.example.hello.HelloHandler"));
+        Map<String, String> all = new HashMap<>(Map.of("LAMBDA_TASK_ROOT", "/var/task"));
+        all.putAll(WRITER);
+        all.putAll(variables);
+        all.put("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:" + lambda.getAddress().getPort());
+        Process worker = start(command, all);
         await(READY, 200);
         for (int i = 0; i < REQUESTS; i++) {
-            await(PUBLIC, 200);
+            await(PUBLIC);
         }
         // The dispatcher drains its worker. Its invocation returns, because no dispatcher is left.
         end(dispatcher);
         System.out.println("the invocation returned " + summary.get(1, TimeUnit.MINUTES));
         end(worker);
         lambda.stop(0);
+    }
+
+    private static String trust(Path certificate) throws IOException {
+        return certificate == null
+                ? ""
+                : ",\"tlsTrustPem\":\"" + Files.readString(certificate).replace("\n", "\\n") + "\"";
+    }
+
+    /** Creates a certificate and the file {@code key.pem} beside it. */
+    private static Path selfSigned() throws Exception {
+        Path directory = Files.createTempDirectory("train");
+        Path store = directory.resolve("store.p12");
+        String password = "changeit";
+        Process keytool = start(
+                List.of(
+                        System.getProperty("java.home") + "/bin/keytool", "-genkeypair", "-alias", "train", "-keyalg", "EC",
+                        "-dname", "CN=localhost", "-ext", "san=ip:127.0.0.1", "-keystore", store.toString(),
+                        "-storetype", "PKCS12", "-storepass", password),
+                Map.of());
+        if (keytool.waitFor() != 0) {
+            throw new IllegalStateException("keytool has failed");
+        }
+        KeyStore keys = KeyStore.getInstance(store.toFile(), password.toCharArray());
+        pem(directory.resolve("key.pem"), "PRIVATE KEY", keys.getKey("train", password.toCharArray()).getEncoded());
+        Path certificate = directory.resolve("certificate.pem");
+        pem(certificate, "CERTIFICATE", keys.getCertificate("train").getEncoded());
+        return certificate;
+    }
+
+    private static void pem(Path file, String what, byte[] content) throws IOException {
+        String text = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(content);
+        Files.writeString(file, "-----BEGIN " + what + "-----\n" + text + "\n-----END " + what + "-----\n");
     }
 
     /**
@@ -144,6 +235,28 @@ public final class Train {
         }
     }
 
+    @SafeVarargs
+    private static Map<String, String> settings(Map<String, String>... more) {
+        Map<String, String> settings = new HashMap<>(Map.of(
+                "LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET,
+                "LAMBDA_DISPATCHER_WORKERS_PORT", Integer.toString(WORKERS_PORT),
+                "LAMBDA_DISPATCHER_PUBLIC_PLAIN_PORT", Integer.toString(PUBLIC_PORT),
+                "LAMBDA_DISPATCHER_ADMIN_PORT", Integer.toString(ADMIN_PORT),
+                "LAMBDA_DISPATCHER_SHUTDOWN_DELAY", "0"));
+        for (Map<String, String> some : more) {
+            settings.putAll(some);
+        }
+        return settings;
+    }
+
+    private static int freePort() {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     private static String cacheOutput() {
         return "-XX:AOTCacheOutput=" + HOME + "/classes.aot";
     }
@@ -166,12 +279,12 @@ public final class Train {
         System.out.println("exit code " + process.exitValue());
     }
 
-    /** Waits until this path of the dispatcher answers with one of these statuses. */
+    /** Waits until this path of the dispatcher answers with one of these statuses; none = any. */
     private static void await(String portAndPath, Integer... expected) throws InterruptedException {
         int status = 0;
         for (int attempt = 0; attempt < 300; attempt++) {
             status = status(portAndPath);
-            if (List.of(expected).contains(status)) {
+            if (expected.length == 0 ? status > 0 : List.of(expected).contains(status)) {
                 System.out.println(portAndPath + " " + status);
                 return;
             }

@@ -1,10 +1,17 @@
 #!/usr/bin/env python3
 """Measures how long a launched worker takes to become ready, in Lambda's runtime interface emulator, by phase.
 
-    benchmarks/macro/cold_start.py                  the zip and the container image of examples/hello, five launches of each kind
+    benchmarks/macro/cold_start.py                  all packagings of examples/hello, five launches of each kind
     benchmarks/macro/cold_start.py --rounds 1 --only image
 
-Needs root, Docker, and the images of `it/docker/build-images`. Each launch uses a new container with 512 MB, and with the processor time
+The packagings are:
+
+    zip        the zip as Maven makes it, for a managed runtime
+    zip-cache  that zip after `docker/build-function --image`, for a managed runtime
+    zip-java   that zip after `docker/build-function`, with a Java runtime of its own
+    image      the container image
+
+Needs root, Docker, and the images of `it/docker/build-images`. The launches of the packagings alternate. Each launch uses a new container with 512 MB, and with the processor time
 that Lambda gives to that memory (0.29), or a whole processor. A launch is one invocation, and these are its phases:
 
     init    the JVM starts, Lambda's runtime client loads the handler
@@ -34,7 +41,10 @@ SECRET = "a-secret-of-a-benchmark-on-one-machine"
 HANDLER = "io.lambdadispatcher.worker.LambdaHandler"
 ZIP = ROOT / "examples/hello/target/hello-function.zip"
 HOME = "/opt/lambda-dispatcher"
-IMAGES = {"zip": "local/lambda-rie:25", "image": "local/lambda-worker:test"}
+CLIENT = "com.amazonaws.services.lambda.runtime.api.client.AWSLambda"
+IMAGES = {"zip": "local/lambda-rie:25", "zip-cache": "local/lambda-rie:25", "zip-java": "local/lambda-rie:25", "image": "local/lambda-worker:test"}
+# What Lambda passes to the wrapper script of a function.
+MANAGED = ["/opt/java/bin/java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:MaxRAMPercentage=60", "-cp", "/var/runtime/lib/*", CLIENT]
 INVOKE = "/2015-03-31/functions/function/invocations"
 # Lambda gives one processor for 1,769 MB.
 SHARES = {"0.29": 512 / 1769, "1": 1.0}
@@ -57,7 +67,10 @@ class Environment:
                    "--memory", "512m", "--memory-swap", "512m", "--cpu-period", PERIOD_MICROS, "--cpu-quota", round(share * PERIOD_MICROS),
                    "--add-host", "dispatcher:host-gateway", "-p", "127.0.0.1::8080"]
         if kind == "zip":
-            command += ["-e", "JAVA_HEAP=-XX:MaxRAMPercentage=60", "-v", f"{files / 'lib'}:/var/task/lib:ro", IMAGES[kind], HANDLER]
+            command += ["-e", "JAVA_HEAP=-XX:MaxRAMPercentage=60", "-v", f"{files / kind / 'lib'}:/var/task/lib:ro", IMAGES[kind], HANDLER]
+        elif kind != "image":
+            command += ["-v", f"{files / kind}:/var/task:ro", "--entrypoint", "/usr/local/bin/aws-lambda-rie", IMAGES[kind],
+                        "/var/task/bootstrap", *(MANAGED if kind == "zip-cache" else []), HANDLER]
         else:
             # The emulator is not in the image. It starts the image's own command.
             java = json.loads(docker("inspect", "-f", "{{json .Config.Entrypoint}}", IMAGES[kind]))
@@ -101,10 +114,9 @@ class Run:
         self.prepare()
         self.start_dispatcher()
         rows = []
-        for kind in self.options.only:
-            for share in SHARES:
-                for warm in (False, True):
-                    rows.append(self.row(kind, share, warm))
+        for share in SHARES:
+            for warm in (False, True):
+                rows += self.rows(share, warm)
         self.dispatcher.stop()
         return {"meta": machine.meta(self.java, [], rounds=self.options.rounds), "results": rows}
 
@@ -115,11 +127,27 @@ class Run:
         for image in IMAGES.values():
             if subprocess.run(["docker", "image", "inspect", image], capture_output=True, check=False).returncode != 0:
                 raise Failure(f"no image {image}; run: it/docker/build-images base && it/docker/build-images product")
-        with zipfile.ZipFile(ZIP) as function:
-            function.extractall(self.directory)
+        for kind in self.options.only:
+            if kind != "image":
+                self.unpack(kind)
         made = docker("create", IMAGES["zip"])
         docker("cp", f"{made}:/usr/local/bin/aws-lambda-rie", self.directory)
         docker("rm", made)
+
+    def unpack(self, kind):
+        options = {"zip-cache": ["--image", "local/lambda-java:25"], "zip-java": []}.get(kind)
+        archive = ZIP
+        if options is not None:
+            machine.progress(f"building {kind}")
+            archive = self.directory / f"{kind}.zip"
+            built = subprocess.run([ROOT / "docker/build-function", *options, "com.example.hello.HelloHandler", ZIP, archive],
+                                   capture_output=True, text=True, check=False)
+            if built.returncode != 0:
+                raise Failure(f"docker/build-function failed: {built.stderr}")
+        with zipfile.ZipFile(archive) as function:
+            for entry in function.infolist():
+                path = function.extract(entry, self.directory / kind)
+                pathlib.Path(path).chmod((entry.external_attr >> 16) & 0o777 or 0o755)
 
     def start_dispatcher(self):
         self.worker_port, public, admin = free_port(), free_port(), free_port()
@@ -130,11 +158,17 @@ class Run:
             {f"LAMBDA_DISPATCHER_{name}": str(value) for name, value in settings.items()})
         self.dispatcher.await_port(public)
 
-    def row(self, kind, share, warm):
-        machine.progress(f"{kind}, {share} of a processor{', after a warm-up' if warm else ''}")
-        samples = [self.launch(kind, SHARES[share], warm) for _ in range(self.options.rounds)]
-        medians = {name: statistics.median(sample[name] for sample in samples) for name in samples[0]}
-        return {"packaging": kind, "processors": share, "after_warm_up": warm, **medians, "samples": samples}
+    def rows(self, share, warm):
+        machine.progress(f"{share} of a processor{', after a warm-up' if warm else ''}")
+        samples = {kind: [] for kind in self.options.only}
+        for _ in range(self.options.rounds):
+            for kind, some in samples.items():
+                some.append(self.launch(kind, SHARES[share], warm))
+        rows = []
+        for kind, some in samples.items():
+            medians = {name: statistics.median(sample[name] for sample in some) for name in some[0]}
+            rows.append({"packaging": kind, "processors": share, "after_warm_up": warm, **medians, "samples": some})
+        return rows
 
     def launch(self, kind, share, warm):
         self.launches += 1
@@ -152,8 +186,12 @@ class Run:
                     raise Failure(f"{worker} does not become ready:\n{environment.log()}")
                 time.sleep(0.005)
             total, cpu = (time.monotonic() - begin) * 1000, environment.cpu_seconds() - cpu
-            log = environment.log()
-            own = float(re.search(rf"worker {worker} ready after (\d+) ms", log)[1])
+            # The dispatcher can log it before the worker does.
+            while not (own := re.search(rf"worker {worker} ready after (\d+) ms", log := environment.log())):
+                if time.monotonic() - begin > PATIENCE_SECONDS:
+                    raise Failure(f"{worker} does not log that it is ready:\n{log}")
+                time.sleep(0.05)
+            own = float(own[1])
             init = 0.0 if warm else float(re.search(r"INIT REPORT\(durationMs: ([\d.]+)\)", log)[1])
             return {"total_ms": total, "init_ms": init, "load_ms": total - init - own, "worker_ms": own, "cpu_ms": cpu * 1000}
         finally:

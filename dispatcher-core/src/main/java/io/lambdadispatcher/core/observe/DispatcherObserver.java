@@ -125,6 +125,8 @@ public interface DispatcherObserver {
      * @param end what became of the copy
      */
     default void onShadowEnd(ShadowEnd end) {}
+
+    /**
      * Called when the dispatcher has compressed a response to its end.
      *
      * @param function the name of the function
