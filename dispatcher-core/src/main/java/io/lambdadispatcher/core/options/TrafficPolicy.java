@@ -23,16 +23,24 @@ public final class TrafficPolicy {
     private final AttemptPolicy attempts;
     private final Affinity affinity;
     private final AdmissionPolicy admission;
+    private final BreakerPolicy breaker;
+    private final FallbackPolicy fallback;
     private final boolean timed;
     private final boolean filtered;
+    private final TrafficPolicy withoutFallback;
 
     private TrafficPolicy(Builder from) {
         deadline = from.deadline;
         attempts = from.attempts;
         affinity = from.affinity;
         admission = from.admission;
+        breaker = from.breaker;
+        fallback = from.fallback;
         timed = deadline.isTimed() || attempts.isTimed();
-        filtered = false;
+        filtered = !breaker.isOff() || !fallback.isOff();
+        withoutFallback = fallback.isOff()
+                ? this
+                : toBuilder().fallback(FallbackPolicy.NONE).build();
     }
 
     /** Starts a policy with the defaults. */
@@ -46,7 +54,9 @@ public final class TrafficPolicy {
                 .deadline(deadline)
                 .attempts(attempts)
                 .affinity(affinity)
-                .admission(admission);
+                .admission(admission)
+                .breaker(breaker)
+                .fallback(fallback);
     }
 
     /** Returns how long a request may take. See {@link Builder#deadline}. */
@@ -80,6 +90,21 @@ public final class TrafficPolicy {
         return filtered;
     }
 
+    /** Returns when requests are kept away from the function. See {@link Builder#breaker}. */
+    public BreakerPolicy breaker() {
+        return breaker;
+    }
+
+    /** Returns what answers instead of the function. See {@link Builder#fallback}. */
+    public FallbackPolicy fallback() {
+        return fallback;
+    }
+
+    /** Returns this policy without a fallback. */
+    public TrafficPolicy withoutFallback() {
+        return withoutFallback;
+    }
+
     /** Returns which requests are refused. See {@link Builder#admission}. */
     public AdmissionPolicy admission() {
         return admission;
@@ -91,6 +116,8 @@ public final class TrafficPolicy {
         private AttemptPolicy attempts = AttemptPolicy.DEFAULT;
         private Affinity affinity = Affinity.NONE;
         private AdmissionPolicy admission = AdmissionPolicy.NONE;
+        private BreakerPolicy breaker = BreakerPolicy.NONE;
+        private FallbackPolicy fallback = FallbackPolicy.NONE;
 
         private Builder() {}
 
@@ -124,6 +151,23 @@ public final class TrafficPolicy {
          */
         public Builder admission(AdmissionPolicy policy) {
             admission = Objects.requireNonNull(policy, "admission");
+            return this;
+        }
+
+        /**
+         * Sets when requests are kept away from a function that fails or hangs. Default: {@link
+         * BreakerPolicy#NONE}.
+         */
+        public Builder breaker(BreakerPolicy policy) {
+            breaker = Objects.requireNonNull(policy, "breaker");
+            return this;
+        }
+
+        /**
+         * Sets what answers instead of a function that fails. Default: {@link FallbackPolicy#NONE}.
+         */
+        public Builder fallback(FallbackPolicy policy) {
+            fallback = Objects.requireNonNull(policy, "fallback");
             return this;
         }
 

@@ -41,6 +41,12 @@ public interface RequestSink {
     default void endedResponseTaken(int bytes) {}
 
     /**
+     * The exchange has ended, and its {@link ResponseSink} now serves another request. It must not
+     * be called any more.
+     */
+    default void detach() {}
+
+    /**
      * Returns the memory that is held for the request in bytes, without body bytes that still count
      * in the client's window: its headers, and a body that is gathered.
      */

@@ -1,10 +1,17 @@
 package io.lambdadispatcher.core.internal.filter;
 
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
+import io.lambdadispatcher.core.internal.policy.Breaker;
+import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.netty.channel.EventLoop;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * The filters of one function, and what they share over all event loops. Any thread.
@@ -13,8 +20,13 @@ import org.jspecify.annotations.Nullable;
  * last line to its first.
  */
 public final class FunctionFilters {
+    private static final Logger log = LoggerFactory.getLogger(FunctionFilters.class);
+
     private final String function;
     private final DispatcherObserver observer;
+
+    /** By the name of their policy, of which there are as many as the operator has named. */
+    private final Map<String, Breaker> breakers = new ConcurrentHashMap<>();
 
     public FunctionFilters(String function, DispatcherObserver observer) {
         this.function = function;
@@ -34,6 +46,25 @@ public final class FunctionFilters {
     public FunctionOpener around(
             FunctionOpener target, EventLoop loop, Function<String, @Nullable FunctionOpener> others) {
         FunctionOpener filtered = target;
+        filtered = new BreakerFilter(filtered, this, loop, observer);
+        filtered = new FallbackFilter(filtered, loop, others);
         return filtered;
+    }
+
+    /** Returns the breaker of all policies with this name, which a reload keeps. */
+    Breaker breaker(String name, long nowNanos) {
+        return breakers.computeIfAbsent(
+                name, key -> new Breaker((state, reason) -> onBreaker(key, state, reason), nowNanos));
+    }
+
+    private void onBreaker(String name, BreakerState state, String reason) {
+        log.atLevel(state == BreakerState.OPEN ? Level.WARN : Level.INFO)
+                .log(
+                        "function {}: breaker {} lets {} % of the requests pass: {}",
+                        function,
+                        name,
+                        state.percent(),
+                        reason);
+        observer.onBreaker(function, name, state, reason);
     }
 }

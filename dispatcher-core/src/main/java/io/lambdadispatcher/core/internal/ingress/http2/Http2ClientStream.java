@@ -105,10 +105,10 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         stream = next;
         outlet.reopen(next);
         state = State.REQUESTED;
-        ended = request instanceof Exchange exchange ? exchange : null;
-        if (ended != null) {
-            ended.detach();
+        if (request != null) {
+            request.detach();
         }
+        ended = request instanceof Exchange exchange ? exchange : null;
         request = null;
         head = null;
         headRequest = false;
