@@ -96,8 +96,8 @@ public final class BreakerPolicy {
 
         /**
          * Sets the share of failed requests that opens the breaker. The last second counts if it
-         * has 100 requests. Otherwise, a longer time does, up to 10 s, and at least 20 requests. The
-         * breaker opens if the share is larger than chance explains, which is two standard
+         * has 100 requests. Otherwise, a longer time does, up to 10 s, and at least 20 requests.
+         * The breaker opens if the share is larger than chance explains, which is two standard
          * deviations. Default: 0.
          *
          * @param share 0 to 1; 0 = the breaker never opens
@@ -122,7 +122,7 @@ public final class BreakerPolicy {
 
         /**
          * Sets how long the breaker stays open. Then 20 % of the requests pass for this time, then
-         * 60 %, then all. If these fail, it opens again, each time for twice as long, up to eight
+         * 60 %, then all. If these fail, it opens again, each time for twice as long, up to four
          * times. Default: 5 s.
          *
          * @param time 100 ms to 1 hour

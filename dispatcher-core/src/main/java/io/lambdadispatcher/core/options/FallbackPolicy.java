@@ -56,7 +56,7 @@ public final class FallbackPolicy {
         return function;
     }
 
-    /** Returns the status of the fixed response; 0 = there is none. See {@link Builder#response}. */
+    /** Returns the status of the fixed response; 0 = none. See {@link Builder#response}. */
     public int status() {
         return status;
     }
@@ -91,8 +91,8 @@ public final class FallbackPolicy {
         /**
          * Sets the function that gets the request. It applies its own policy and limits, but no
          * fallback of its own. A request whose body has begun to arrive is not sent there. If the
-         * function may have begun with the request, only idempotent methods are sent there (RFC 9110
-         * section 9.2.2). Default: none.
+         * function may have begun with the request, only idempotent methods are sent there (RFC
+         * 9110 section 9.2.2). Default: none.
          *
          * @param name name of another function of the same dispatcher. If there is none, the fixed
          *     response applies

@@ -104,7 +104,7 @@ final class WatchedExchange extends DeadlineQueue.Entry implements RequestSink, 
         };
     }
 
-    /** Returns false if a client has set a shorter deadline, with which it could open the breaker. */
+    /** Returns false if a client has set a shorter deadline, which could open the breaker. */
     private boolean isDeadlineOfRoute() {
         long limit = policy.deadline().limit().toNanos();
         // The exchange may have read an earlier clock.

@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Each phase counts its own requests: one that passed in an earlier phase says nothing about
  * this one. Time passes only with requests.
  *
- * <p><i>Event loops:</i> all loops share a breaker. A request costs one read when it arrives and one
- * atomic operation on a counter when it ends. There is no lock.
+ * <p><i>Event loops:</i> all loops share a breaker. A request costs one read when it arrives and
+ * one atomic operation on a counter when it ends. There is no lock.
  *
  * <p><i>Threading:</i> any thread.
  */
@@ -38,7 +38,7 @@ public final class Breaker {
     static final int MIN_RAMP_REQUESTS = 5;
 
     /** The longest open time, as a multiple of the first one, is two to the power of this. */
-    static final int MAX_DOUBLINGS = 3;
+    static final int MAX_DOUBLINGS = 2;
 
     /** Openings within this multiple of the open time after the last closing follow each other. */
     private static final int CALM = 10;
