@@ -108,6 +108,16 @@ public interface DispatcherObserver {
     default void onProtection(Protection protection) {}
 
     /**
+     * Called when a breaker changes its state.
+     *
+     * @param function the name of the function
+     * @param breaker the name of the breaker: that of its policy
+     * @param state the new state
+     * @param reason why, with figures, in one line
+     */
+    default void onBreaker(String function, String breaker, BreakerState state, String reason) {}
+
+    /**
      * Called when a launched worker has ended or could not be started.
      *
      * @param function the name of the function

@@ -26,10 +26,12 @@ public final class TrafficPolicy {
     private final ShadowPolicy shadow;
     private final CanaryPolicy canary;
     private final CompressionPolicy compression;
+    private final BreakerPolicy breaker;
+    private final FallbackPolicy fallback;
     private final boolean timed;
     private final boolean filtered;
     private final TrafficPolicy withoutFilters;
-    private final TrafficPolicy withoutCanary;
+    private final TrafficPolicy undiverted;
 
     private TrafficPolicy(Builder from) {
         deadline = from.deadline;
@@ -39,8 +41,10 @@ public final class TrafficPolicy {
         shadow = from.shadow;
         canary = from.canary;
         compression = from.compression;
+        breaker = from.breaker;
+        fallback = from.fallback;
         timed = deadline.isTimed() || attempts.isTimed();
-        filtered = !shadow.isOff() || !canary.isOff() || !compression.isOff();
+        filtered = !shadow.isOff() || !canary.isOff() || !compression.isOff() || !breaker.isOff() || !fallback.isOff();
         withoutFilters = filtered
                 ? new Builder()
                         .deadline(deadline)
@@ -49,8 +53,12 @@ public final class TrafficPolicy {
                         .admission(admission)
                         .build()
                 : this;
-        withoutCanary =
-                canary.isOff() ? this : toBuilder().canary(CanaryPolicy.NONE).build();
+        undiverted = canary.isOff() && fallback.isOff()
+                ? this
+                : toBuilder()
+                        .canary(CanaryPolicy.NONE)
+                        .fallback(FallbackPolicy.NONE)
+                        .build();
     }
 
     /** Starts a policy with the defaults. */
@@ -67,7 +75,9 @@ public final class TrafficPolicy {
                 .admission(admission)
                 .shadow(shadow)
                 .canary(canary)
-                .compression(compression);
+                .compression(compression)
+                .breaker(breaker)
+                .fallback(fallback);
     }
 
     /** Returns how long a request may take. See {@link Builder#deadline}. */
@@ -106,9 +116,12 @@ public final class TrafficPolicy {
         return withoutFilters;
     }
 
-    /** Returns this policy without a canary. */
-    public TrafficPolicy withoutCanary() {
-        return withoutCanary;
+    /**
+     * Returns this policy without canary and fallback. A request that comes from another function,
+     * as its canary or its fallback, is not passed on once more.
+     */
+    public TrafficPolicy undiverted() {
+        return undiverted;
     }
 
     /** Returns which function gets a rising share of the requests. See {@link Builder#canary}. */
@@ -119,6 +132,16 @@ public final class TrafficPolicy {
     /** Returns which requests are copied to another function. See {@link Builder#shadow}. */
     public ShadowPolicy shadow() {
         return shadow;
+    }
+
+    /** Returns when requests are kept away from the function. See {@link Builder#breaker}. */
+    public BreakerPolicy breaker() {
+        return breaker;
+    }
+
+    /** Returns what answers instead of the function. See {@link Builder#fallback}. */
+    public FallbackPolicy fallback() {
+        return fallback;
     }
 
     /** Returns which requests are refused. See {@link Builder#admission}. */
@@ -140,6 +163,8 @@ public final class TrafficPolicy {
         private ShadowPolicy shadow = ShadowPolicy.NONE;
         private CanaryPolicy canary = CanaryPolicy.NONE;
         private CompressionPolicy compression = CompressionPolicy.OFF;
+        private BreakerPolicy breaker = BreakerPolicy.NONE;
+        private FallbackPolicy fallback = FallbackPolicy.NONE;
 
         private Builder() {}
 
@@ -185,6 +210,15 @@ public final class TrafficPolicy {
         }
 
         /**
+         * Sets when requests are kept away from a function that fails or hangs. Default: {@link
+         * BreakerPolicy#NONE}.
+         */
+        public Builder breaker(BreakerPolicy policy) {
+            breaker = Objects.requireNonNull(policy, "breaker");
+            return this;
+        }
+
+        /**
          * Sets which function gets a rising share of the requests. All routes of a function should
          * have the same one. Default: {@link CanaryPolicy#NONE}.
          */
@@ -199,6 +233,14 @@ public final class TrafficPolicy {
          */
         public Builder compression(CompressionPolicy policy) {
             compression = Objects.requireNonNull(policy, "compression");
+            return this;
+        }
+
+        /**
+         * Sets what answers instead of a function that fails. Default: {@link FallbackPolicy#NONE}.
+         */
+        public Builder fallback(FallbackPolicy policy) {
+            fallback = Objects.requireNonNull(policy, "fallback");
             return this;
         }
 

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.AttemptPolicy;
+import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.CanaryPolicy;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.CompressionPolicy;
@@ -9,12 +10,14 @@ import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.DownstreamBudget;
+import io.lambdadispatcher.core.options.FallbackPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -71,9 +74,10 @@ public record FunctionConfiguration(
     /** A route with a policy that replaces the function's. */
     public record RoutePolicy(Route route, TrafficPolicy policy) {}
 
-    /** @param routes the entries of {@code routes} for this function */
-    private static final String ADMISSION_OF_FUNCTION = "default";
+    /** The name of the function's own admission policy and breaker. */
+    private static final String OF_FUNCTION = "default";
 
+    /** @param routes the entries of {@code routes} for this function */
     static FunctionConfiguration of(SettingValues values, List<SettingValues> routes) {
         // If any route has a priority, all have, because their requests wait in one queue.
         boolean priorities = hasPriorities(values) || routes.stream().anyMatch(FunctionConfiguration::hasPriorities);
@@ -84,7 +88,7 @@ public record FunctionConfiguration(
                 .streamsPerConnection(values.get(Settings.FUNCTION_STREAMS))
                 .queue(values.get(Settings.FUNCTION_QUEUE_LIMIT), values.get(Settings.FUNCTION_QUEUE_TIMEOUT))
                 .requestTimeout(values.get(Settings.FUNCTION_REQUEST_TIMEOUT))
-                .traffic(traffic(values, ADMISSION_OF_FUNCTION, priorities))
+                .traffic(traffic(values, OF_FUNCTION, OF_FUNCTION, priorities))
                 .slowStart(values.get(Settings.FUNCTION_SLOW_START))
                 .extraAttempts(values.get(Settings.FUNCTION_EXTRA_ATTEMPTS) / 100.0)
                 .build();
@@ -93,7 +97,9 @@ public record FunctionConfiguration(
                 route(values),
                 routes.stream()
                         .map(each ->
-                                new RoutePolicy(route(each), traffic(each, admissionName(values, each), priorities)))
+                                new RoutePolicy(
+                                        route(each),
+                                        traffic(each, admissionName(values, each), nameOf(route(each)), priorities)))
                         .toList(),
                 direct(values),
                 values.get(Settings.FUNCTION_LAUNCHER),
@@ -111,7 +117,8 @@ public record FunctionConfiguration(
                 values.get(Settings.FUNCTION_WEIGHT));
     }
 
-    private static TrafficPolicy traffic(SettingValues values, String admissionName, boolean priorities) {
+    private static TrafficPolicy traffic(
+            SettingValues values, String admissionName, String breakerName, boolean priorities) {
         DeadlinePolicy.Builder deadline = DeadlinePolicy.builder().limit(values.get(Settings.FUNCTION_DEADLINE));
         values.get(Settings.FUNCTION_DEADLINE_HEADERS).forEach(deadline::header);
         HedgeDelay hedge = values.get(Settings.FUNCTION_HEDGE_AFTER);
@@ -130,6 +137,8 @@ public record FunctionConfiguration(
                 .shadow(shadow(values))
                 .canary(canary(values))
                 .compression(compression(values))
+                .breaker(breaker(values, breakerName))
+                .fallback(fallback(values))
                 .build();
     }
 
@@ -166,15 +175,40 @@ public record FunctionConfiguration(
                         values.get(Settings.FUNCTION_CANARY_STEP_TIME));
     }
 
-    /**
-     * Returns the name of a route's admission policy, which clients see. It shows no header,
-     * because the header may be a secret.
-     */
-    private static String admissionName(SettingValues function, SettingValues values) {
-        if (limits(values).equals(limits(function))) {
-            return ADMISSION_OF_FUNCTION;
+    private static BreakerPolicy breaker(SettingValues values, String name) {
+        return BreakerPolicy.builder(name)
+                .errors(values.get(Settings.FUNCTION_BREAKER_ERRORS) / 100.0)
+                .latency(values.get(Settings.FUNCTION_BREAKER_LATENCY))
+                .open(values.get(Settings.FUNCTION_BREAKER_OPEN))
+                .build();
+    }
+
+    private static FallbackPolicy fallback(SettingValues values) {
+        FallbackPolicy.Builder policy = FallbackPolicy.builder();
+        String function = values.find(Settings.FUNCTION_FALLBACK_FUNCTION);
+        if (function != null) {
+            policy.function(function);
         }
-        Route route = route(values);
+        int status = values.get(Settings.FUNCTION_FALLBACK_STATUS);
+        if (status != 0) {
+            String body = values.find(Settings.FUNCTION_FALLBACK_BODY);
+            policy.response(
+                    status,
+                    values.get(Settings.FUNCTION_FALLBACK_TYPE),
+                    (body == null ? "" : body).getBytes(StandardCharsets.UTF_8));
+        }
+        return policy.build();
+    }
+
+    private static String admissionName(SettingValues function, SettingValues values) {
+        return limits(values).equals(limits(function)) ? OF_FUNCTION : nameOf(route(values));
+    }
+
+    /**
+     * Returns the name of a route's admission policy and breaker, which clients see. It shows no
+     * header, because the header may be a secret.
+     */
+    private static String nameOf(Route route) {
         String host = route.host() == null ? "" : route.host();
         String header = route.header() == null
                 ? ""

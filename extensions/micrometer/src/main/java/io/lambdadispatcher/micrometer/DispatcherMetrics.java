@@ -1,6 +1,7 @@
 package io.lambdadispatcher.micrometer;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
@@ -266,6 +267,11 @@ public final class DispatcherMetrics implements DispatcherObserver {
     @Override
     public void onLaunch(String function, String workerId) {
         meters(function).launched();
+    }
+
+    @Override
+    public void onBreaker(String function, String breaker, BreakerState state, String reason) {
+        meters(function).breakerChanged(breaker, state);
     }
 
     @Override

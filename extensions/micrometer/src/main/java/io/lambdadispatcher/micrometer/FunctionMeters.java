@@ -1,5 +1,6 @@
 package io.lambdadispatcher.micrometer;
 
+import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
@@ -11,6 +12,7 @@ import io.lambdadispatcher.core.observe.WaitReason;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
@@ -18,6 +20,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
 /** The meters of one function, each looked up once. Called on all event loops. */
@@ -60,6 +63,10 @@ final class FunctionMeters {
     private final Map<Substitute, Counter> substitutes = new ConcurrentHashMap<>();
     private final Map<String, Shadow> shadows = new ConcurrentHashMap<>();
     private final Map<ContentEncoding, Encoded> encoded = new ConcurrentHashMap<>();
+
+    /** The share that passes, in percent. A breaker is here once it has opened. */
+    private final Map<String, AtomicInteger> breakers = new ConcurrentHashMap<>();
+
     private final Map<ExtraAttempt, Counter> retries = new ConcurrentHashMap<>();
     private final Map<RetryDenial, Counter> denials = new ConcurrentHashMap<>();
     private final Timer duration;
@@ -247,6 +254,24 @@ final class FunctionMeters {
         cpu.record(cpuPermille / 1000.0);
         memory.record(memoryPermille / 1000.0);
         loopLag.record(loopLagMicros, TimeUnit.MICROSECONDS);
+    }
+
+    void breakerChanged(String breaker, BreakerState state) {
+        breakers.computeIfAbsent(breaker, this::breaker).set(state.percent());
+        if (state == BreakerState.OPEN) {
+            counter(Meters.BREAKER_OPENINGS, "breaker", breaker).increment();
+        }
+    }
+
+    private AtomicInteger breaker(String name) {
+        AtomicInteger percent = new AtomicInteger();
+        Gauge.builder(Meters.BREAKER_PASSING.title(), percent, value -> value.get() / 100.0)
+                .description(Meters.BREAKER_PASSING.description())
+                .baseUnit(Meters.BREAKER_PASSING.unit())
+                .tag("function", function)
+                .tag("breaker", name)
+                .register(registry);
+        return percent;
     }
 
     void launched() {

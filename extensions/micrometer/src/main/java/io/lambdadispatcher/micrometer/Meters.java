@@ -21,6 +21,9 @@ enum Meters {
             "shadow.headers",
             null,
             "Time from the arrival of a copied request until the headers of the response of its function and of the other one"),
+    BREAKER_OPENINGS("breaker.openings", null, "How often a breaker has opened"),
+    BREAKER_PASSING(
+            "breaker.passing", "ratio", "The share of the requests that the breaker lets pass: 1 = closed, 0 = open"),
     RETRIES("request.retries", null, "Further attempts of requests, by the reason for which they were sent again"),
     RETRIES_DENIED(
             "request.retries.denied",

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.engine;
 
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
+import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
@@ -187,6 +188,11 @@ public final class Observers implements DispatcherObserver {
     @Override
     public void onProtection(Protection protection) {
         tell("onProtection", observer -> observer.onProtection(protection));
+    }
+
+    @Override
+    public void onBreaker(String function, String breaker, BreakerState state, String reason) {
+        tell("onBreaker", observer -> observer.onBreaker(function, breaker, state, reason));
     }
 
     @Override

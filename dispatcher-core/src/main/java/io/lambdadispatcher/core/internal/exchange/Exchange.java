@@ -410,6 +410,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         lastAttemptNanos = ticket != null || attempts > 0 ? owner.nanoTime() : startNanos;
         if (attempts++ == 0) {
             carriedNanos = lastAttemptNanos;
+            if (policy.isFiltered()) {
+                response.onSent();
+            }
         }
         attempt = attempts;
         if (timer != null) {

@@ -74,6 +74,8 @@ public record Failure(
         BULKHEAD_FULL(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         /** Requests of this priority would wait, or have waited, for too long. */
         SHED(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
+        /** The breaker of the route is open, because too many requests failed. */
+        BREAKER_OPEN(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         /** No worker is connected or starting, and launches are blocked. */
         LAUNCHES_BLOCKED(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         /** Direct requests only: the body, or its event, is larger than the function accepts. */
@@ -109,6 +111,11 @@ public record Failure(
         /** Returns the name in lower case, as clients, logs, metrics and traces show it. */
         public String token() {
             return token;
+        }
+
+        /** Returns whether no worker has seen the request, so that any method can be repeated. */
+        public boolean wasNotTried() {
+            return wasNotTried;
         }
 
         public HttpResponseStatus status() {

@@ -67,6 +67,12 @@ public interface ResponseSink {
         return null;
     }
 
+    /**
+     * A worker has been found for the first attempt. Called only if the policy has filters ({@link
+     * io.lambdadispatcher.core.options.TrafficPolicy#isFiltered}).
+     */
+    default void onSent() {}
+
     /** Receives an interim response (1xx) with {@code :status}. There is no 101. */
     void onInterim(Http2Headers head);
 

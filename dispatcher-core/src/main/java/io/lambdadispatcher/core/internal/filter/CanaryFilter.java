@@ -50,7 +50,7 @@ final class CanaryFilter implements FunctionOpener {
         ResponseSink watched =
                 step == null ? response : new WatchedResponse(steps, step, chosen, loop.ticker(), response);
         return chosen
-                ? other.open(head, end, watched, other.policy().withoutCanary())
+                ? other.open(head, end, watched, other.policy().undiverted())
                 : next.open(head, end, watched, policy);
     }
 }

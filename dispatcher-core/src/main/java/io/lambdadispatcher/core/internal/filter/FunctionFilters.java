@@ -1,7 +1,9 @@
 package io.lambdadispatcher.core.internal.filter;
 
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
+import io.lambdadispatcher.core.internal.policy.Breaker;
 import io.lambdadispatcher.core.internal.policy.CanarySteps;
+import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.CanaryPolicy;
@@ -12,6 +14,9 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * The filters of one function, and what they share over all event loops. Any thread.
@@ -20,6 +25,8 @@ import org.jspecify.annotations.Nullable;
  * last line to its first.
  */
 public final class FunctionFilters {
+    private static final Logger log = LoggerFactory.getLogger(FunctionFilters.class);
+
     private final String function;
     private final DispatcherObserver observer;
     private final Shadows shadows;
@@ -29,6 +36,9 @@ public final class FunctionFilters {
 
     /** The canary of the function's own policy; empty = none. */
     private volatile String ownCanary = "";
+
+    /** By the name of their policy, of which there are as many as the operator has named. */
+    private final Map<String, Breaker> breakers = new ConcurrentHashMap<>();
 
     public FunctionFilters(String function, DispatcherObserver observer) {
         this.function = function;
@@ -51,6 +61,8 @@ public final class FunctionFilters {
         FunctionOpener filtered = target;
         filtered = new ShadowFilter(filtered, shadows, loop, others);
         filtered = new CanaryFilter(filtered, this, loop, others);
+        filtered = new BreakerFilter(filtered, this, loop, observer);
+        filtered = new FallbackFilter(filtered, loop, others);
         filtered = new CompressionFilter(filtered, loop, function, observer);
         return filtered;
     }
@@ -98,5 +110,19 @@ public final class FunctionFilters {
                         .filter(each -> each.resume(nanoTime()))
                         .count()
                 > 0;
+    }
+
+    /** Returns the breaker of all policies with this name, which a reload keeps. */
+    Breaker breaker(String name, long nowNanos) {
+        return breakers.computeIfAbsent(
+                name, key -> new Breaker((state, reason) -> onBreaker(key, state, reason), nowNanos));
+    }
+
+    private void onBreaker(String name, BreakerState state, String reason) {
+        log.atLevel(state == BreakerState.OPEN ? Level.WARN : Level.INFO)
+                .log(
+                        "function {}: breaker {} lets {} % of the requests pass: {}",
+                        function, name, state.percent(), reason);
+        observer.onBreaker(function, name, state, reason);
     }
 }

@@ -1,0 +1,398 @@
+package io.lambdadispatcher.core.internal.filter;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.pool.SilentClient;
+import io.lambdadispatcher.core.observe.BreakerState;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeListener;
+import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.options.BreakerPolicy;
+import io.lambdadispatcher.core.options.DeadlinePolicy;
+import io.lambdadispatcher.core.options.FallbackPolicy;
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.EnumSource.Mode;
+
+/** Breakers and fallbacks around functions whose responses the test chooses. */
+class BreakerFilterTest {
+    private static final BreakerPolicy BREAKER = BreakerPolicy.builder("test")
+            .errors(0.5)
+            .latency(Duration.ofMillis(500))
+            .build();
+    private static final FallbackPolicy FIXED = FallbackPolicy.builder()
+            .response(203, "text/html", "sorry".getBytes(StandardCharsets.US_ASCII))
+            .build();
+    private static final FallbackPolicy BOTH = FallbackPolicy.builder()
+            .function("other")
+            .response(203, "text/html", "sorry".getBytes(StandardCharsets.US_ASCII))
+            .build();
+
+    private final EmbeddedChannel channel = new EmbeddedChannel();
+    private final ScriptedFunction function = new ScriptedFunction();
+    private final ScriptedFunction other = new ScriptedFunction();
+    private final List<BreakerState> states = new ArrayList<>();
+    private final List<String> reports = new ArrayList<>();
+    private final FunctionOpener opener = new FunctionFilters("f", new DispatcherObserver() {
+                @Override
+                public void onBreaker(String name, String breaker, BreakerState state, String reason) {
+                    states.add(state);
+                }
+
+                @Override
+                public ExchangeListener onExchangeStart(ExchangeStart start) {
+                    return end -> reports.add(end.failure() + " " + end.substitute());
+                }
+            })
+            .around(function, channel.eventLoop(), name -> name.equals("other") ? other : null);
+
+    @BeforeEach
+    void freeze() {
+        channel.freezeTime();
+    }
+
+    @AfterEach
+    void close() {
+        channel.finishAndReleaseAll();
+    }
+
+    private static final class Client extends SilentClient {
+        final StringBuilder log = new StringBuilder();
+
+        @Override
+        public void onHead(Http2Headers head, boolean end) {
+            log.append(head.status()).append(end ? " end " : " ");
+        }
+
+        @Override
+        public void onData(ByteBuf data, boolean end) {
+            log.append(data.toString(StandardCharsets.US_ASCII)).append(end ? " end " : " ");
+            data.release();
+        }
+
+        @Override
+        public void onFailure(Failure failure) {
+            log.append(failure.kind()).append(' ').append(failure.retryAfterSeconds());
+        }
+
+        @Override
+        public String toString() {
+            return log.toString().trim();
+        }
+    }
+
+    private static Http2Headers head(String method) {
+        return new DefaultHttp2Headers()
+                .method(method)
+                .scheme("http")
+                .authority("a")
+                .path("/");
+    }
+
+    private RequestSink open(String method, boolean end, Client client, TrafficPolicy policy) {
+        return opener.open(head(method), end, client, policy);
+    }
+
+    private static TrafficPolicy policy(FallbackPolicy fallback) {
+        return TrafficPolicy.builder().fallback(fallback).build();
+    }
+
+    private static TrafficPolicy policy(BreakerPolicy breaker) {
+        return TrafficPolicy.builder().breaker(breaker).build();
+    }
+
+    private void pass(long millis) {
+        channel.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
+        channel.runScheduledPendingTasks();
+    }
+
+    private ScriptedFunction.Call last() {
+        return function.calls.get(function.calls.size() - 1);
+    }
+
+    private void hang(int requests, boolean end) {
+        for (int i = 0; i < requests; i++) {
+            open("GET", end, new Client(), policy(BREAKER));
+            last().response.onSent();
+        }
+    }
+
+    @Test
+    void should_open_while_all_requests_still_hang() {
+        hang(20, true);
+        pass(499);
+        assertThat(states).isEmpty();
+        pass(1);
+        assertThat(states).containsExactly(BreakerState.OPEN);
+
+        Client client = new Client();
+        open("GET", true, client, policy(BREAKER));
+
+        assertThat(client).hasToString("BREAKER_OPEN 5");
+        assertThat(function.calls).hasSize(20);
+        assertThat(reports).containsExactly("breaker_open null");
+    }
+
+    @Test
+    void should_not_count_time_in_the_queue_or_for_the_body() {
+        for (int i = 0; i < 100; i++) {
+            open("GET", true, new Client(), policy(BREAKER));
+        }
+        hang(100, false);
+        pass(10_000);
+        assertThat(states).isEmpty();
+        function.calls.get(0).response.onSent();
+        for (int i = 1; i < 40; i++) {
+            function.calls.get(i).response.onSent();
+        }
+        pass(500);
+        assertThat(states).containsExactly(BreakerState.OPEN);
+    }
+
+    @Test
+    void should_count_no_request_that_the_client_cancels_or_that_is_answered() {
+        for (int i = 0; i < 100; i++) {
+            RequestSink request = open("GET", true, new Client(), policy(BREAKER));
+            last().response.onSent();
+            request.cancel(ErrorCode.CANCELLED);
+        }
+        hang(100, true);
+        function.calls.subList(100, 200).forEach(call -> call.respond(404, true));
+        pass(10_000);
+        assertThat(states).isEmpty();
+    }
+
+    @Test
+    void should_count_responses_of_5xx() {
+        hang(20, true);
+        function.calls.forEach(call -> call.respond(501, true));
+        assertThat(states).containsExactly(BreakerState.OPEN);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Failure.Kind.class,
+            names = {
+                "HANDLER_FAILED",
+                "HANDLER_CANCELLED",
+                "WORKER_LOST",
+                "BAD_RESPONSE",
+                "FUNCTION_FAILED",
+                "INVOKE_FAILED",
+                "TIMEOUT"
+            })
+    void should_count_failures_of_the_function(Failure.Kind kind) {
+        hang(20, true);
+        function.calls.forEach(call -> call.response.onFailure(new Failure(kind, "a failure")));
+        assertThat(states).containsExactly(BreakerState.OPEN);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Failure.Kind.class,
+            mode = Mode.EXCLUDE,
+            names = {
+                "HANDLER_FAILED",
+                "HANDLER_CANCELLED",
+                "WORKER_LOST",
+                "BAD_RESPONSE",
+                "FUNCTION_FAILED",
+                "INVOKE_FAILED",
+                "TIMEOUT"
+            })
+    void should_count_no_failure_of_the_client_or_the_dispatcher(Failure.Kind kind) {
+        hang(100, true);
+        function.calls.forEach(call -> call.response.onFailure(new Failure(kind, "a failure")));
+        pass(10_000);
+        assertThat(states).isEmpty();
+    }
+
+    @Test
+    void should_count_the_deadline_of_the_route_but_none_of_a_client() {
+        TrafficPolicy policy = TrafficPolicy.builder()
+                .breaker(BreakerPolicy.builder("test").errors(0.5).build())
+                .deadline(DeadlinePolicy.builder()
+                        .limit(Duration.ofSeconds(1))
+                        .header("x-timeout-ms")
+                        .build())
+                .build();
+        for (int i = 0; i < 40; i++) {
+            open("GET", true, new Client(), policy);
+            last().response.onSent();
+        }
+        Failure late = new Failure(Failure.Kind.DEADLINE_EXCEEDED, "late");
+        pass(500);
+        function.calls.subList(0, 20).forEach(call -> call.response.onFailure(late));
+        assertThat(states).isEmpty();
+        pass(500);
+        function.calls.subList(20, 40).forEach(call -> call.response.onFailure(late));
+        assertThat(states).containsExactly(BreakerState.OPEN);
+    }
+
+    @Test
+    void should_answer_from_the_other_function() {
+        Client client = new Client();
+        open("GET", true, client, policy(BOTH));
+        last().response.onFailure(new Failure(Failure.Kind.WORKER_LOST, "lost"));
+        assertThat(other.only().head).isEqualTo(last().head);
+        other.only().respond(200, true);
+        assertThat(client).hasToString("200 end");
+    }
+
+    @Test
+    void should_replace_an_error_of_the_handler_and_read_it_to_its_end() {
+        Client client = new Client();
+        open("GET", true, client, policy(BOTH));
+        last().respond(503, false);
+        last().response.onData(Unpooled.copiedBuffer("down", StandardCharsets.US_ASCII), true);
+        other.only().respond(200, true);
+        assertThat(client).hasToString("200 end");
+        assertThat(last().log).hasToString("end taken 4");
+    }
+
+    @Test
+    void should_answer_with_the_fixed_response_if_the_other_function_fails_too() {
+        Client client = new Client();
+        open("GET", true, client, policy(BOTH));
+        last().response.onFailure(new Failure(Failure.Kind.QUEUE_TIMEOUT, "late"));
+        other.only().respond(500, true);
+        assertThat(client).hasToString("203 sorry end");
+
+        Client second = new Client();
+        other.refusal = new Failure(Failure.Kind.LAUNCHES_BLOCKED, "no money");
+        open("GET", true, second, policy(BOTH));
+        last().respond(500, true);
+        assertThat(second).hasToString("203 sorry end");
+    }
+
+    @Test
+    void should_pass_on_the_first_failure_if_nothing_answers() {
+        Client client = new Client();
+        open(
+                "GET",
+                true,
+                client,
+                policy(FallbackPolicy.builder().function("other").build()));
+        last().response.onFailure(new Failure(Failure.Kind.WORKER_LOST, "lost"));
+        other.only().response.onFailure(new Failure(Failure.Kind.QUEUE_FULL, "full"));
+        assertThat(client).hasToString("WORKER_LOST 0");
+    }
+
+    @Test
+    void should_send_no_request_again_that_may_have_had_an_effect() {
+        Client post = new Client();
+        open("POST", true, post, policy(BOTH));
+        last().respond(503, true);
+        assertThat(post).hasToString("203 sorry end");
+
+        Client begun = new Client();
+        open("PUT", false, begun, policy(BOTH)).data(Unpooled.copiedBuffer("a", StandardCharsets.US_ASCII), false);
+        last().take();
+        last().response.onFailure(new Failure(Failure.Kind.QUEUE_FULL, "full"));
+        assertThat(begun).hasToString("203 sorry end");
+        assertThat(other.calls).isEmpty();
+
+        Client unseen = new Client();
+        RequestSink request = open("POST", false, unseen, policy(BOTH));
+        last().response.onFailure(new Failure(Failure.Kind.QUEUE_FULL, "full"));
+        request.data(Unpooled.copiedBuffer("body", StandardCharsets.US_ASCII), true);
+        assertThat(other.only().log).hasToString("open body end");
+        other.only().take();
+        other.only().respond(201, true);
+        assertThat(unseen).hasToString("201 end");
+    }
+
+    @Test
+    void should_replace_no_error_of_the_client() {
+        for (Failure.Kind kind : List.of(
+                Failure.Kind.RATE_LIMITED, Failure.Kind.TOO_LARGE, Failure.Kind.BAD_REQUEST, Failure.Kind.OVERLOADED)) {
+            Client client = new Client();
+            open("GET", true, client, policy(BOTH));
+            last().response.onFailure(new Failure(kind, "a failure"));
+            assertThat(client.toString()).startsWith(kind.name());
+        }
+        Client client = new Client();
+        open("GET", true, client, policy(BOTH));
+        last().respond(404, true);
+        assertThat(client).hasToString("404 end");
+    }
+
+    @Test
+    void should_not_replace_a_response_that_has_begun() {
+        Client client = new Client();
+        open("GET", true, client, policy(BOTH));
+        last().respond(200, false);
+        last().response.onFailure(new Failure(Failure.Kind.WORKER_LOST, "lost"));
+        assertThat(client).hasToString("200 WORKER_LOST 0");
+    }
+
+    @Test
+    void should_give_the_other_function_the_time_that_is_left() {
+        TrafficPolicy policy = TrafficPolicy.builder()
+                .fallback(BOTH)
+                .deadline(DeadlinePolicy.builder().limit(Duration.ofSeconds(2)).build())
+                .build();
+        open("GET", true, new Client(), policy);
+        pass(1_500);
+        last().respond(500, true);
+        assertThat(other.only().policy.deadline().limit()).isEqualTo(Duration.ofMillis(500));
+
+        Client late = new Client();
+        open("GET", true, late, policy);
+        pass(2_000);
+        last().response.onFailure(new Failure(Failure.Kind.DEADLINE_EXCEEDED, "late"));
+        assertThat(late).hasToString("203 sorry end");
+        assertThat(other.calls).hasSize(1);
+    }
+
+    @Test
+    void should_never_use_the_fallback_of_the_other_function() {
+        other.policy = policy(FIXED);
+        open("GET", true, new Client(), policy(BOTH));
+        last().respond(500, true);
+        assertThat(other.only().policy.fallback().isOff()).isTrue();
+    }
+
+    @Test
+    void should_answer_while_the_breaker_is_open() {
+        TrafficPolicy policy =
+                TrafficPolicy.builder().breaker(BREAKER).fallback(FIXED).build();
+        hang(20, true);
+        pass(500);
+        Client client = new Client();
+        open("POST", false, client, policy).data(Unpooled.copiedBuffer("a", StandardCharsets.US_ASCII), true);
+        assertThat(client).hasToString("203 sorry end");
+        assertThat(reports).containsExactly("breaker_open FIXED");
+
+        Client head = new Client();
+        open("HEAD", true, head, policy);
+        assertThat(head).hasToString("203 end");
+    }
+
+    @Test
+    void should_cancel_both_attempts() {
+        RequestSink request = open("GET", true, new Client(), policy(BOTH));
+        last().respond(500, false);
+        request.cancel(ErrorCode.CANCELLED);
+        assertThat(last().log).hasToString("end cancelled");
+        assertThat(other.only().log).hasToString("end cancelled");
+    }
+}

@@ -1,0 +1,93 @@
+package io.lambdadispatcher.server.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Settings of breakers and fallbacks, of a function and of its routes. */
+class BreakerSettingsTest {
+    private static final Map<String, String> SECRET = Map.of("LAMBDA_DISPATCHER_WORKERS_SECRET", "0123456789abcdef");
+
+    @TempDir
+    Path directory;
+
+    private List<FunctionConfiguration> load(String... lines) throws Exception {
+        return ConfigurationLoader.load(Map.of(), write(lines), SECRET, Map.of(), List.of())
+                .functions();
+    }
+
+    private List<String> problems(String... lines) throws Exception {
+        Path file = write(lines);
+        return catchThrowableOfType(
+                        ConfigurationException.class,
+                        () -> ConfigurationLoader.load(Map.of(), file, SECRET, Map.of(), List.of()))
+                .problems();
+    }
+
+    private Path write(String... lines) throws Exception {
+        return Files.write(directory.resolve("dispatcher.yaml"), List.of(lines));
+    }
+
+    @Test
+    void should_have_neither_by_default() throws Exception {
+        assertThat(load("function.name: api").get(0).options().traffic().isFiltered())
+                .isFalse();
+    }
+
+    @Test
+    void should_give_each_route_a_breaker_of_its_own() throws Exception {
+        FunctionConfiguration shop = load(
+                        "functions:",
+                        "  - {name: shop, breaker-errors: 50, breaker-latency: 500ms, fallback-function: static}",
+                        "  - {name: static, path: /static}",
+                        "routes:",
+                        "  - {function: shop, path: /search, breaker-open: 2s, fallback-status: 200,",
+                        "     fallback-body: '[]', fallback-type: application/json}")
+                .get(0);
+        TrafficPolicy own = shop.options().traffic();
+        assertThat(own.breaker().name()).isEqualTo("default");
+        assertThat(own.breaker().errors()).isEqualTo(0.5);
+        assertThat(own.breaker().latency()).isEqualTo(Duration.ofMillis(500));
+        assertThat(own.breaker().open()).isEqualTo(Duration.ofSeconds(5));
+        assertThat(own.fallback().function()).isEqualTo("static");
+        assertThat(own.fallback().status()).isZero();
+
+        TrafficPolicy search = shop.routes().get(0).policy();
+        assertThat(search.breaker().name()).isEqualTo("/search");
+        assertThat(search.breaker().errors()).isEqualTo(0.5);
+        assertThat(search.breaker().open()).isEqualTo(Duration.ofSeconds(2));
+        assertThat(search.fallback().function()).isEqualTo("static");
+        assertThat(search.fallback().status()).isEqualTo(200);
+        assertThat(search.fallback().contentType()).hasToString("application/json");
+        assertThat(search.fallback().body()).isEqualTo("[]".getBytes(StandardCharsets.UTF_8));
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            fallback-function: other                  | function.fallback-function
+            fallback-function: api                    | function.fallback-function
+            fallback-status: 100                      | function.fallback-status
+            fallback-status: 304                      | function.fallback-status
+            fallback-body: text                       | function.fallback-body
+            breaker-latency: 1s                       | function.breaker-latency
+            breaker-errors: 101                       | function.breaker-errors
+            breaker-errors: 50, breaker-open: 10ms    | function.breaker-open
+            """)
+    void should_refuse_values_that_make_no_sense(String settings, String named) throws Exception {
+        assertThat(problems("function: {name: api, " + settings + "}"))
+                .singleElement()
+                .asString()
+                .startsWith(named + ": expected");
+    }
+}

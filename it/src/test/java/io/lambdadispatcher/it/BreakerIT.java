@@ -1,0 +1,161 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.observe.BreakerState;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeListener;
+import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.options.BreakerPolicy;
+import io.lambdadispatcher.core.options.FallbackPolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The dependency of all handlers dies and returns, under a load of 200 requests/s. */
+@Timeout(240)
+class BreakerIT {
+    private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+    private static final int SECONDS = 22;
+    private static final int DEAD_FROM = 3;
+    private static final int DEAD_UNTIL = 9;
+
+    private static final TrafficPolicy POLICY = TrafficPolicy.builder()
+            .breaker(BreakerPolicy.builder("default")
+                    .errors(0.5)
+                    .latency(Duration.ofMillis(400))
+                    .open(Duration.ofSeconds(1))
+                    .build())
+            .fallback(FallbackPolicy.builder()
+                    .response(203, "application/json", "{\"hits\":[]}".getBytes(StandardCharsets.UTF_8))
+                    .build())
+            .build();
+
+    private record Change(long nanos, BreakerState state, String reason) {}
+
+    private record Answer(double sentSeconds, double millis, String outcome) {}
+
+    private final Queue<Change> changes = new ConcurrentLinkedQueue<>();
+    private final Map<String, AtomicInteger> reported = new ConcurrentSkipListMap<>();
+    private final Queue<Answer> answers = new ConcurrentLinkedQueue<>();
+
+    private final DispatcherObserver observer = new DispatcherObserver() {
+        @Override
+        public void onBreaker(String function, String breaker, BreakerState state, String reason) {
+            changes.add(new Change(System.nanoTime(), state, reason));
+        }
+
+        @Override
+        public ExchangeListener onExchangeStart(ExchangeStart start) {
+            return end -> reported.computeIfAbsent(
+                            end.status() + " " + end.failure() + " " + end.substitute(), key -> new AtomicInteger())
+                    .incrementAndGet();
+        }
+    };
+
+    @Test
+    void should_answer_every_request_while_all_handlers_hang_and_return_to_them(@TempDir Path directory)
+            throws Exception {
+        FunctionOptions function = Rig.function()
+                .traffic(POLICY)
+                .requestTimeout(Duration.ofSeconds(3))
+                .build();
+        Path dead = directory.resolve("dead");
+        Map<String, String> variables = Map.of(
+                "LAMBDA_DISPATCHER_HANDLER", SwitchedHandler.class.getName(), "IT_SWITCH", dead.toString());
+        try (Rig rig = Rig.start(function, observer, builder -> builder.eventLoops(2))) {
+            rig.worker(2, 50, variables);
+            rig.worker(2, 50, variables);
+            long[] switched = new long[2];
+            load(rig, dead, switched);
+
+            List<Change> all = new ArrayList<>(changes);
+            all.forEach(each -> System.out.printf(
+                    "%.2f s after the death: %s, %s%n", (each.nanos - switched[0]) / 1e9, each.state, each.reason));
+            System.out.println(reported);
+            double openedMillis = (all.get(0).nanos - switched[0]) / 1e6;
+            assertThat(all.get(0).state).isEqualTo(BreakerState.OPEN);
+            assertThat(openedMillis).isBetween(400.0, 1_000.0);
+            List<Change> openings = all.stream()
+                    .filter(each -> each.state == BreakerState.OPEN)
+                    .toList();
+            assertThat(openings).hasSizeBetween(2, 4);
+            // It does not open again after the dependency has returned.
+            assertThat(openings).allMatch(each -> each.nanos < switched[1]);
+            assertThat(all.get(all.size() - 1).state).isEqualTo(BreakerState.CLOSED);
+        }
+        Map<String, Integer> outcomes = new ConcurrentSkipListMap<>();
+        answers.forEach(each -> outcomes.merge(each.outcome, 1, Integer::sum));
+        System.out.println(outcomes);
+        assertThat(outcomes).containsOnlyKeys("200", "203");
+        assertThat(answers).hasSize((int) (SECONDS * TimeUnit.SECONDS.toNanos(1) / INTERVAL_NANOS));
+        assertThat(answers.stream().filter(each -> each.sentSeconds >= SECONDS - 2))
+                .allMatch(each -> each.outcome.equals("200"));
+        // While the breaker is open, the answer comes immediately.
+        List<Answer> early = answers.stream()
+                .filter(each -> each.sentSeconds > DEAD_FROM + 1.1 && each.sentSeconds < DEAD_FROM + 1.4)
+                .toList();
+        assertThat(early).isNotEmpty().allMatch(each -> each.outcome.equals("203") && each.millis < 400);
+    }
+
+    private void load(Rig rig, Path dead, long[] switched) throws Exception {
+        HttpClient client = rig.client(HttpClient.Version.HTTP_1_1);
+        HttpRequest request = HttpRequest.newBuilder(rig.http("/"))
+                .timeout(Duration.ofSeconds(30))
+                .build();
+        for (int i = 0; i < 50; i++) {
+            client.send(request, BodyHandlers.discarding());
+        }
+        List<CompletableFuture<Void>> all = new ArrayList<>();
+        long start = System.nanoTime();
+        for (int i = 0; i * INTERVAL_NANOS < TimeUnit.SECONDS.toNanos(SECONDS); i++) {
+            long due = start + i * INTERVAL_NANOS;
+            for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
+                LockSupport.parkNanos(left);
+            }
+            double seconds = (due - start) / 1e9;
+            if (switched[0] == 0 && seconds >= DEAD_FROM) {
+                Files.createFile(dead);
+                switched[0] = System.nanoTime();
+            }
+            if (switched[1] == 0 && seconds >= DEAD_UNTIL) {
+                Files.delete(dead);
+                switched[1] = System.nanoTime();
+            }
+            all.add(client.sendAsync(request, BodyHandlers.ofString()).handle((response, error) -> {
+                answers.add(new Answer(seconds, (System.nanoTime() - due) / 1e6, outcome(response, error)));
+                return null;
+            }));
+        }
+        CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new)).join();
+    }
+
+    private static String outcome(HttpResponse<String> response, Throwable error) {
+        if (error != null) {
+            return error.toString();
+        }
+        boolean fixed = response.statusCode() == 203;
+        boolean whole = response.body().equals(fixed ? "{\"hits\":[]}" : "fine");
+        return response.statusCode() + (whole ? "" : " with another body");
+    }
+}
