@@ -173,8 +173,11 @@ class AdminApiIT {
                 .isEqualTo(Map.of(
                         "CommandedWorker",
                         Set.of("version"),
+                        // ReleaseIT sees them, because they need two functions.
+                        "Canary",
+                        Set.of("function", "state", "sharePercent", "requests", "requestsFailed", "reason"),
                         "Function",
-                        Set.of("rollout"),
+                        Set.of("rollout", "canary"),
                         "Rollout",
                         Set.of("state", "version", "newVersion", "newVersionReady", "reason"),
                         "Steered",

@@ -12,24 +12,38 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.it.TrafficIT.Seen;
+import io.lambdadispatcher.server.demo.DemoHandler;
+import io.lambdadispatcher.wire.event.Json;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Canaries and shadow traffic with worker processes, and clients that send 200 requests/s. */
 @Timeout(300)
 class ReleaseIT {
     private static final CanaryPolicy CANARY = new CanaryPolicy("next", List.of(10, 50, 100), Duration.ofSeconds(2));
+
+    private static final String TOKEN = "0123456789abcdef";
 
     private final Map<Result, AtomicInteger> shadows = new ConcurrentHashMap<>();
 
@@ -167,6 +181,127 @@ class ReleaseIT {
             }
             assertThat(shadows.get(Result.LAGGED)).as(shadows.toString()).hasValue(20);
             rig.awaitAllFree();
+        }
+    }
+
+    /** The command {@code serve}, whose canary answers with 500. */
+    private static final class Served implements AutoCloseable {
+        final int publicPort = Rig.freePort();
+        final int adminPort = Rig.freePort();
+        private final HttpClient client = HttpClient.newHttpClient();
+        private final Path file;
+        private final Process process;
+
+        Served(Path directory) throws Exception {
+            file = directory.resolve("dispatcher.yaml");
+            write("canary: next, canary-steps: [50, 100], ");
+            process = ServedProgram.command("serve", "--config", file.toString())
+                    .redirectErrorStream(true)
+                    .redirectOutput(directory.resolve("log").toFile())
+                    .start();
+            Rig.await("ready", () -> status(adminPort, "/ready") == 200);
+        }
+
+        void write(String canary) throws Exception {
+            String function =
+                    "- {name: %s, weight: %d, %slauncher: local, min-workers: 1, max-workers: 1, handler: %s}";
+            Path next = Files.writeString(
+                    file.resolveSibling("next"),
+                    String.join(
+                            "\n",
+                            "public.plain: {host: 127.0.0.1, port: " + publicPort + "}",
+                            "workers: {host: 127.0.0.1, port: 0, ping-timeout: 30s}",
+                            "shutdown.delay: 0",
+                            "admin: {port: " + adminPort + ", token: " + TOKEN + "}",
+                            "functions:",
+                            String.format(function, "shop", 100, canary, DemoHandler.class.getName()),
+                            String.format(function, "next", 0, "", FailingHandler.class.getName())));
+            Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        }
+
+        private HttpResponse<String> send(String method, int port, String path) throws Exception {
+            return client.send(
+                    HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
+                            .header("authorization", "Bearer " + TOKEN)
+                            .method(method, BodyPublishers.noBody())
+                            .build(),
+                    BodyHandlers.ofString());
+        }
+
+        int status(int port, String path) {
+            try {
+                return send("GET", port, path).statusCode();
+            } catch (Exception e) {
+                return 0;
+            }
+        }
+
+        HttpResponse<String> command(String to) throws Exception {
+            return send("POST", adminPort, "/api/rollout?to=" + to + "&function=shop");
+        }
+
+        /** Returns the canary in {@code /api/functions}, whose description is checked. */
+        Map<?, ?> canary() {
+            try {
+                HttpResponse<String> answer = send("GET", adminPort, "/api/functions");
+                assertThat(new AdminApiDescription()
+                                .check("get", "/api/functions", 200, "application/json", answer.body()))
+                        .isEmpty();
+                List<?> functions = (List<?>) Json.read(answer.body().getBytes(StandardCharsets.UTF_8));
+                return functions.stream()
+                        .map(function -> (Map<?, ?>) ((Map<?, ?>) function).get("canary"))
+                        .filter(Objects::nonNull)
+                        .findFirst()
+                        .orElse(Map.of());
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
+            }
+        }
+
+        @Override
+        public void close() throws Exception {
+            process.destroy();
+            assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        }
+    }
+
+    @Test
+    void should_show_and_steer_the_canary_of_a_running_dispatcher(@TempDir Path directory) throws Exception {
+        try (Served served = new Served(directory)) {
+            Map<Integer, Integer> statuses = new HashMap<>();
+            for (int i = 0; i < 200; i++) {
+                statuses.merge(served.status(served.publicPort, "/ping"), 1, Integer::sum);
+            }
+            Map<?, ?> canary = served.canary();
+            System.out.println("served: " + statuses + ", " + canary);
+            assertThat(canary.get("state")).isEqualTo("stopped");
+            assertThat(canary.get("sharePercent")).hasToString("0");
+            assertThat(canary.get("requestsFailed")).hasToString(statuses.get(500).toString());
+            assertThat(statuses.get(200)).isEqualTo(200 - statuses.get(500));
+            assertThat(served.command("stop").statusCode()).isEqualTo(409);
+
+            // A reload keeps the state.
+            served.write("canary: next, canary-steps: [20, 100], ");
+            Rig.await(
+                    "reloaded", () -> ReleaseIT.text(directory.resolve("log")).contains("function shop, canary-steps"));
+            assertThat(served.canary().get("state")).isEqualTo("stopped");
+            assertThat(served.command("resume").body()).isEqualTo("{\"function\":\"shop\",\"to\":\"resume\"}");
+            assertThat(served.canary().get("state")).isEqualTo("canary");
+            assertThat(served.canary().get("sharePercent")).hasToString("20");
+            assertThat(served.send("GET", served.adminPort, "/metrics").body())
+                    .contains("lambda_dispatcher_canary_share{function=\"shop\"} 0.2");
+            assertThat(served.command("stop").statusCode()).isEqualTo(200);
+
+            served.write("");
+            Rig.await("the canary is removed", () -> served.canary().isEmpty());
+        }
+    }
+
+    private static String text(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 }

@@ -25,8 +25,11 @@ import org.jspecify.annotations.Nullable;
  * <p>Any thread. Event loops count without a lock. Only a change of the state takes one.
  */
 public final class CanarySteps {
-    /** A step does not end, and a side is not compared, with fewer requests. */
-    static final int FEWEST_REQUESTS = 50;
+    /** A step does not end with fewer requests of the canary. */
+    private static final int FEWEST_REQUESTS = 50;
+
+    /** The function is not compared with fewer of its requests. */
+    private static final int FEWEST_COMPARED = 10;
 
     private static final double QUANTILE = 0.99;
     private static final int TIMES_SLOWER = 2;
@@ -56,7 +59,7 @@ public final class CanarySteps {
         /** What the canary is compared with; {@code null} = too few requests. */
         @Nullable
         CanaryResults baseline() {
-            return function.completed() >= FEWEST_REQUESTS ? function : earlier;
+            return function.completed() >= FEWEST_COMPARED ? function : earlier;
         }
     }
 
