@@ -80,7 +80,8 @@ class GzippedResponseTest {
             assertThat(fields(answer)).isEqualTo(expected);
             boolean encoded = expected.startsWith("gzip");
             assertThat(encoded ? gunzip(answer.body()) : answer.text()).isEqualTo(TEXT);
-            assertThat(answer.head().headers().get("content-length").toString()).isEqualTo(Integer.toString(answer.body().length));
+            assertThat(answer.head().headers().get("content-length").toString())
+                    .isEqualTo(Integer.toString(answer.body().length));
         }
     }
 
@@ -181,7 +182,8 @@ class GzippedResponseTest {
             stream.cancel(ErrorCode.CANCELLED);
             stream.take(Reset.class);
             assertThat(app.takeEnded()).isNotNull();
-            assertThat(gunzip(stream.exchange(get("/").add("accept-encoding", "gzip")).body()))
+            assertThat(gunzip(stream.exchange(get("/").add("accept-encoding", "gzip"))
+                            .body()))
                     .isEqualTo("part");
         }
     }
