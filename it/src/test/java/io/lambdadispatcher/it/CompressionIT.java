@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeListener;
+import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -35,6 +37,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -56,12 +59,18 @@ class CompressionIT {
     private static final int EVENTS = 20;
 
     private final Queue<String> lines = new ConcurrentLinkedQueue<>();
+    private final Queue<String> ends = new ConcurrentLinkedQueue<>();
 
     private Rig rig() {
         CompressionPolicy policy = CompressionPolicy.builder()
                 .encodings(List.of(ContentEncoding.ZSTD, ContentEncoding.BR, ContentEncoding.GZIP))
                 .build();
         DispatcherObserver log = new DispatcherObserver() {
+            @Override
+            public ExchangeListener onExchangeStart(ExchangeStart start) {
+                return end -> ends.add(end.contentEncoding() + " " + end.responseBytes());
+            }
+
             @Override
             public void onResponseEncoded(String function, ContentEncoding encoding, long bytes, long encodedBytes) {
                 lines.add(function + " " + encoding.token() + " " + bytes + " " + (encodedBytes < bytes / 4));
@@ -201,6 +210,11 @@ class CompressionIT {
             assertThat(plain.headers().firstValue("content-encoding")).isEmpty();
             assertThat(plain.headers().firstValue("vary")).contains("accept-encoding");
             assertThat(plain.body()).isEqualTo(JSON);
+            assertThat(ends)
+                    .hasSize(21)
+                    .containsOnly(
+                            ContentEncoding.valueOf(encoding.toUpperCase(Locale.ROOT)) + " " + JSON.length,
+                            "null " + JSON.length);
             assertThat(lines).hasSize(20).containsOnly("demo " + encoding + " " + JSON.length + " true");
             assertThat(worker.done().toCompletableFuture()).isNotDone();
         }

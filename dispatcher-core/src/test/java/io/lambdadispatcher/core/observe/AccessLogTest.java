@@ -6,6 +6,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.IOException;
@@ -44,6 +45,11 @@ class AccessLogTest {
         public Http2Headers headers() {
             return new DefaultHttp2Headers(false).method(method).path(path);
         }
+
+        @Override
+        public @Nullable ContentEncoding contentEncoding() {
+            return path.equals("/compressed") ? ContentEncoding.BR : null;
+        }
     }
 
     private static ExchangeEnd end(String path) {
@@ -65,6 +71,11 @@ class AccessLogTest {
                         "{\"time\":\"2026-11-21T10:15:30.123Z\",\"function\":\"api\",\"worker\":\"w-1\","
                                 + "\"protocol\":\"embedded\",\"method\":\"GET\",\"path\":\"/ping?x=1\",\"status\":200,\"outcome\":\"completed\","
                                 + "\"request_bytes\":0,\"response_bytes\":4,\"queue_us\":3,\"worker_us\":409,\"total_us\":412,\"attempts\":1}");
+    }
+
+    @Test
+    void should_say_how_a_response_was_compressed() {
+        assertThat(line(end("/compressed"), TIME)).contains(",\"content_encoding\":\"br\",");
     }
 
     @Test

@@ -12,8 +12,9 @@ import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.SessionResult;
-import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.lambdadispatcher.core.observe.ShadowEnd.Result;
+import io.lambdadispatcher.core.observe.ShadowEnd;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -101,6 +102,20 @@ class DispatcherMetricsTest {
                         "lambda_dispatcher_requests_total{function=\"b\",outcome=\"cancelled\",status=\"none\"} 1.0\n")
                 .contains("lambda_dispatcher_requests_total{function=\"none\",outcome=\"failed\",status=\"4xx\"} 1.0\n")
                 .contains("lambda_dispatcher_request_failures_total{failure=\"queue_full\",function=\"a\"} 1.0\n");
+    }
+
+    @Test
+    void should_count_compressed_responses_and_what_compression_saves() {
+        observer.onResponseEncoded("a", ContentEncoding.GZIP, 1000, 300);
+        observer.onResponseEncoded("a", ContentEncoding.GZIP, 500, 100);
+        observer.onResponseEncoded("a", ContentEncoding.BR, 10, 20);
+
+        assertThat(registry.scrape())
+                .contains("lambda_dispatcher_compressed_responses_total{encoding=\"gzip\",function=\"a\"} 2.0\n")
+                .contains("lambda_dispatcher_compressed_responses_total{encoding=\"br\",function=\"a\"} 1.0\n")
+                .contains("lambda_dispatcher_compressed_original_body_bytes_total{encoding=\"gzip\",function=\"a\"}"
+                        + " 1500.0\n")
+                .contains("lambda_dispatcher_compressed_body_bytes_total{encoding=\"gzip\",function=\"a\"} 400.0\n");
     }
 
     @Test

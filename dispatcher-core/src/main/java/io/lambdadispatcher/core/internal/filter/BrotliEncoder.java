@@ -16,13 +16,13 @@ import org.jspecify.annotations.Nullable;
  * each write, so this one uses the library that it uses.
  */
 final class BrotliEncoder extends ContentEncoder {
-    static final int LEVEL = 4;
+    static final int LEVEL = 2;
 
     /** Windows of 256 KiB. Larger ones cost more memory than they save bytes. */
     static final int WINDOW_BITS = 18;
 
     /** The window, the hash table of this level, and the input and output of a block. */
-    static final int MEMORY_BYTES = 1024 * 1024;
+    static final int MEMORY_BYTES = 768 * 1024;
 
     private static final int INPUT_BYTES = 16 * 1024;
 

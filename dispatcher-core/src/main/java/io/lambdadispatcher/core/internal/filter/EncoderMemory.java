@@ -6,7 +6,7 @@ package io.lambdadispatcher.core.internal.filter;
  * not compressed.
  */
 final class EncoderMemory {
-    /** Enough for about 250 responses with gzip, or 60 with Brotli. */
+    /** Enough for about 250 responses with gzip, or 50 with Zstandard. */
     static final int MAX_BYTES = 64 * 1024 * 1024;
 
     private int usedBytes;

@@ -32,7 +32,7 @@ public class EncoderBenchmark {
             + " the of and to in is that for with on as are this be at from or an was not which have by it";
 
     /** The encoding and the level. */
-    @Param({"gzip1", "gzip3", "gzip4", "gzip6", "br1", "br4", "br5", "zstd1", "zstd3", "zstd6"})
+    @Param({"gzip1", "gzip2", "gzip4", "gzip6", "br1", "br2", "br4", "zstd1", "zstd3", "zstd6"})
     public String encoder = "";
 
     @Param({"json", "html", "random"})

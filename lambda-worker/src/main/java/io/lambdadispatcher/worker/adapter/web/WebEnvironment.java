@@ -152,7 +152,10 @@ final class WebEnvironment {
         }
     }
 
-    /** The AWS adapter does not compress streamed responses, so its two variables exclude each other. */
+    /**
+     * Returns whether to compress. The AWS adapter does not compress streamed responses, so its two
+     * variables exclude each other.
+     */
     private boolean compression() {
         String own = variables.find(PREFIX + "COMPRESSION");
         if (own != null) {

@@ -1,0 +1,84 @@
+package io.lambdadispatcher.server.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.lambdadispatcher.core.options.CompressionPolicy;
+import io.lambdadispatcher.core.options.ContentEncoding;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Settings of compression, of a function and of its routes. */
+class CompressionSettingsTest {
+    private static final Map<String, String> SECRET = Map.of("LAMBDA_DISPATCHER_WORKERS_SECRET", "0123456789abcdef");
+
+    @TempDir
+    Path directory;
+
+    private FunctionConfiguration load(String... lines) throws Exception {
+        return ConfigurationLoader.load(Map.of(), write(lines), SECRET, Map.of(), List.of())
+                .functions()
+                .get(0);
+    }
+
+    private List<String> problems(String... lines) throws Exception {
+        Path file = write(lines);
+        return catchThrowableOfType(
+                        ConfigurationException.class,
+                        () -> ConfigurationLoader.load(Map.of(), file, SECRET, Map.of(), List.of()))
+                .problems();
+    }
+
+    private Path write(String... lines) throws Exception {
+        return Files.write(directory.resolve("dispatcher.yaml"), List.of(lines));
+    }
+
+    @Test
+    void should_compress_nothing_by_default() throws Exception {
+        FunctionConfiguration function = load("function.name: api");
+        assertThat(function.options().traffic().compression().isOff()).isTrue();
+        assertThat(function.options().traffic().isFiltered()).isFalse();
+        assertThat(load("function.compression: off")
+                        .options()
+                        .traffic()
+                        .compression()
+                        .isOff())
+                .isTrue();
+    }
+
+    @Test
+    void should_read_encodings_in_their_order_and_the_exception_of_a_route() throws Exception {
+        FunctionConfiguration function = load(
+                "functions:",
+                "- {name: api, compression: 'br, gzip zstd', compression-types: [text/*, '*+json'],"
+                        + " compression-min-size: 100B}",
+                "routes:",
+                "- {function: api, path: /account, compression: off}");
+        CompressionPolicy policy = function.options().traffic().compression();
+        assertThat(policy.encodings()).containsExactly(ContentEncoding.BR, ContentEncoding.GZIP, ContentEncoding.ZSTD);
+        assertThat(policy.types()).containsExactly("text/*", "*+json");
+        assertThat(policy.minBytes()).isEqualTo(100);
+        assertThat(function.routes().get(0).policy().compression().isOff()).isTrue();
+    }
+
+    @Test
+    void should_say_what_it_expects() throws Exception {
+        assertThat(problems("function.compression: deflate"))
+                .hasSize(1)
+                .allMatch(
+                        each -> each.startsWith("function.compression: expected off, or one or more of zstd, br, gzip,"
+                                + " each at most once, got \"deflate\""));
+        assertThat(problems("function.compression: gzip, gzip")).hasSize(1);
+        assertThat(problems("function.compression-types: json"))
+                .hasSize(1)
+                .allMatch(each -> each.startsWith("function.compression-types: expected types such as"
+                        + " application/json, text/* or *+json, got \"json\""));
+        assertThat(problems("function.compression-types: '*'")).hasSize(1);
+        assertThat(problems("function.compression-types: text*")).hasSize(1);
+        assertThat(problems("function.compression-types: a/b/c")).hasSize(1);
+    }
+}
