@@ -21,7 +21,7 @@ final class CheckConfigCommand extends SettingsCommand {
         for (FunctionConfiguration function : configuration.functions()) {
             String shares = StartupReport.downstream(function.options().capacity());
             if (!shares.isEmpty()) {
-                out.println("# " + function.name() + ": " + shares);
+                out.println("# " + function.options().name() + ": " + shares);
             }
         }
         out.flush();

@@ -43,14 +43,7 @@ class BudgetTest {
     private static BudgetLimits sharing(int connections, int workers) {
         DownstreamBudget downstream = DownstreamBudget.of(connections, 1, 0, workers);
         return new BudgetLimits(
-                downstream.maxWorkers(),
-                downstream.maxAlive(),
-                300,
-                0,
-                1024,
-                MINUTE - 10_000,
-                14 * MINUTE,
-                downstream);
+                downstream.maxWorkers(), downstream.maxAlive(), 300, 0, 1024, MINUTE - 10_000, 14 * MINUTE, downstream);
     }
 
     @Test
