@@ -147,6 +147,7 @@ class CapacityControllerTest {
         controller = controller(sharing(8, 20));
         look();
         readyAll();
+        pass(Duration.ofSeconds(12));
         fail("w0", Cause.LOST);
         fail("w1", Cause.LOST);
         fail("w2", Cause.LOST);
@@ -159,7 +160,7 @@ class CapacityControllerTest {
                         + " most 2 connections each. 3 further workers are lost and may still run");
 
         // The launch timeout of 30 s and the longest life of 15 min.
-        readyAll();
+        ready("w8", "w9");
         pass(Duration.ofMinutes(16));
         assertThat(told.launched).hasSize(11);
     }

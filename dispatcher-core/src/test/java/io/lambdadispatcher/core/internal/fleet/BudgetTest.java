@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.spi.Ledger;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -37,6 +38,40 @@ class BudgetTest {
             ids.add("w" + i);
         }
         return ids;
+    }
+
+    private static BudgetLimits sharing(int connections, int workers) {
+        DownstreamBudget downstream = DownstreamBudget.of(connections, 1, 0, workers);
+        return new BudgetLimits(
+                downstream.maxWorkers(), downstream.maxAlive(), 300, 0, 1024, MINUTE - 10_000, 14 * MINUTE, downstream);
+    }
+
+    @Test
+    void should_grant_only_slots_whose_shares_fit_beside_those_of_all_others() {
+        // 4 workers and 1 replacement with 4 connections each.
+        BudgetLimits before = sharing(20, 4);
+        assertThat(budget.grant(ids(0, 9), "a", NOW, before)).isEqualTo(4);
+        ids(0, 4).forEach(budget::markReplaced);
+        assertThat(budget.grant(ids(10, 9), "a", NOW, before)).isEqualTo(1);
+        assertThat(budget.obstacle(NOW, before))
+                .isEqualTo("launching is limited by downstreamConnections: 20 for the fleet, and 5 workers run, start"
+                        + " or end");
+
+        // The new share is 2, but the slots keep their shares until their workers confirm.
+        BudgetLimits after = sharing(20, 8);
+        Budget seen = Budget.parse(budget.text());
+        assertThat(seen.grant(ids(20, 9), "b", NOW, after)).isZero();
+        seen.setShare("w0", 2);
+        assertThat(seen.grant(ids(20, 9), "b", NOW, after)).isEqualTo(1);
+        assertThat(seen.slot("w20").share()).isEqualTo(2);
+    }
+
+    @Test
+    void should_count_a_slot_without_a_share_like_a_new_one() {
+        // A dispatcher of an earlier version grants such slots.
+        assertThat(budget.grant(ids(0, 3), "a", NOW, limits(3, 300, 0))).isEqualTo(3);
+        assertThat(budget.grant(ids(10, 9), "b", NOW, sharing(20, 4))).isEqualTo(1);
+        assertThat(budget.grant(ids(20, 100), "b", NOW, sharing(100, 40))).isEqualTo(36);
     }
 
     @Test
