@@ -25,8 +25,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Runs the program of an image or of a function once, while it is built. The classes that it loads
- * are stored in a cache, from which later starts read them: an AOT cache (JEP 514), or an archive
- * for class data sharing if the JVM is older than 25.
+ * are stored in a cache (JEP 514), from which later starts read them.
  */
 public final class Train {
     private static final String HOME = "/opt/lambda-dispatcher";
@@ -92,16 +91,16 @@ public final class Train {
     private static void function(
             String dispatcherClassPath, String directory, String handler, String javaHome, boolean tls) throws Exception {
         List<String> command = new ArrayList<>(List.of(directory + "/bootstrap"));
-        String flag = "-XX:AOTCacheOutput=" + directory + "/classes.aot";
+        Path cache = Path.of(directory, "classes.aot");
         if (!javaHome.isEmpty()) {
             command.addAll(List.of(javaHome + "/bin/java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", ""));
             command.add("com.amazonaws.services.lambda.runtime.api.client.AWSLambda");
             command.add("io.lambdadispatcher.worker.LambdaHandler");
             Path release = Path.of(javaHome, "release");
-            Files.copy(release, Path.of(directory, "classes.release"), StandardCopyOption.REPLACE_EXISTING);
             if (!Files.readString(release).matches("(?s).*JAVA_VERSION=\"(2[5-9]|[3-9][0-9]).*")) {
-                flag = "-XX:ArchiveClassesAtExit=" + directory + "/classes.jsa";
+                throw new IllegalStateException("no AOT cache in the JVM of " + javaHome + ", expected Java 25 or newer");
             }
+            Files.copy(release, Path.of(directory, "classes.release"), StandardCopyOption.REPLACE_EXISTING);
         }
         work(
                 System.getProperty("java.home") + "/bin/java",
@@ -114,10 +113,9 @@ public final class Train {
                         "LAMBDA_DISPATCHER_HANDLER",
                         handler,
                         "LAMBDA_DISPATCHER_CACHE_OUTPUT",
-                        flag,
+                        "-XX:AOTCacheOutput=" + cache,
                         "_HANDLER",
                         "io.lambdadispatcher.worker.LambdaHandler"));
-        Path cache = Path.of(flag.substring(flag.indexOf('=') + 1));
         if (!Files.exists(cache)) {
             throw new IllegalStateException("the JVM has not written " + cache);
         }

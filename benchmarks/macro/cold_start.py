@@ -22,7 +22,9 @@ In the rows "after a warm-up", the environment has answered an init-only invocat
 The emulator does not imitate the AOT cache that AWS's java25 runtime has for its own runtime client.
 """
 import argparse
+import calendar
 import json
+import os
 import pathlib
 import re
 import statistics
@@ -148,6 +150,7 @@ class Run:
             for entry in function.infolist():
                 path = function.extract(entry, self.directory / kind)
                 pathlib.Path(path).chmod((entry.external_attr >> 16) & 0o777 or 0o755)
+                os.utime(path, (calendar.timegm((*entry.date_time, 0, 0, 0)),) * 2)
 
     def start_dispatcher(self):
         self.worker_port, public, admin = free_port(), free_port(), free_port()

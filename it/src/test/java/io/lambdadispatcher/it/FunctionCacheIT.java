@@ -85,18 +85,23 @@ class FunctionCacheIT {
     private static String start(Path task, Path java) throws Exception {
         Path output = Files.createTempFile(directory, "output", ".log");
         List<String> command = new ArrayList<>(List.of(task.resolve("bootstrap").toString()));
+        command.addAll(
+                List.of(java.resolve("bin/java").toString(), "-Xlog:class+load", "-Xshare:auto", "-XX:+UseSerialGC"));
         command.addAll(List.of(
-                java.resolve("bin/java").toString(), "-Xlog:class+load", "-Xshare:auto", "-XX:+UseSerialGC"));
-        command.addAll(List.of("-XX:TieredStopAtLevel=1", "-cp", directory.resolve("runtime.jar").toString()));
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                directory.resolve("runtime.jar").toString()));
         command.addAll(List.of("com.amazonaws.services.lambda.runtime.api.client.AWSLambda", HANDLER));
-        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
         builder.environment().put("LAMBDA_TASK_ROOT", task.toString());
         builder.environment().put("LAMBDA_DISPATCHER_HANDLER", "com.example.hello.HelloHandler");
         builder.environment().put("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:1");
         Process process = builder.start();
         try {
-            Rig.await("the handler is loaded, see " + output, () -> read(output)
-                    .contains("com.example.hello.HelloHandler source:"));
+            Rig.await(
+                    "the handler is loaded, see " + output,
+                    () -> read(output).contains("com.example.hello.HelloHandler source:"));
         } finally {
             process.destroyForcibly().waitFor();
         }
