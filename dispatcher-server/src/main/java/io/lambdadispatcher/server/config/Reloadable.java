@@ -60,6 +60,8 @@ final class Reloadable {
             Settings.FUNCTION_CANARY_TIME,
             Settings.FUNCTION_MIN_WORKERS,
             Settings.FUNCTION_MAX_WORKERS,
+            Settings.FUNCTION_DOWNSTREAM_CONNECTIONS,
+            Settings.FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER,
             Settings.FUNCTION_WARM_WORKERS,
             Settings.FUNCTION_HEADROOM,
             Settings.FUNCTION_IDLE_AFTER,
