@@ -276,7 +276,8 @@ class ReleaseIT {
             System.out.println("served: " + statuses + ", " + canary);
             assertThat(canary.get("state")).isEqualTo("stopped");
             assertThat(canary.get("sharePercent")).hasToString("0");
-            assertThat(canary.get("requestsFailed")).hasToString(statuses.get(500).toString());
+            assertThat(canary.get("requestsFailed"))
+                    .hasToString(statuses.get(500).toString());
             assertThat(statuses.get(200)).isEqualTo(200 - statuses.get(500));
             assertThat(served.command("stop").statusCode()).isEqualTo(409);
 
