@@ -36,9 +36,10 @@ public final class Train {
     /** The cache contains objects only if G1 writes it. Other collectors can read them. */
     private static final Map<String, String> WRITER = Map.of("JDK_AOT_VM_OPTIONS", "-XX:-UseSerialGC -XX:+UseG1GC");
 
-    private static final int ADMIN_PORT = freePort();
-    private static final int PUBLIC_PORT = freePort();
-    private static final int WORKERS_PORT = freePort();
+    private static final int[] PORTS = freePorts();
+    private static final int ADMIN_PORT = PORTS[0];
+    private static final int PUBLIC_PORT = PORTS[1];
+    private static final int WORKERS_PORT = PORTS[2];
     private static final String READY = ADMIN_PORT + "/ready";
     private static final String PUBLIC = PUBLIC_PORT + "/";
 
@@ -247,9 +248,12 @@ public final class Train {
         return settings;
     }
 
-    private static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
+    /** They are open together, so that they differ. */
+    private static int[] freePorts() {
+        try (ServerSocket one = new ServerSocket(0);
+                ServerSocket two = new ServerSocket(0);
+                ServerSocket three = new ServerSocket(0)) {
+            return new int[] {one.getLocalPort(), two.getLocalPort(), three.getLocalPort()};
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
