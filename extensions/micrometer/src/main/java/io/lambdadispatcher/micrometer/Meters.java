@@ -18,9 +18,7 @@ enum Meters {
             "request.substitutes", null, "Requests that something else answered instead of a worker of their function"),
     BREAKER_OPENINGS("breaker.openings", null, "How often a breaker has opened"),
     BREAKER_PASSING(
-            "breaker.passing",
-            "ratio",
-            "The share of the requests that the breaker lets pass: 1 = closed, 0 = open"),
+            "breaker.passing", "ratio", "The share of the requests that the breaker lets pass: 1 = closed, 0 = open"),
     RETRIES("request.retries", null, "Further attempts of requests, by the reason for which they were sent again"),
     RETRIES_DENIED(
             "request.retries.denied",

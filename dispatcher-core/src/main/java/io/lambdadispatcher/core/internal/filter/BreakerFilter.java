@@ -104,8 +104,7 @@ final class BreakerFilter implements FunctionOpener {
     private Watch watch(BreakerPolicy policy) {
         Watch its = latest;
         if (its == null || its.policy != policy) {
-            its = watches.computeIfAbsent(
-                    policy.name(), name -> new Watch(filters.breaker(name, nanoTime()), policy));
+            its = watches.computeIfAbsent(policy.name(), name -> new Watch(filters.breaker(name, nanoTime()), policy));
             if (its.policy != policy) {
                 its.setPolicy(policy);
             }

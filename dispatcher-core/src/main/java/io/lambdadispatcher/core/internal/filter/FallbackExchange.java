@@ -125,9 +125,7 @@ final class FallbackExchange implements RequestSink, ResponseSink {
     }
 
     private long leftNanos() {
-        return budgetNanos == DeadlineHeaders.NONE
-                ? Long.MAX_VALUE
-                : budgetNanos - (ticker.nanoTime() - startNanos);
+        return budgetNanos == DeadlineHeaders.NONE ? Long.MAX_VALUE : budgetNanos - (ticker.nanoTime() - startNanos);
     }
 
     /** These statuses are the errors of {@code stale-if-error} (RFC 5861 section 4). */

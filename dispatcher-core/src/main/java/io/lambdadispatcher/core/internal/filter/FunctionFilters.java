@@ -61,10 +61,7 @@ public final class FunctionFilters {
         log.atLevel(state == BreakerState.OPEN ? Level.WARN : Level.INFO)
                 .log(
                         "function {}: breaker {} lets {} % of the requests pass: {}",
-                        function,
-                        name,
-                        state.percent(),
-                        reason);
+                        function, name, state.percent(), reason);
         observer.onBreaker(function, name, state, reason);
     }
 }

@@ -91,12 +91,7 @@ final class WatchedExchange extends DeadlineQueue.Entry implements RequestSink, 
 
     private boolean isFailureOfFunction(Failure failure) {
         return switch (failure.kind()) {
-            case HANDLER_FAILED,
-                    HANDLER_CANCELLED,
-                    WORKER_LOST,
-                    BAD_RESPONSE,
-                    FUNCTION_FAILED,
-                    INVOKE_FAILED -> true;
+            case HANDLER_FAILED, HANDLER_CANCELLED, WORKER_LOST, BAD_RESPONSE, FUNCTION_FAILED, INVOKE_FAILED -> true;
             // Otherwise, a client that sends its body slowly could open the breaker.
             case TIMEOUT -> sent && requestEnded;
             case DEADLINE_EXCEEDED -> sent && requestEnded && isDeadlineOfRoute();

@@ -286,7 +286,11 @@ class BreakerFilterTest {
     @Test
     void should_pass_on_the_first_failure_if_nothing_answers() {
         Client client = new Client();
-        open("GET", true, client, policy(FallbackPolicy.builder().function("other").build()));
+        open(
+                "GET",
+                true,
+                client,
+                policy(FallbackPolicy.builder().function("other").build()));
         last().response.onFailure(new Failure(Failure.Kind.WORKER_LOST, "lost"));
         other.only().response.onFailure(new Failure(Failure.Kind.QUEUE_FULL, "full"));
         assertThat(client).hasToString("WORKER_LOST 0");
@@ -300,8 +304,7 @@ class BreakerFilterTest {
         assertThat(post).hasToString("203 sorry end");
 
         Client begun = new Client();
-        open("PUT", false, begun, policy(BOTH))
-                .data(Unpooled.copiedBuffer("a", StandardCharsets.US_ASCII), false);
+        open("PUT", false, begun, policy(BOTH)).data(Unpooled.copiedBuffer("a", StandardCharsets.US_ASCII), false);
         last().take();
         last().response.onFailure(new Failure(Failure.Kind.QUEUE_FULL, "full"));
         assertThat(begun).hasToString("203 sorry end");

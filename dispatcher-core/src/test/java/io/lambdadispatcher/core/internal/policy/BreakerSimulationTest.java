@@ -80,8 +80,7 @@ class BreakerSimulationTest {
         Run(long seed, boolean protectedByBreaker) {
             random = new Random(seed);
             this.protectedByBreaker = protectedByBreaker;
-            breaker = new Breaker(
-                    (state, reason) -> changes.add(new Change(now / 1e9, state, reason)), now);
+            breaker = new Breaker((state, reason) -> changes.add(new Change(now / 1e9, state, reason)), now);
         }
 
         /** All requests of this time hang until its end. Then the caches are cold. */
@@ -101,7 +100,9 @@ class BreakerSimulationTest {
                 at((long) (at * SECOND), this::arrive);
             }
             at(hangUntil, () -> served = 0);
-            for (Event event = events.poll(); event != null && event.atNanos < seconds * SECOND; event = events.poll()) {
+            for (Event event = events.poll();
+                    event != null && event.atNanos < seconds * SECOND;
+                    event = events.poll()) {
                 now = event.atNanos;
                 event.action.run();
             }
@@ -224,12 +225,33 @@ class BreakerSimulationTest {
         assertThat(openings).hasSizeBetween(8, 17);
     }
 
+    /** At night, few requests pass in a step. */
+    @Test
+    void should_close_although_few_requests_arrive() {
+        List<BreakerState> states = new ArrayList<>();
+        Breaker breaker = new Breaker((state, reason) -> states.add(state), 0);
+        for (int i = 0; i < Breaker.MIN_REQUESTS; i++) {
+            breaker.onEnd(breaker.tryPass(POLICY, 0), true, POLICY, 0);
+        }
+        for (int minutes = 1; minutes < 40 && breaker.state() != BreakerState.CLOSED; minutes++) {
+            long now = minutes * 60 * SECOND;
+            Breaker.Phase passed = breaker.tryPass(POLICY, now);
+            if (passed != null) {
+                breaker.onEnd(passed, false, POLICY, now);
+            }
+        }
+        assertThat(states)
+                .containsExactly(BreakerState.OPEN, BreakerState.RAMP_20, BreakerState.RAMP_60, BreakerState.CLOSED);
+    }
+
     @Test
     void should_let_every_fifth_request_pass_and_then_three_of_five() {
         List<BreakerState> states = new ArrayList<>();
         Breaker breaker = new Breaker((state, reason) -> states.add(state), 0);
-        BreakerPolicy policy =
-                BreakerPolicy.builder("test").errors(0.5).open(Duration.ofSeconds(1)).build();
+        BreakerPolicy policy = BreakerPolicy.builder("test")
+                .errors(0.5)
+                .open(Duration.ofSeconds(1))
+                .build();
         for (int i = 0; i < Breaker.MIN_REQUESTS; i++) {
             Breaker.Phase passed = breaker.tryPass(policy, 0);
             assertThat(passed).isNotNull();
