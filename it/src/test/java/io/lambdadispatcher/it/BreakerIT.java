@@ -81,8 +81,8 @@ class BreakerIT {
                 .requestTimeout(Duration.ofSeconds(3))
                 .build();
         Path dead = directory.resolve("dead");
-        Map<String, String> variables = Map.of(
-                "LAMBDA_DISPATCHER_HANDLER", SwitchedHandler.class.getName(), "IT_SWITCH", dead.toString());
+        Map<String, String> variables =
+                Map.of("LAMBDA_DISPATCHER_HANDLER", SwitchedHandler.class.getName(), "IT_SWITCH", dead.toString());
         try (Rig rig = Rig.start(function, observer, builder -> builder.eventLoops(2))) {
             rig.worker(2, 50, variables);
             rig.worker(2, 50, variables);
@@ -96,9 +96,8 @@ class BreakerIT {
             double openedMillis = (all.get(0).nanos - switched[0]) / 1e6;
             assertThat(all.get(0).state).isEqualTo(BreakerState.OPEN);
             assertThat(openedMillis).isBetween(400.0, 1_000.0);
-            List<Change> openings = all.stream()
-                    .filter(each -> each.state == BreakerState.OPEN)
-                    .toList();
+            List<Change> openings =
+                    all.stream().filter(each -> each.state == BreakerState.OPEN).toList();
             assertThat(openings).hasSizeBetween(2, 4);
             // It does not open again after the dependency has returned.
             assertThat(openings).allMatch(each -> each.nanos < switched[1]);

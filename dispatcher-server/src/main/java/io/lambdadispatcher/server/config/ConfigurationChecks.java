@@ -372,7 +372,8 @@ final class ConfigurationChecks {
     /** The other function uses no fallback of its own, so several functions form no cycle. */
     private void checkFallback(Map<String, SettingValues> names) {
         String other = checked.find(Settings.FUNCTION_FALLBACK_FUNCTION);
-        boolean known = names.containsKey(other) && !checked.get(Settings.FUNCTION_NAME).equals(other);
+        boolean known =
+                names.containsKey(other) && !checked.get(Settings.FUNCTION_NAME).equals(other);
         require(
                 other == null || !complete || known,
                 Settings.FUNCTION_FALLBACK_FUNCTION,

@@ -96,10 +96,9 @@ public record FunctionConfiguration(
                 options,
                 route(values),
                 routes.stream()
-                        .map(each ->
-                                new RoutePolicy(
-                                        route(each),
-                                        traffic(each, admissionName(values, each), nameOf(route(each)), priorities)))
+                        .map(each -> new RoutePolicy(
+                                route(each),
+                                traffic(each, admissionName(values, each), nameOf(route(each)), priorities)))
                         .toList(),
                 direct(values),
                 values.get(Settings.FUNCTION_LAUNCHER),

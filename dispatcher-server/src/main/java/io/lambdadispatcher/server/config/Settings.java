@@ -278,24 +278,27 @@ public final class Settings {
     private static final Topic FAILURE = new Topic("Breakers and fallbacks");
     public static final Setting<Integer> FUNCTION_BREAKER_ERRORS = FAILURE.setting(
                     "function.breaker-errors", number(0, 100), "0")
-            .doc("Opens the breaker if this share of the requests fails, in percent, with responses of 5xx, lost workers"
-                    + " or timeouts. While it is open, requests get 503 immediately. 0 means no breaker.");
+            .doc(
+                    "Opens the breaker if this share of the requests fails, in percent, with responses of 5xx, lost workers"
+                            + " or timeouts. While it is open, requests get 503 immediately. 0 means no breaker.");
     public static final Setting<Duration> FUNCTION_BREAKER_LATENCY = FAILURE.setting(
                     "function.breaker-latency", duration(), "0")
             .doc("Time without the headers of a response after which a request has failed for function.breaker-errors."
                     + " It begins when a worker has the request. 0 means no limit.");
     public static final Setting<Duration> FUNCTION_BREAKER_OPEN = FAILURE.setting(
                     "function.breaker-open", positiveDuration(), "5s")
-            .doc("Time for which the breaker is open, up to four times as long if it opens again. Then 20 % of the requests"
-                    + " pass for this time, then 60 %. 100ms to 1h.");
+            .doc(
+                    "Time for which the breaker is open, up to four times as long if it opens again. Then 20 % of the requests"
+                            + " pass for this time, then 60 %. 100ms to 1h.");
     public static final Setting<String> FUNCTION_FALLBACK_FUNCTION = FAILURE.setting(
                     "function.fallback-function", text("NAME", "the name of another function", 256))
             .doc("Function that gets a request instead if this one fails or does not take it, and the request can be"
                     + " repeated.");
     public static final Setting<Integer> FUNCTION_FALLBACK_STATUS = FAILURE.setting(
                     "function.fallback-status", number(0, 599), "0")
-            .doc("Status of the fixed response that replaces errors. 200 to 599, except 204, 205 and 304. 0 means no fixed"
-                    + " response.");
+            .doc(
+                    "Status of the fixed response that replaces errors. 200 to 599, except 204, 205 and 304. 0 means no fixed"
+                            + " response.");
     public static final Setting<String> FUNCTION_FALLBACK_BODY = FAILURE.setting(
                     "function.fallback-body", text("TEXT", "1 to 16384 characters", 16_384))
             .doc("Body of the fixed response. If it is not set, the body is empty.");

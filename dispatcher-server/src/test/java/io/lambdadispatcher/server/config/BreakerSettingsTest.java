@@ -69,7 +69,7 @@ class BreakerSettingsTest {
         assertThat(search.breaker().open()).isEqualTo(Duration.ofSeconds(2));
         assertThat(search.fallback().function()).isEqualTo("static");
         assertThat(search.fallback().status()).isEqualTo(200);
-        assertThat((Object) search.fallback().contentType()).hasToString("application/json");
+        assertThat(search.fallback().contentType().toString()).isEqualTo("application/json");
         assertThat(search.fallback().body()).isEqualTo("[]".getBytes(StandardCharsets.UTF_8));
     }
 

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.options.BreakerPolicy;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -67,6 +68,9 @@ public final class Breaker {
         private final RecentFailures recent;
         private final AtomicInteger arrived = new AtomicInteger();
 
+        /** Of a step of the ramp. */
+        private final AtomicLong ended = new AtomicLong();
+
         private Phase(BreakerState state, long sinceNanos, long lengthNanos, int doublings) {
             this.state = state;
             this.sinceNanos = sinceNanos;
@@ -77,6 +81,11 @@ public final class Breaker {
 
         private boolean isOver(long nowNanos) {
             return nowNanos - sinceNanos >= lengthNanos;
+        }
+
+        /** Returns the counts of all requests of the step. */
+        private long count(boolean failed) {
+            return ended.updateAndGet(seen -> RecentFailures.plusOne(seen, failed));
         }
 
         /** Spreads those that pass evenly: of each five requests, one or three. */
@@ -141,20 +150,29 @@ public final class Breaker {
             return;
         }
         passed.recent.count(failed, nowNanos);
-        boolean ramp = passed.state != BreakerState.CLOSED;
-        if (failed) {
-            openIfTooMany(passed, ramp ? MIN_RAMP_REQUESTS : MIN_REQUESTS, policy, nowNanos);
-        } else if (ramp && passed.isOver(nowNanos)) {
-            long seen = passed.recent.last(nowNanos, MIN_RAMP_REQUESTS);
-            if (RecentFailures.total(seen) >= MIN_RAMP_REQUESTS) {
-                BreakerState next = passed.state == BreakerState.RAMP_20 ? BreakerState.RAMP_60 : BreakerState.CLOSED;
-                begin(passed, next, policy, nowNanos, describe(seen));
+        if (passed.state == BreakerState.CLOSED) {
+            if (failed) {
+                openIfTooMany(passed, passed.recent.last(nowNanos), MIN_REQUESTS, policy, nowNanos);
             }
+        } else {
+            onRampEnd(passed, failed, policy, nowNanos);
         }
     }
 
-    private void openIfTooMany(Phase phase, int least, BreakerPolicy policy, long nowNanos) {
-        long seen = phase.recent.last(nowNanos, RecentFailures.ENOUGH);
+    /** With few requests, all of the step count, because the last seconds may have almost none. */
+    private void onRampEnd(Phase step, boolean failed, BreakerPolicy policy, long nowNanos) {
+        long all = step.count(failed);
+        if (failed) {
+            long recent = step.recent.last(nowNanos);
+            boolean few = RecentFailures.total(recent) < MIN_RAMP_REQUESTS;
+            openIfTooMany(step, few ? all : recent, MIN_RAMP_REQUESTS, policy, nowNanos);
+        } else if (step.isOver(nowNanos) && RecentFailures.total(all) >= MIN_RAMP_REQUESTS) {
+            BreakerState next = step.state == BreakerState.RAMP_20 ? BreakerState.RAMP_60 : BreakerState.CLOSED;
+            begin(step, next, policy, nowNanos, describe(all));
+        }
+    }
+
+    private void openIfTooMany(Phase phase, long seen, int least, BreakerPolicy policy, long nowNanos) {
         int total = RecentFailures.total(seen);
         if (total >= least && RecentFailures.failed(seen) >= threshold(total, policy.errors())) {
             begin(phase, BreakerState.OPEN, policy, nowNanos, describe(seen));

@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicLongArray;
  */
 final class RecentFailures {
     /** With so many requests, no time before the last second is looked at. */
-    static final int ENOUGH = 100;
+    private static final int ENOUGH = 100;
 
     private static final long SLOT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final int SECOND = 10;
@@ -31,16 +31,17 @@ final class RecentFailures {
     void count(boolean failed, long nowNanos) {
         long time = Math.floorDiv(nowNanos, SLOT_NANOS);
         int index = (int) time & SLOTS - 1;
-        long more = 1L << BITS | (failed ? 1 : 0);
         long seen;
         long next;
         do {
             seen = slots.get(index);
-            next = isOf(seen, time) ? seen + more : (time & ALL_TIMES) << 2 * BITS | more;
-            if (isOf(seen, time) && total(seen) == MAX) {
-                return;
-            }
+            next = plusOne(isOf(seen, time) ? seen : (time & ALL_TIMES) << 2 * BITS, failed);
         } while (!slots.compareAndSet(index, seen, next));
+    }
+
+    /** Returns the counts with one more request, or unchanged if they are full. */
+    static long plusOne(long counts, boolean failed) {
+        return total(counts) == MAX ? counts : counts + (1L << BITS | (failed ? 1 : 0));
     }
 
     private static boolean isOf(long slot, long time) {
@@ -51,11 +52,11 @@ final class RecentFailures {
      * Returns the counts of the last second, or of the shortest longer time that has enough
      * requests, up to 10 s. {@link #total} and {@link #failed} read them.
      */
-    long last(long nowNanos, int enough) {
+    long last(long nowNanos) {
         long time = Math.floorDiv(nowNanos, SLOT_NANOS);
         long total = 0;
         long failed = 0;
-        for (int i = 0; i < LONGEST && (i < SECOND || total < enough); i++) {
+        for (int i = 0; i < LONGEST && (i < SECOND || total < ENOUGH); i++) {
             long slot = slots.get((int) (time - i) & SLOTS - 1);
             if (isOf(slot, time - i)) {
                 total += total(slot);

@@ -225,6 +225,25 @@ class BreakerSimulationTest {
         assertThat(openings).hasSizeBetween(8, 17);
     }
 
+    /** At night, few requests pass in a step. */
+    @Test
+    void should_close_although_few_requests_arrive() {
+        List<BreakerState> states = new ArrayList<>();
+        Breaker breaker = new Breaker((state, reason) -> states.add(state), 0);
+        for (int i = 0; i < Breaker.MIN_REQUESTS; i++) {
+            breaker.onEnd(breaker.tryPass(POLICY, 0), true, POLICY, 0);
+        }
+        for (int minutes = 1; minutes < 40 && breaker.state() != BreakerState.CLOSED; minutes++) {
+            long now = minutes * 60 * SECOND;
+            Breaker.Phase passed = breaker.tryPass(POLICY, now);
+            if (passed != null) {
+                breaker.onEnd(passed, false, POLICY, now);
+            }
+        }
+        assertThat(states)
+                .containsExactly(BreakerState.OPEN, BreakerState.RAMP_20, BreakerState.RAMP_60, BreakerState.CLOSED);
+    }
+
     @Test
     void should_let_every_fifth_request_pass_and_then_three_of_five() {
         List<BreakerState> states = new ArrayList<>();
