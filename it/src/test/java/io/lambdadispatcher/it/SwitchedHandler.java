@@ -8,9 +8,9 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Runs in the workers of {@link BreakerIT}. It needs a dependency that is dead while the file {@code
- * IT_SWITCH} exists: then it never responds. Afterwards, its caches are cold: the first 100 requests
- * take 100 ms, later ones 5 ms.
+ * Runs in the workers of {@link BreakerIT}. It needs a dependency that is dead while the file
+ * {@code IT_SWITCH} exists: then it never responds. Afterwards, its caches are cold: the first 100
+ * requests take 100 ms, later ones 5 ms.
  */
 public final class SwitchedHandler implements Handler {
     private static final int COLD_REQUESTS = 100;

@@ -154,9 +154,12 @@ final class WatchedExchange extends DeadlineQueue.Entry implements RequestSink, 
 
     @Override
     public void onSent() {
-        sent = true;
-        startIfComplete();
-        response.onSent();
+        // A request that found no room on its worker is sent for the first time again.
+        if (!sent) {
+            sent = true;
+            startIfComplete();
+            response.onSent();
+        }
     }
 
     @Override

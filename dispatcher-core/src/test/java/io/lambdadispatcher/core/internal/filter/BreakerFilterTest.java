@@ -132,6 +132,8 @@ class BreakerFilterTest {
         for (int i = 0; i < requests; i++) {
             open("GET", end, new Client(), policy(BREAKER));
             last().response.onSent();
+            // As after a worker that had no room.
+            last().response.onSent();
         }
     }
 

@@ -20,10 +20,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A function behind a breaker, in virtual time. It serves 60 requests concurrently, in 10 ms each
- * while its caches are warm, and in 100 ms while they are cold: then it cannot serve all of the 1,000
- * requests per second. A request that is slower than 500 ms is slow for the breaker, and after 2 s
- * its client gives up, although the function still works on it. {@link #main} prints what happens
- * with and without the breaker.
+ * while its caches are warm, and in 100 ms while they are cold: then it cannot serve all of the
+ * 1,000 requests per second. A request that is slower than 500 ms is slow for the breaker, and
+ * after 2 s its client gives up, although the function still works on it. {@link #main} prints what
+ * happens with and without the breaker.
  */
 class BreakerSimulationTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
