@@ -68,10 +68,6 @@ public interface ResponseSink {
     }
 
     /**
-     * A worker has been found for the first attempt. Called only if the policy has filters ({@link
-     * io.lambdadispatcher.core.options.TrafficPolicy#isFiltered}).
-
-    /**
      * A worker has been found for the first attempt. Called again if this worker had no room.
      * Called only if the policy has filters ({@link
      * io.lambdadispatcher.core.options.TrafficPolicy#isFiltered}).
