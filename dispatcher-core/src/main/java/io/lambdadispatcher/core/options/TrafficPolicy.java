@@ -23,6 +23,7 @@ public final class TrafficPolicy {
     private final AttemptPolicy attempts;
     private final Affinity affinity;
     private final AdmissionPolicy admission;
+    private final CachePolicy cache;
     private final boolean timed;
     private final boolean filtered;
 
@@ -32,7 +33,8 @@ public final class TrafficPolicy {
         affinity = from.affinity;
         admission = from.admission;
         timed = deadline.isTimed() || attempts.isTimed();
-        filtered = false;
+        cache = from.cache;
+        filtered = !cache.isOff();
     }
 
     /** Starts a policy with the defaults. */
@@ -46,7 +48,8 @@ public final class TrafficPolicy {
                 .deadline(deadline)
                 .attempts(attempts)
                 .affinity(affinity)
-                .admission(admission);
+                .admission(admission)
+                .cache(cache);
     }
 
     /** Returns how long a request may take. See {@link Builder#deadline}. */
@@ -85,12 +88,18 @@ public final class TrafficPolicy {
         return admission;
     }
 
+    /** Returns which responses are stored. See {@link Builder#cache}. */
+    public CachePolicy cache() {
+        return cache;
+    }
+
     /** Builds {@link TrafficPolicy}. Not thread-safe. */
     public static final class Builder {
         private DeadlinePolicy deadline = DeadlinePolicy.NONE;
         private AttemptPolicy attempts = AttemptPolicy.DEFAULT;
         private Affinity affinity = Affinity.NONE;
         private AdmissionPolicy admission = AdmissionPolicy.NONE;
+        private CachePolicy cache = CachePolicy.OFF;
 
         private Builder() {}
 
@@ -124,6 +133,15 @@ public final class TrafficPolicy {
          */
         public Builder admission(AdmissionPolicy policy) {
             admission = Objects.requireNonNull(policy, "admission");
+            return this;
+        }
+
+        /**
+         * Sets which responses are stored for later requests. Requests that are answered with them
+         * are neither limited nor counted by {@link #admission}. Default: {@link CachePolicy#OFF}.
+         */
+        public Builder cache(CachePolicy policy) {
+            cache = Objects.requireNonNull(policy, "cache");
             return this;
         }
 

@@ -297,6 +297,10 @@ final class ConfigurationChecks {
     }
 
     private void checkTraffic() {
+        require(
+                checked.get(Settings.FUNCTION_CACHE_STALE_IF_ERROR).compareTo(FunctionConfiguration.LONGEST_STALE) <= 0,
+                Settings.FUNCTION_CACHE_STALE_IF_ERROR,
+                "at most 365d");
         checkAdmission();
         boolean retries = checked.get(Settings.FUNCTION_RETRY_ON).contains(RetryCondition.TIMEOUT);
         require(

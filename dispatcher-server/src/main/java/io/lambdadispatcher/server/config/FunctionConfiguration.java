@@ -2,6 +2,7 @@ package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.AttemptPolicy;
+import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
@@ -10,6 +11,7 @@ import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -60,6 +62,8 @@ public record FunctionConfiguration(
 
     /** @param routes the entries of {@code routes} for this function */
     private static final String ADMISSION_OF_FUNCTION = "default";
+
+    static final Duration LONGEST_STALE = Duration.ofDays(365);
 
     static FunctionConfiguration of(SettingValues values, List<SettingValues> routes) {
         // If any route has a priority, all have, because their requests wait in one queue.
@@ -114,7 +118,23 @@ public record FunctionConfiguration(
                 .deadline(deadline.build())
                 .attempts(attempts)
                 .affinity(values.get(Settings.FUNCTION_AFFINITY))
+                .cache(cache(values))
                 .build();
+    }
+
+    private static Duration min(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
+    }
+
+    /** Its name is the route, because a handler may see by which one a request came. */
+    private static CachePolicy cache(SettingValues values) {
+        return values.get(Settings.FUNCTION_CACHE)
+                ? CachePolicy.builder(route(values).withoutWeight().toString())
+                        // ConfigurationChecks reports a longer time.
+                        .staleIfError(min(values.get(Settings.FUNCTION_CACHE_STALE_IF_ERROR), LONGEST_STALE))
+                        .maxBodyBytes(values.get(Settings.FUNCTION_CACHE_MAX_BODY))
+                        .build()
+                : CachePolicy.OFF;
     }
 
     /**

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.filter.FunctionFilters;
+import io.lambdadispatcher.core.internal.filter.StoredResponses;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -72,10 +73,12 @@ public final class Engine {
     private final Map<EventLoop, Integer> loopIndexes = new IdentityHashMap<>();
     private final Map<String, FunctionPool> pools = new LinkedHashMap<>();
     private final List<LoopDispatch> dispatches = new ArrayList<>();
+    private final StoredResponses storedResponses;
 
     /**
      * @param given event loops of the embedding program, which uses all of them and shuts down
      *     none; {@code null} to create {@code eventLoops} event loops
+     * @param cacheBytes maximum memory of stored responses
      */
     public Engine(
             Transport transport,
@@ -84,8 +87,10 @@ public final class Engine {
             List<FunctionOptions> functions,
             Map<String, DirectFunction> direct,
             RequestRouter router,
+            long cacheBytes,
             DispatcherObserver observer) {
         this.transport = transport;
+        storedResponses = new StoredResponses(cacheBytes);
         ownsGroup = given == null;
         group = given != null
                 ? given
@@ -101,7 +106,7 @@ public final class Engine {
             pools.put(function.name(), new FunctionPool(function, loops, observer));
         }
         List<FunctionFilters> filters = pools.keySet().stream()
-                .map(name -> new FunctionFilters(name, observer))
+                .map(name -> new FunctionFilters(name, observer, storedResponses))
                 .toList();
         for (int i = 0; i < loops.size(); i++) {
             List<ExchangeOwner> owners = new ArrayList<>();
@@ -168,6 +173,11 @@ public final class Engine {
     public void setOptions(FunctionOptions options) {
         Objects.requireNonNull(pools.get(options.name()), options.name()).setOptions(options);
         dispatches.forEach(dispatch -> dispatch.setOptions(options));
+    }
+
+    /** Returns the stored responses of all functions. */
+    public StoredResponses storedResponses() {
+        return storedResponses;
     }
 
     public Map<String, FunctionPool> pools() {

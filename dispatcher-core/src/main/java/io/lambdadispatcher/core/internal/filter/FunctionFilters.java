@@ -15,10 +15,13 @@ import org.jspecify.annotations.Nullable;
 public final class FunctionFilters {
     private final String function;
     private final DispatcherObserver observer;
+    private final StoredResponses stored;
 
-    public FunctionFilters(String function, DispatcherObserver observer) {
+    /** @param stored what all functions of the dispatcher share */
+    public FunctionFilters(String function, DispatcherObserver observer, StoredResponses stored) {
         this.function = function;
         this.observer = observer;
+        this.stored = stored;
     }
 
     public String function() {
@@ -34,6 +37,7 @@ public final class FunctionFilters {
     public FunctionOpener around(
             FunctionOpener target, EventLoop loop, Function<String, @Nullable FunctionOpener> others) {
         FunctionOpener filtered = target;
+        filtered = new CacheFilter(filtered, function, loop, stored::store, observer);
         return filtered;
     }
 }
