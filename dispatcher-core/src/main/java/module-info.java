@@ -13,6 +13,8 @@ module io.lambdadispatcher.core {
     // Only if the program compresses with br or zstd: see ContentEncoding.
     requires static com.aayushatharva.brotli4j;
     requires static com.github.luben.zstd_jni;
+    // Only if the program stores responses: see CachePolicy.
+    requires static com.github.benmanes.caffeine;
 
     exports io.lambdadispatcher.core;
     exports io.lambdadispatcher.core.observe;

@@ -20,6 +20,7 @@ import io.lambdadispatcher.core.internal.launch.WorkerInspection;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.worker.WorkerPort;
+import io.lambdadispatcher.core.observe.CacheSnapshot;
 import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
@@ -30,6 +31,7 @@ import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.observe.WorkerCommandResult;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
+import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -151,6 +153,7 @@ public final class Dispatcher implements AutoCloseable {
                 from.functions,
                 direct,
                 from.routerOrFirst(),
+                from.cacheMemoryBytes,
                 observer);
         descriptors = Descriptors.ofProcess();
         int clientConnections = descriptors.forClients(from.limits, from.functions);
@@ -505,6 +508,16 @@ public final class Dispatcher implements AutoCloseable {
         return engine.requests(limit);
     }
 
+    /** Returns the memory of stored responses, or {@code null} if none was ever to be stored. */
+    public @Nullable CacheSnapshot cache() {
+        return engine.storedResponses().snapshot();
+    }
+
+    /** Forgets all stored responses. Those that are on their way are not stored. */
+    public void clearCache() {
+        engine.storedResponses().clear();
+    }
+
     /** Returns what clients cost now. */
     public ClientSnapshot clients() {
         return guard.snapshot();
@@ -803,6 +816,7 @@ public final class Dispatcher implements AutoCloseable {
         Duration pingInterval = Duration.ofSeconds(2);
         Duration pingTimeout = Duration.ofSeconds(3);
         int eventLoops = Math.max(1, Runtime.getRuntime().availableProcessors());
+        long cacheMemoryBytes = 64 * 1024 * 1024;
         Transport transport = Transport.nio();
 
         @Nullable
@@ -825,6 +839,17 @@ public final class Dispatcher implements AutoCloseable {
          */
         public Builder publicListener(ListenerOptions listener) {
             publicListeners.add(Objects.requireNonNull(listener, "publicListener"));
+            return this;
+        }
+
+        /**
+         * Sets the maximum memory of stored responses, in bytes of the heap. All functions share
+         * it. It is used only if a {@link CachePolicy} stores responses. Default: 64 MiB.
+         *
+         * @param bytes 1 or more
+         */
+        public Builder cacheMemoryBytes(long bytes) {
+            cacheMemoryBytes = bytes;
             return this;
         }
 
@@ -1077,6 +1102,9 @@ public final class Dispatcher implements AutoCloseable {
             if (names < functions.size()) {
                 throw new IllegalArgumentException("function: expected different names, got "
                         + functions.stream().map(FunctionOptions::name).toList());
+            }
+            if (cacheMemoryBytes < 1) {
+                throw new IllegalArgumentException("cacheMemoryBytes: " + cacheMemoryBytes + ", expected 1 or more");
             }
             if (eventLoops < 1) {
                 throw new IllegalArgumentException("eventLoops: " + eventLoops + ", expected 1 or more");

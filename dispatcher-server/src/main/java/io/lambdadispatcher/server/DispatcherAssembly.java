@@ -95,6 +95,7 @@ final class DispatcherAssembly {
         builder.workerListener(sockets.attach(workerListener()));
         sockets.requireAllUsed();
         builder.limits(limits()).forwarding(forwarding());
+        builder.cacheMemoryBytes(configuration.get(Settings.HTTP_CACHE_MEMORY));
         if (configuration.get(Settings.HTTP_ERROR_FORMAT) == ErrorFormat.PROBLEM_JSON) {
             builder.errorRenderer(ErrorRenderer.problemJson());
         }

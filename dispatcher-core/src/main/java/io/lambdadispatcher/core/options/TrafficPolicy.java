@@ -28,6 +28,7 @@ public final class TrafficPolicy {
     private final CompressionPolicy compression;
     private final BreakerPolicy breaker;
     private final FallbackPolicy fallback;
+    private final CachePolicy cache;
     private final boolean timed;
     private final boolean filtered;
     private final TrafficPolicy withoutFilters;
@@ -43,8 +44,14 @@ public final class TrafficPolicy {
         compression = from.compression;
         breaker = from.breaker;
         fallback = from.fallback;
+        cache = from.cache;
         timed = deadline.isTimed() || attempts.isTimed();
-        filtered = !shadow.isOff() || !canary.isOff() || !compression.isOff() || !breaker.isOff() || !fallback.isOff();
+        filtered = !shadow.isOff()
+                || !canary.isOff()
+                || !compression.isOff()
+                || !breaker.isOff()
+                || !fallback.isOff()
+                || !cache.isOff();
         withoutFilters = filtered
                 ? new Builder()
                         .deadline(deadline)
@@ -77,7 +84,8 @@ public final class TrafficPolicy {
                 .canary(canary)
                 .compression(compression)
                 .breaker(breaker)
-                .fallback(fallback);
+                .fallback(fallback)
+                .cache(cache);
     }
 
     /** Returns how long a request may take. See {@link Builder#deadline}. */
@@ -154,6 +162,11 @@ public final class TrafficPolicy {
         return compression;
     }
 
+    /** Returns which responses are stored. See {@link Builder#cache}. */
+    public CachePolicy cache() {
+        return cache;
+    }
+
     /** Builds {@link TrafficPolicy}. Not thread-safe. */
     public static final class Builder {
         private DeadlinePolicy deadline = DeadlinePolicy.NONE;
@@ -165,6 +178,7 @@ public final class TrafficPolicy {
         private CompressionPolicy compression = CompressionPolicy.OFF;
         private BreakerPolicy breaker = BreakerPolicy.NONE;
         private FallbackPolicy fallback = FallbackPolicy.NONE;
+        private CachePolicy cache = CachePolicy.OFF;
 
         private Builder() {}
 
@@ -241,6 +255,15 @@ public final class TrafficPolicy {
          */
         public Builder fallback(FallbackPolicy policy) {
             fallback = Objects.requireNonNull(policy, "fallback");
+            return this;
+        }
+
+        /**
+         * Sets which responses are stored for later requests. Requests that are answered with them
+         * are neither limited nor counted by {@link #admission}. Default: {@link CachePolicy#OFF}.
+         */
+        public Builder cache(CachePolicy policy) {
+            cache = Objects.requireNonNull(policy, "cache");
             return this;
         }
 

@@ -327,6 +327,10 @@ final class ConfigurationChecks {
     }
 
     private void checkTraffic() {
+        require(
+                checked.get(Settings.FUNCTION_CACHE_STALE_IF_ERROR).compareTo(FunctionConfiguration.LONGEST_STALE) <= 0,
+                Settings.FUNCTION_CACHE_STALE_IF_ERROR,
+                "at most 365d");
         checkAdmission();
         for (ContentEncoding encoding : checked.get(Settings.FUNCTION_COMPRESSION)) {
             require(

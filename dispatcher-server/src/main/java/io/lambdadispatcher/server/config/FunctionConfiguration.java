@@ -3,6 +3,7 @@ package io.lambdadispatcher.server.config;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.AttemptPolicy;
 import io.lambdadispatcher.core.options.BreakerPolicy;
+import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.CanaryPolicy;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.CompressionPolicy;
@@ -18,6 +19,7 @@ import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -76,6 +78,8 @@ public record FunctionConfiguration(
 
     /** The name of the function's own admission policy and breaker. */
     private static final String OF_FUNCTION = "default";
+
+    static final Duration LONGEST_STALE = Duration.ofDays(365);
 
     /** @param routes the entries of {@code routes} for this function */
     static FunctionConfiguration of(SettingValues values, List<SettingValues> routes) {
@@ -138,6 +142,7 @@ public record FunctionConfiguration(
                 .compression(compression(values))
                 .breaker(breaker(values, breakerName))
                 .fallback(fallback(values))
+                .cache(cache(values))
                 .build();
     }
 
@@ -180,6 +185,21 @@ public record FunctionConfiguration(
                 .latency(values.get(Settings.FUNCTION_BREAKER_LATENCY))
                 .open(values.get(Settings.FUNCTION_BREAKER_OPEN))
                 .build();
+    }
+
+    private static Duration min(Duration one, Duration other) {
+        return one.compareTo(other) < 0 ? one : other;
+    }
+
+    /** Its name is the route, because a handler may see by which one a request came. */
+    private static CachePolicy cache(SettingValues values) {
+        return values.get(Settings.FUNCTION_CACHE)
+                ? CachePolicy.builder(route(values).withoutWeight().toString())
+                        // ConfigurationChecks reports a longer time.
+                        .staleIfError(min(values.get(Settings.FUNCTION_CACHE_STALE_IF_ERROR), LONGEST_STALE))
+                        .maxBodyBytes(values.get(Settings.FUNCTION_CACHE_MAX_BODY))
+                        .build()
+                : CachePolicy.OFF;
     }
 
     private static FallbackPolicy fallback(SettingValues values) {

@@ -308,6 +308,19 @@ public final class Settings {
                     "text/plain; charset=utf-8")
             .doc("Header content-type of the fixed response.");
 
+    private static final Topic CACHE = new Topic("Stored responses");
+    public static final Setting<Boolean> FUNCTION_CACHE = CACHE.setting("function.cache", bool(), "false")
+            .doc("Stores responses whose cache-control or expires allows it, and answers later requests with them."
+                    + " Identical requests in flight share one response.");
+    public static final Setting<Duration> FUNCTION_CACHE_STALE_IF_ERROR = CACHE.setting(
+                    "function.cache-stale-if-error", duration(), "0s")
+            .doc(
+                    "For this time after the end of its freshness, a stored response replaces an error, unless the response"
+                            + " says another time. At most 365d.");
+    public static final Setting<Integer> FUNCTION_CACHE_MAX_BODY = CACHE.setting(
+                    "function.cache-max-body", size(1, 64 << 20), "1MiB")
+            .doc("Size of the largest body that is stored.");
+
     private static final Topic DIRECT = new Topic("Direct requests");
     public static final Setting<Mode> FUNCTION_MODE = DIRECT.setting("function.mode", choice(Mode.class), "dispatch")
             .doc(
@@ -525,6 +538,10 @@ public final class Settings {
                     + "hold much get 503. Above 95 %, no connection is accepted, and those that use the most memory are "
                     + "closed. auto means half of the heap or half of the direct memory, whichever is smaller.");
 
+    public static final Setting<Integer> HTTP_CACHE_MEMORY = HTTP.setting(
+                    "http.cache-memory", size(1 << 20, 1 << 30), "64MiB")
+            .doc("Maximum memory of the heap for the responses that function.cache stores. All functions share it.");
+
     public static final Setting<ErrorFormat> HTTP_ERROR_FORMAT = HTTP.setting(
                     "http.error-format", choice(ErrorFormat.class), "text")
             .doc(
@@ -670,7 +687,10 @@ public final class Settings {
             FUNCTION_FALLBACK_FUNCTION,
             FUNCTION_FALLBACK_STATUS,
             FUNCTION_FALLBACK_BODY,
-            FUNCTION_FALLBACK_TYPE);
+            FUNCTION_FALLBACK_TYPE,
+            FUNCTION_CACHE,
+            FUNCTION_CACHE_STALE_IF_ERROR,
+            FUNCTION_CACHE_MAX_BODY);
 
     static final Map<String, Setting<?>> BY_NAME = by(Setting::name);
     static final Map<String, Setting<?>> BY_VARIABLE = by(Setting::variable);

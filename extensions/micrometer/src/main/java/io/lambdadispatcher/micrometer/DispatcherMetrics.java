@@ -2,6 +2,7 @@ package io.lambdadispatcher.micrometer;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.BreakerState;
+import io.lambdadispatcher.core.observe.CacheSnapshot;
 import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
@@ -51,6 +52,8 @@ import java.util.function.ToDoubleFunction;
  * that match no route have the function {@code none}. Any thread.
  */
 public final class DispatcherMetrics implements DispatcherObserver {
+    private static final CacheSnapshot NOTHING_STORED = new CacheSnapshot(0, 0, 0);
+
     /** The function's name for requests that match no route. */
     private static final String NO_FUNCTION = "none";
 
@@ -97,6 +100,7 @@ public final class DispatcherMetrics implements DispatcherObserver {
                 dispatcher.pools().stream().map(PoolSnapshot::function).toList();
         watch(functions, dispatcher::pools, dispatcher::capacity, dispatcher::clients);
         watchCanaries(functions, dispatcher::canaries);
+        watchCache(() -> Objects.requireNonNullElse(dispatcher.cache(), NOTHING_STORED));
         if (dispatcher.fleet() != null) {
             watchFleet(functions, () -> Objects.requireNonNull(dispatcher.fleet()));
         }
@@ -108,6 +112,17 @@ public final class DispatcherMetrics implements DispatcherObserver {
             gauge(Meters.CANARY, function, canaries, seen -> 1 + seen.state().ordinal());
             gauge(Meters.CANARY_SHARE, function, canaries, seen -> seen.share() / 100.0);
         }
+    }
+
+    void watchCache(Supplier<CacheSnapshot> cache) {
+        gauge(Meters.CACHE_MEMORY, cache, CacheSnapshot::bytes);
+        gauge(Meters.CACHE_MEMORY_LIMIT, cache, CacheSnapshot::maxBytes);
+        FunctionCounter.builder(
+                        Meters.CACHE_EVICTIONS.title(),
+                        cache,
+                        seen -> seen.get().evictions())
+                .description(Meters.CACHE_EVICTIONS.description())
+                .register(registry);
     }
 
     private void watchFleet(List<String> functions, Supplier<FleetSnapshot> fleet) {

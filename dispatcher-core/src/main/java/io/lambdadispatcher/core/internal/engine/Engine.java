@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.filter.FunctionFilters;
+import io.lambdadispatcher.core.internal.filter.StoredResponses;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.observe.CanarySnapshot;
@@ -74,10 +75,12 @@ public final class Engine {
     private final Map<String, FunctionPool> pools = new LinkedHashMap<>();
     private final List<LoopDispatch> dispatches = new ArrayList<>();
     private final Map<String, FunctionFilters> filters = new LinkedHashMap<>();
+    private final StoredResponses storedResponses;
 
     /**
      * @param given event loops of the embedding program, which uses all of them and shuts down
      *     none; {@code null} to create {@code eventLoops} event loops
+     * @param cacheBytes maximum memory of stored responses
      */
     public Engine(
             Transport transport,
@@ -86,8 +89,10 @@ public final class Engine {
             List<FunctionOptions> functions,
             Map<String, DirectFunction> direct,
             RequestRouter router,
+            long cacheBytes,
             DispatcherObserver observer) {
         this.transport = transport;
+        storedResponses = new StoredResponses(cacheBytes);
         ownsGroup = given == null;
         group = given != null
                 ? given
@@ -101,7 +106,7 @@ public final class Engine {
         }
         for (FunctionOptions function : functions) {
             pools.put(function.name(), new FunctionPool(function, loops, observer));
-            FunctionFilters its = new FunctionFilters(function.name(), observer);
+            FunctionFilters its = new FunctionFilters(function.name(), observer, storedResponses);
             its.setPolicy(function.traffic());
             filters.put(function.name(), its);
         }
@@ -190,6 +195,11 @@ public final class Engine {
     public boolean resumeCanary(String function) {
         FunctionFilters its = filters.get(function);
         return its != null && its.resumeCanary();
+    }
+
+    /** Returns the stored responses of all functions. */
+    public StoredResponses storedResponses() {
+        return storedResponses;
     }
 
     public Map<String, FunctionPool> pools() {

@@ -40,10 +40,14 @@ public final class FunctionFilters {
     /** By the name of their policy, of which there are as many as the operator has named. */
     private final Map<String, Breaker> breakers = new ConcurrentHashMap<>();
 
-    public FunctionFilters(String function, DispatcherObserver observer) {
+    private final StoredResponses stored;
+
+    /** @param stored what all functions of the dispatcher share */
+    public FunctionFilters(String function, DispatcherObserver observer, StoredResponses stored) {
         this.function = function;
         this.observer = observer;
         this.shadows = new Shadows(function, observer);
+        this.stored = stored;
     }
 
     public String function() {
@@ -62,6 +66,7 @@ public final class FunctionFilters {
         filtered = new ShadowFilter(filtered, shadows, loop, others);
         filtered = new CanaryFilter(filtered, this, loop, others);
         filtered = new BreakerFilter(filtered, this, loop, observer);
+        filtered = new CacheFilter(filtered, function, loop, stored::store, observer);
         filtered = new FallbackFilter(filtered, loop, others);
         filtered = new CompressionFilter(filtered, loop, function, observer);
         return filtered;

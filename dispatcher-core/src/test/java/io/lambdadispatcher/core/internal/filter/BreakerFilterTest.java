@@ -51,17 +51,20 @@ class BreakerFilterTest {
     private final ScriptedFunction other = new ScriptedFunction();
     private final List<BreakerState> states = new ArrayList<>();
     private final List<String> reports = new ArrayList<>();
-    private final FunctionOpener opener = new FunctionFilters("f", new DispatcherObserver() {
-                @Override
-                public void onBreaker(String name, String breaker, BreakerState state, String reason) {
-                    states.add(state);
-                }
+    private final FunctionOpener opener = new FunctionFilters(
+                    "f",
+                    new DispatcherObserver() {
+                        @Override
+                        public void onBreaker(String name, String breaker, BreakerState state, String reason) {
+                            states.add(state);
+                        }
 
-                @Override
-                public ExchangeListener onExchangeStart(ExchangeStart start) {
-                    return end -> reports.add(end.failure() + " " + end.substitute());
-                }
-            })
+                        @Override
+                        public ExchangeListener onExchangeStart(ExchangeStart start) {
+                            return end -> reports.add(end.failure() + " " + end.substitute());
+                        }
+                    },
+                    new StoredResponses(1))
             .around(function, channel.eventLoop(), name -> name.equals("other") ? other : null);
 
     @BeforeEach

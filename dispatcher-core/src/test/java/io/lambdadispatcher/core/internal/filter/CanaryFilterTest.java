@@ -29,7 +29,8 @@ class CanaryFilterTest {
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final ScriptedFunction shop = new ScriptedFunction();
     private final ScriptedFunction next = new ScriptedFunction();
-    private final FunctionFilters filters = new FunctionFilters("shop", DispatcherObserver.NONE);
+    private final FunctionFilters filters =
+            new FunctionFilters("shop", DispatcherObserver.NONE, new StoredResponses(1));
     private final Map<String, FunctionOpener> others = new HashMap<>();
     private final FunctionOpener filter = filters.around(shop, channel.eventLoop(), others::get);
 
@@ -38,7 +39,8 @@ class CanaryFilterTest {
         others.put("shop", filter);
         others.put(
                 "next",
-                new FunctionFilters("next", DispatcherObserver.NONE).around(next, channel.eventLoop(), others::get));
+                new FunctionFilters("next", DispatcherObserver.NONE, new StoredResponses(1))
+                        .around(next, channel.eventLoop(), others::get));
     }
 
     private static TrafficPolicy policy(String function, int... steps) {

@@ -1,0 +1,160 @@
+package io.lambdadispatcher.core.internal.filter;
+
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.exchange.UnsentExchange;
+import io.lambdadispatcher.core.internal.policy.CacheRequest;
+import io.lambdadispatcher.core.internal.policy.DeadlineHeaders;
+import io.lambdadispatcher.core.internal.policy.StoredResponse;
+import io.lambdadispatcher.core.options.DeadlinePolicy;
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.concurrent.Future;
+import java.time.Duration;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request that waits for the response to an identical one. It is answered with it, or sent to the
+ * function if the response is not for others, or is late. Confined to the client's event loop,
+ * except {@link #resumeSoon}.
+ */
+final class WaitingRequest implements RequestSink {
+    private enum State {
+        WAITING,
+        /** The function has the request. */
+        SENT,
+        /** Answered, failed or cancelled. */
+        ENDED
+    }
+
+    /** A response that takes longer is probably a stream, or never comes. */
+    private static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    /** Memory of this object and its headers, as an estimate. */
+    private static final int HELD_BYTES = 2048;
+
+    private final CacheFilter filter;
+    private final CacheRequest request;
+    private final ResponseSink client;
+    private final TrafficPolicy policy;
+    private final long startNanos;
+    private final long budgetNanos;
+
+    private State state = State.WAITING;
+    private @Nullable Future<?> timer;
+    private @Nullable RequestSink sent;
+
+    WaitingRequest(CacheFilter filter, CacheRequest request, ResponseSink client, TrafficPolicy policy) {
+        this.filter = filter;
+        this.request = request;
+        this.client = client;
+        this.policy = policy;
+        startNanos = filter.store().nanoTime();
+        budgetNanos =
+                policy.isTimed() ? DeadlineHeaders.budgetNanos(policy.deadline(), request.head()) : Long.MAX_VALUE;
+    }
+
+    void startTimer() {
+        long wait = Math.min(MAX_WAIT_NANOS, Math.max(0, budgetNanos));
+        timer = filter.loop().schedule(this::onLate, wait, TimeUnit.NANOSECONDS);
+    }
+
+    private void onLate() {
+        timer = null;
+        if (state == State.WAITING) {
+            send();
+        }
+    }
+
+    /** Continues on the client's event loop. Any thread. */
+    void resumeSoon(@Nullable StoredResponse response, boolean error) {
+        try {
+            filter.loop().execute(() -> resume(response, error));
+        } catch (RejectedExecutionException e) {
+            // The event loop has ended, and its clients with it.
+        }
+    }
+
+    private void resume(@Nullable StoredResponse response, boolean error) {
+        if (state != State.WAITING) {
+            return;
+        }
+        cancelTimer();
+        if (response != null && filter.answerCollapsed(response, error, request, client)) {
+            state = State.ENDED;
+        } else {
+            send();
+        }
+    }
+
+    private void send() {
+        state = State.SENT;
+        long waited = filter.store().nanoTime() - startNanos;
+        if (budgetNanos == Long.MAX_VALUE) {
+            sent = filter.sendAlone(request, client, policy);
+        } else if (waited >= budgetNanos) {
+            failLate();
+        } else {
+            sent = filter.sendAlone(request, client, withDeadline(budgetNanos - waited));
+        }
+    }
+
+    private void failLate() {
+        state = State.ENDED;
+        Failure failure = new Failure(
+                Failure.Kind.DEADLINE_EXCEEDED,
+                "no response to an identical request within the deadline of "
+                        + TimeUnit.NANOSECONDS.toMillis(budgetNanos) + " ms");
+        new UnsentExchange(filter.function(), request.head(), client).reportFailed(filter.observer(), failure);
+        client.onFailure(failure);
+    }
+
+    /** The wait counts, so the function has less time. */
+    private TrafficPolicy withDeadline(long leftNanos) {
+        DeadlinePolicy.Builder left = DeadlinePolicy.builder().limit(Duration.ofNanos(leftNanos));
+        policy.deadline().headers().forEach(name -> left.header(name.toString()));
+        return policy.toBuilder().deadline(left.build()).build();
+    }
+
+    private void cancelTimer() {
+        if (timer != null) {
+            timer.cancel(false);
+            timer = null;
+        }
+    }
+
+    @Override
+    public void data(ByteBuf data, boolean end) {
+        data.release();
+    }
+
+    @Override
+    public void trailers(Http2Headers trailers) {}
+
+    @Override
+    public void cancel(ErrorCode code) {
+        cancelTimer();
+        State before = state;
+        state = State.ENDED;
+        if (before == State.SENT && sent != null) {
+            sent.cancel(code);
+        }
+    }
+
+    @Override
+    public void responseTaken(int bytes) {
+        if (sent != null) {
+            sent.responseTaken(bytes);
+        }
+    }
+
+    @Override
+    public long heldBytes() {
+        return sent == null ? HELD_BYTES : sent.heldBytes();
+    }
+}

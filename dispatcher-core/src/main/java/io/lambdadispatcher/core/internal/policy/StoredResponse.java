@@ -1,0 +1,89 @@
+package io.lambdadispatcher.core.internal.policy;
+
+import io.netty.handler.codec.http2.Http2Headers;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A complete response, and what it says about its use. Immutable, so any thread can use it.
+ *
+ * <p>The body is on the heap. Clients that still read it when it is evicted keep it, and nobody has
+ * to release it.
+ *
+ * @param terms what the response's headers permit
+ * @param head headers, which nobody changes after they are stored
+ * @param body must not be changed
+ */
+public record StoredResponse(Terms terms, int status, Http2Headers head, byte[] body) {
+    /** Memory of a header's objects, in bytes. */
+    private static final int FIELD_BYTES = 96;
+
+    private static final int OBJECT_BYTES = 512;
+
+    /**
+     * What the headers of a response permit.
+     *
+     * @param partition the partition of its request
+     * @param varyNames names in {@code vary}, in lower case
+     * @param varyValues the values of its request, as {@link CacheRequest#values} returns them
+     * @param toAuthorized whether it may answer requests with {@code authorization}
+     * @param toCookies whether it may answer requests with a {@code cookie}
+     * @param bornNanos time at which its age was zero, by the clock of event loops
+     * @param freshNanos age up to which it is fresh
+     * @param revalidateNanos age up to which it answers while it is renewed
+     * @param errorNanos age up to which it replaces an error
+     */
+    public record Terms(
+            String partition,
+            List<String> varyNames,
+            List<@Nullable String> varyValues,
+            boolean toAuthorized,
+            boolean toCookies,
+            long bornNanos,
+            long freshNanos,
+            long revalidateNanos,
+            long errorNanos) {
+
+        /** Returns whether the request chooses this response (RFC 9111 section 4.1). */
+        boolean isChosenBy(CacheRequest request) {
+            if (!partition.equals(request.partition())) {
+                return false;
+            }
+            for (int i = 0; i < varyNames.size(); i++) {
+                if (!Objects.equals(varyValues.get(i), CacheRequest.values(request.head(), varyNames.get(i)))) {
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        /** Returns the age at which the response is of no use any more. */
+        public long usefulNanos() {
+            return Math.max(freshNanos, Math.max(revalidateNanos, errorNanos));
+        }
+
+        /** Returns whether the same requests choose the other response. */
+        public boolean isReplacedBy(Terms other) {
+            return partition.equals(other.partition)
+                    && varyNames.equals(other.varyNames)
+                    && varyValues.equals(other.varyValues);
+        }
+    }
+
+    public long ageNanos(long nowNanos) {
+        return nowNanos - terms.bornNanos();
+    }
+
+    /** Returns the memory of this object in bytes, as an estimate. */
+    public long bytes() {
+        long bytes = OBJECT_BYTES + body.length + 2L * terms.partition().length();
+        for (var field : head) {
+            bytes += FIELD_BYTES + field.getKey().length() + field.getValue().length();
+        }
+        for (String value : terms.varyValues()) {
+            bytes += FIELD_BYTES + (value == null ? 0 : value.length());
+        }
+        return bytes;
+    }
+}

@@ -1,0 +1,354 @@
+package io.lambdadispatcher.core.internal.filter;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.internal.exchange.Failure.Kind;
+import io.lambdadispatcher.core.internal.filter.CacheRig.Call;
+import io.lambdadispatcher.core.internal.filter.CacheRig.Client;
+import io.lambdadispatcher.core.options.CachePolicy;
+import io.lambdadispatcher.core.options.DeadlinePolicy;
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class CacheFilterTest {
+    private static final String FRESH = "cache-control: max-age=60";
+
+    private CacheRig rig = new CacheRig(policy(Duration.ZERO), 1 << 20);
+
+    private static TrafficPolicy policy(Duration staleIfError) {
+        return TrafficPolicy.builder()
+                .cache(CachePolicy.builder("test")
+                        .staleIfError(staleIfError)
+                        .maxBodyBytes(1000)
+                        .build())
+                .build();
+    }
+
+    @AfterEach
+    void release() {
+        rig.close();
+    }
+
+    private Call call(int index) {
+        assertThat(rig.calls).hasSizeGreaterThan(index);
+        return rig.calls.get(index);
+    }
+
+    @Test
+    void should_answer_from_the_store_on_all_event_loops() {
+        Client first = rig.get(0, "/a");
+        call(0).respond(200, "body", FRESH);
+        assertThat(first.answer()).isEqualTo("200 body");
+        assertThat(first.field("cache-status")).isEqualTo("lambda-dispatcher; fwd=uri-miss; stored");
+        rig.sleep(10);
+        Client second = rig.get(1, "/a");
+        assertThat(second.answer()).isEqualTo("200 body");
+        assertThat(second.field("age")).isEqualTo("10");
+        assertThat(second.field("content-length")).isEqualTo("4");
+        assertThat(second.field("cache-status")).isEqualTo("lambda-dispatcher; hit; ttl=50");
+        assertThat(rig.calls).hasSize(1);
+        assertThat(rig.reports).containsExactly("200 cache");
+        assertThat(rig.send(0, "HEAD", "/a").answer()).isEqualTo("200");
+        assertThat(rig.get(0, "/b").answer()).isEmpty();
+    }
+
+    @Test
+    void should_answer_conditional_requests_9110_13() {
+        rig.get(0, "/a");
+        call(0).respond(200, "body", FRESH, "etag: W/\"x\"", "last-modified: Tue, 14 Nov 2023 22:13:20 GMT");
+        assertThat(rig.get(0, "/a", "if-none-match: \"y\", \"x\"").answer()).isEqualTo("304");
+        assertThat(rig.get(0, "/a", "if-none-match: \"y\"").answer()).isEqualTo("200 body");
+        assertThat(rig.get(0, "/a", "if-modified-since: Tue, 14 Nov 2023 22:13:20 GMT")
+                        .answer())
+                .isEqualTo("304");
+        assertThat(rig.reports).containsExactly("304 cache", "200 cache", "304 cache");
+    }
+
+    @Test
+    void should_refuse_only_if_cached_9111_5_2_1_7() {
+        assertThat(rig.get(0, "/a", "cache-control: only-if-cached").answer()).isEqualTo("504");
+        assertThat(rig.calls).isEmpty();
+    }
+
+    @Test
+    void should_forget_what_an_unsafe_request_changes_9111_4_4() {
+        rig.get(0, "/a");
+        call(0).respond(200, "old", FRESH);
+        Client late = rig.get(0, "/a", "x-forwarded-host: b");
+        rig.send(1, "POST", "/a");
+        call(2).respond(500, "error");
+        assertThat(rig.get(0, "/a").answer()).isEqualTo("200 old");
+        rig.send(1, "POST", "/a");
+        call(3).respond(303, "changed");
+        assertThat(rig.get(0, "/a").answer()).isEmpty();
+        // It was sent before the change, so it may be older.
+        call(1).respond(200, "old", FRESH);
+        assertThat(late.answer()).isEqualTo("200 old");
+        assertThat(rig.get(0, "/a", "x-forwarded-host: b").answer()).isEmpty();
+    }
+
+    @Test
+    void should_share_one_response_on_all_event_loops() {
+        Client leader = rig.get(0, "/a");
+        Client same = rig.get(0, "/a");
+        Client other = rig.get(1, "/a");
+        Client different = rig.get(1, "/a", "cookie: a=b");
+        assertThat(rig.calls).hasSize(2);
+        call(0).head(200, false, FRESH);
+        call(0).data("bo", false);
+        assertThat(leader.read().body.toString()).isEqualTo("bo");
+        call(0).data("dy", true);
+        rig.run();
+        assertThat(leader.answer()).isEqualTo("200 body");
+        assertThat(same.answer()).isEqualTo("200 body");
+        assertThat(other.answer()).isEqualTo("200 body");
+        assertThat(other.field("cache-status")).isEqualTo("lambda-dispatcher; fwd=uri-miss; collapsed; ttl=60");
+        assertThat(different.answer()).isEmpty();
+        assertThat(rig.reports).containsExactly("200 collapsed", "200 collapsed");
+        assertThat(rig.store.flights()).isEqualTo(1);
+        assertThat(call(0).taken).isEqualTo(4);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"cache-control: private, max-age=60", "set-cookie: a=b", "cache-control: max-age=0"})
+    void should_send_each_request_if_the_response_is_not_for_others(String field) {
+        Client leader = rig.get(0, "/a");
+        Client waiting = rig.get(1, "/a");
+        call(0).head(200, false, field);
+        rig.run();
+        assertThat(rig.calls).hasSize(2);
+        call(1).respond(200, "two", field);
+        call(0).data("one", true);
+        assertThat(leader.answer()).isEqualTo("200 one");
+        assertThat(waiting.answer()).isEqualTo("200 two");
+        // The next requests do not wait.
+        rig.get(0, "/a");
+        rig.get(1, "/a");
+        assertThat(rig.calls).hasSize(4);
+    }
+
+    @Test
+    void should_compare_vary_for_waiting_requests_9111_4_1() {
+        rig.get(0, "/a", "x: 1");
+        Client waiting = rig.get(1, "/a", "x: 2");
+        call(0).respond(200, "one", FRESH, "vary: x");
+        rig.run();
+        call(1).respond(200, "two", FRESH, "vary: x");
+        assertThat(waiting.answer()).isEqualTo("200 two");
+        assertThat(rig.get(0, "/a", "x: 1").answer()).isEqualTo("200 one");
+        assertThat(rig.get(0, "/a", "x: 2").answer()).isEqualTo("200 two");
+        // Requests that differ no longer wait for each other.
+        rig.get(0, "/a", "x: 3");
+        rig.get(0, "/a", "x: 4");
+        assertThat(rig.calls).hasSize(4);
+    }
+
+    @Test
+    void should_continue_for_others_if_the_first_client_disconnects() {
+        Client leader = rig.get(0, "/a");
+        Client waiting = rig.get(1, "/a");
+        call(0).head(200, false, FRESH);
+        call(0).data("bo", false);
+        leader.request.cancel(ErrorCode.CANCELLED);
+        assertThat(call(0).cancelled).isFalse();
+        call(0).data("dy", true);
+        rig.run();
+        assertThat(waiting.answer()).isEqualTo("200 body");
+        assertThat(call(0).taken).isEqualTo(4);
+        leader.read();
+        assertThat(call(0).taken).isEqualTo(4);
+    }
+
+    @Test
+    void should_cancel_if_nobody_waits() {
+        Client leader = rig.get(0, "/a");
+        leader.request.cancel(ErrorCode.CANCELLED);
+        assertThat(call(0).cancelled).isTrue();
+        assertThat(rig.store.flights()).isZero();
+        rig.get(0, "/a");
+        assertThat(rig.calls).hasSize(2);
+    }
+
+    @Test
+    void should_forget_a_waiting_request_whose_client_disconnects() {
+        rig.get(0, "/a");
+        Client waiting = rig.get(1, "/a");
+        waiting.request.cancel(ErrorCode.CANCELLED);
+        call(0).respond(200, "body", FRESH);
+        rig.run();
+        assertThat(waiting.answer()).isEmpty();
+        assertThat(rig.calls).hasSize(1);
+    }
+
+    @Test
+    void should_send_waiting_requests_if_the_first_one_fails() {
+        Client leader = rig.get(0, "/a");
+        Client waiting = rig.get(1, "/a");
+        call(0).fail(Kind.RATE_LIMITED);
+        rig.run();
+        assertThat(leader.answer()).isEqualTo("rate_limited");
+        call(1).respond(200, "body", FRESH);
+        assertThat(waiting.answer()).isEqualTo("200 body");
+    }
+
+    @Test
+    void should_never_share_a_response_that_is_cut_off() {
+        Client leader = rig.get(0, "/a");
+        Client waiting = rig.get(1, "/a");
+        call(0).head(200, false, FRESH);
+        call(0).data("bo", false);
+        call(0).fail(Kind.WORKER_LOST);
+        rig.run();
+        assertThat(leader.answer()).isEqualTo("worker_lost");
+        assertThat(waiting.answer()).isEmpty();
+        assertThat(rig.calls).hasSize(2);
+    }
+
+    @Test
+    void should_neither_store_nor_delay_a_large_body() {
+        Client leader = rig.get(0, "/a");
+        Client waiting = rig.get(1, "/a");
+        call(0).head(200, false, FRESH);
+        call(0).data("x".repeat(900), false);
+        assertThat(call(0).taken).isEqualTo(900);
+        call(0).data("y".repeat(200), false);
+        assertThat(call(0).taken).isEqualTo(900);
+        rig.run();
+        assertThat(rig.calls).hasSize(2);
+        leader.read();
+        assertThat(call(0).taken).isEqualTo(1100);
+        call(0).data("z", true);
+        assertThat(leader.answer()).hasSize(4 + 1101);
+        assertThat(call(0).taken).isEqualTo(1101);
+        waiting.request.cancel(ErrorCode.CANCELLED);
+        assertThat(call(1).cancelled).isTrue();
+        assertThat(rig.store.bytes()).isZero();
+    }
+
+    @Test
+    void should_give_waiting_requests_what_is_left_of_their_deadline() {
+        rig.policy = rig.policy.toBuilder()
+                .deadline(DeadlinePolicy.builder().limit(Duration.ofSeconds(5)).build())
+                .build();
+        rig.get(0, "/a");
+        rig.get(1, "/a");
+        rig.sleep(2);
+        call(0).respond(200, "body", "set-cookie: a=b");
+        rig.run();
+        assertThat(call(1).policy.deadline().limit()).isEqualTo(Duration.ofSeconds(3));
+        rig.get(0, "/b");
+        Client late = rig.get(1, "/b");
+        rig.sleep(6);
+        call(2).respond(200, "body", "set-cookie: a=b");
+        rig.run();
+        assertThat(late.answer()).isEqualTo("deadline_exceeded");
+    }
+
+    @Test
+    void should_renew_once_while_it_answers_5861_3() {
+        rig.get(0, "/a");
+        call(0).respond(200, "old", "cache-control: max-age=60, stale-while-revalidate=60");
+        rig.sleep(61);
+        assertThat(rig.get(0, "/a", "if-none-match: \"q\"").answer()).isEqualTo("200 old");
+        Client second = rig.get(1, "/a");
+        assertThat(second.answer()).isEqualTo("200 old");
+        assertThat(second.field("cache-status")).isEqualTo("lambda-dispatcher; hit; ttl=-1");
+        assertThat(rig.calls).hasSize(2);
+        assertThat(call(1).head.contains("if-none-match")).isFalse();
+        call(1).respond(200, "new", FRESH);
+        assertThat(call(1).taken).isEqualTo(3);
+        assertThat(rig.get(1, "/a").answer()).isEqualTo("200 new");
+        assertThat(rig.reports).containsExactly("200 stale", "200 stale", "200 cache");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {500, 502, 503, 504})
+    void should_replace_an_error_5861_4(int status) {
+        rig = new CacheRig(policy(Duration.ofSeconds(60)), 1 << 20);
+        rig.get(0, "/a");
+        call(0).respond(200, "old", FRESH);
+        rig.sleep(90);
+        Client client = rig.get(0, "/a");
+        Client waiting = rig.get(1, "/a");
+        call(1).head(status, false);
+        assertThat(client.answer()).isEqualTo("200 old");
+        call(1).data("error", true);
+        assertThat(call(1).response.substitute(status, null).token()).isEqualTo("stale");
+        rig.run();
+        assertThat(waiting.answer()).isEqualTo("200 old");
+        assertThat(call(1).taken).isEqualTo(5);
+        rig.sleep(30);
+        Client later = rig.get(0, "/a");
+        call(2).respond(status, "error");
+        assertThat(later.answer()).isEqualTo(status + " error");
+    }
+
+    @Test
+    void should_replace_a_failure_5861_4() {
+        rig = new CacheRig(policy(Duration.ofSeconds(60)), 1 << 20);
+        rig.get(0, "/a");
+        call(0).respond(200, "old", FRESH);
+        rig.sleep(90);
+        Client client = rig.get(0, "/a");
+        call(1).fail(Kind.TIMEOUT);
+        assertThat(client.answer()).isEqualTo("200 old");
+        Client head = rig.send(0, "HEAD", "/a");
+        call(2).fail(Kind.QUEUE_FULL);
+        assertThat(head.answer()).isEqualTo("200");
+        Client limited = rig.get(0, "/a");
+        call(3).fail(Kind.RATE_LIMITED);
+        assertThat(limited.answer()).isEqualTo("rate_limited");
+        Client unwilling = rig.get(0, "/a", "cache-control: no-cache");
+        call(4).fail(Kind.TIMEOUT);
+        assertThat(unwilling.answer()).isEqualTo("timeout");
+    }
+
+    @Test
+    void should_not_replace_an_error_after_the_time_has_passed_during_the_request() {
+        rig = new CacheRig(policy(Duration.ofSeconds(60)), 1 << 20);
+        rig.get(0, "/a");
+        call(0).respond(200, "old", FRESH);
+        rig.sleep(90);
+        Client client = rig.get(0, "/a");
+        rig.sleep(31);
+        call(1).fail(Kind.TIMEOUT);
+        assertThat(client.answer()).isEqualTo("timeout");
+    }
+
+    @Test
+    void should_keep_what_a_client_still_reads_when_it_is_evicted() {
+        rig = new CacheRig(policy(Duration.ZERO), 4000);
+        rig.get(0, "/a").read();
+        call(0).respond(200, "x".repeat(900), FRESH);
+        Client slow = rig.get(0, "/a");
+        for (int i = 0; i < 50; i++) {
+            rig.get(0, "/" + i);
+            rig.calls.get(rig.calls.size() - 1).respond(200, "y".repeat(900), FRESH);
+        }
+        assertThat(rig.store.bytes()).isLessThanOrEqualTo(4000);
+        assertThat(rig.store.evictions()).isPositive();
+        assertThat(slow.answer()).isEqualTo("200 " + "x".repeat(900));
+        rig.store.clear();
+        assertThat(rig.store.bytes()).isZero();
+    }
+
+    @Test
+    void should_not_store_a_response_with_trailers_or_of_another_length() {
+        Client leader = rig.get(0, "/a");
+        call(0).head(200, false, FRESH);
+        call(0).data("body", false);
+        call(0).response.onTrailers(CacheRig.fields(new DefaultHttp2Headers()));
+        assertThat(leader.answer()).isEqualTo("200 body");
+        rig.sleep(11);
+        rig.get(0, "/a");
+        call(1).respond(200, "body", FRESH, "content-length: 5");
+        rig.get(0, "/a");
+        assertThat(rig.calls).hasSize(3);
+    }
+}

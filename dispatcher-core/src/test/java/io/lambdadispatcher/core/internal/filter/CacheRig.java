@@ -1,0 +1,229 @@
+package io.lambdadispatcher.core.internal.filter;
+
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeListener;
+import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** The filters of two event loops around a function whose responses the test sends. One thread. */
+final class CacheRig implements DispatcherObserver {
+    static final long EPOCH_MILLIS = 1_700_000_000_000L;
+
+    final List<Call> calls = new ArrayList<>();
+    final List<String> reports = new ArrayList<>();
+    final List<Client> clients = new ArrayList<>();
+    final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
+    final CacheFilter[] filters = new CacheFilter[2];
+    final ResponseStore store;
+    TrafficPolicy policy;
+    long nanos = TimeUnit.DAYS.toNanos(1);
+
+    CacheRig(TrafficPolicy policy, long maxBytes) {
+        this.policy = policy;
+        store = new ResponseStore(
+                maxBytes, () -> nanos, () -> EPOCH_MILLIS + TimeUnit.NANOSECONDS.toMillis(nanos) - 86_400_000L);
+        for (int i = 0; i < 2; i++) {
+            filters[i] = new CacheFilter(new Function(), "f", loops[i].eventLoop(), () -> store, this);
+        }
+    }
+
+    @Override
+    public ExchangeListener onExchangeStart(ExchangeStart start) {
+        return end -> reports.add(end.status() + " "
+                + (end.substitute() == null ? "" : end.substitute().token()));
+    }
+
+    /** Releases what clients have not read. */
+    void close() {
+        clients.forEach(Client::read);
+    }
+
+    void sleep(double seconds) {
+        nanos += (long) (seconds * 1e9);
+    }
+
+    void run() {
+        for (EmbeddedChannel each : loops) {
+            each.runPendingTasks();
+        }
+    }
+
+    static Http2Headers fields(Http2Headers head, String... fields) {
+        for (String field : fields) {
+            int colon = field.indexOf(':', 1);
+            head.add(field.substring(0, colon), field.substring(colon + 1).strip());
+        }
+        return head;
+    }
+
+    Client get(int loop, String path, String... fields) {
+        return send(loop, "GET", path, fields);
+    }
+
+    Client send(int loop, String method, String path, String... fields) {
+        Http2Headers head = new DefaultHttp2Headers(false)
+                .method(method)
+                .scheme("https")
+                .authority("a.example")
+                .path(path);
+        return send(loop, fields(head, fields));
+    }
+
+    Client send(int loop, Http2Headers head) {
+        Client client = new Client();
+        clients.add(client);
+        client.request = filters[loop].open(head, true, client, policy);
+        return client;
+    }
+
+    private final class Function implements FunctionOpener {
+        @Override
+        public RequestSink open(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy applied) {
+            Call call = new Call(head, response, applied);
+            calls.add(call);
+            return call;
+        }
+
+        @Override
+        public TrafficPolicy policy() {
+            return policy;
+        }
+    }
+
+    /** What the function has received. */
+    static final class Call implements RequestSink {
+        final Http2Headers head;
+        final ResponseSink response;
+        final TrafficPolicy policy;
+        int taken;
+        boolean cancelled;
+
+        Call(Http2Headers head, ResponseSink response, TrafficPolicy policy) {
+            this.head = head;
+            this.response = response;
+            this.policy = policy;
+        }
+
+        void head(int status, boolean end, String... fields) {
+            response.onHead(fields(new DefaultHttp2Headers(false).status(Integer.toString(status)), fields), end);
+        }
+
+        void data(String text, boolean end) {
+            ByteBuf data = ByteBufAllocator.DEFAULT.directBuffer();
+            data.writeCharSequence(text, StandardCharsets.UTF_8);
+            response.onData(data, end);
+        }
+
+        void respond(int status, String body, String... fields) {
+            head(status, false, fields);
+            data(body, true);
+        }
+
+        void fail(Failure.Kind kind) {
+            response.onFailure(new Failure(kind, "of the test"));
+        }
+
+        @Override
+        public void data(ByteBuf data, boolean end) {
+            data.release();
+        }
+
+        @Override
+        public void trailers(Http2Headers trailers) {}
+
+        @Override
+        public void cancel(ErrorCode code) {
+            cancelled = true;
+        }
+
+        @Override
+        public void responseTaken(int bytes) {
+            taken += bytes;
+        }
+    }
+
+    /** What a client has received. It keeps buffers until {@link #read}. */
+    static final class Client implements ResponseSink {
+        RequestSink request;
+        Http2Headers head;
+        boolean ended;
+        Failure failure;
+        final List<ByteBuf> unread = new ArrayList<>();
+        final StringBuilder body = new StringBuilder();
+
+        Client read() {
+            for (ByteBuf each : unread) {
+                body.append(each.toString(StandardCharsets.UTF_8));
+                int bytes = each.readableBytes();
+                each.release();
+                request.responseTaken(bytes);
+            }
+            unread.clear();
+            return this;
+        }
+
+        /** Returns status and body, or the failure, or "" before the end. */
+        String answer() {
+            read();
+            return failure != null
+                    ? failure.kind().token()
+                    : !ended ? "" : head.status() + (body.isEmpty() ? "" : " " + body);
+        }
+
+        String field(String name) {
+            CharSequence value = head.get(name);
+            return value == null ? null : value.toString();
+        }
+
+        @Override
+        public void onInterim(Http2Headers interim) {}
+
+        @Override
+        public void onHead(Http2Headers given, boolean end) {
+            if (head != null || failure != null) {
+                throw new IllegalStateException("a second response");
+            }
+            head = given;
+            ended = end;
+        }
+
+        @Override
+        public void onData(ByteBuf data, boolean end) {
+            if (ended || head == null) {
+                throw new IllegalStateException("data outside of a response");
+            }
+            unread.add(data);
+            ended = end;
+        }
+
+        @Override
+        public void onTrailers(Http2Headers trailers) {
+            ended = true;
+        }
+
+        @Override
+        public void onFailure(Failure given) {
+            if (ended || failure != null) {
+                throw new IllegalStateException("a failure after the end");
+            }
+            failure = given;
+        }
+
+        @Override
+        public void onRequestTaken(int bytes) {}
+    }
+}
