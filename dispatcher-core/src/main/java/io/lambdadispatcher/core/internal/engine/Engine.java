@@ -115,7 +115,8 @@ public final class Engine {
             EventLoop loop = loops.get(i);
             Map<String, FunctionOpener> openers = openersOf(i, direct, observer, owners);
             Map<String, FunctionOpener> filtered = new HashMap<>();
-            filters.forEach((name, its) -> filtered.put(name, its.around(openers.get(name), loop, filtered::get)));
+            openers.forEach((name, opener) -> filtered.put(
+                    name, Objects.requireNonNull(filters.get(name), name).around(opener, loop, filtered::get)));
             dispatches.add(new LoopDispatch(loop, router, openers, filtered, owners, observer));
         }
     }

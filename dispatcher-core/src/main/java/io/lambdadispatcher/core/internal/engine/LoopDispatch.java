@@ -21,6 +21,7 @@ import io.netty.util.AsciiString;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -170,7 +171,7 @@ final class LoopDispatch implements ExchangeOpener {
         }
         TrafficPolicy ofRoute = target.policy();
         TrafficPolicy policy = ofRoute == null ? opener.policy() : ofRoute;
-        FunctionOpener first = policy.isFiltered() ? filtered.get(function) : opener;
+        FunctionOpener first = policy.isFiltered() ? Objects.requireNonNull(filtered.get(function), function) : opener;
         return first.open(head, end, response, policy);
     }
 
