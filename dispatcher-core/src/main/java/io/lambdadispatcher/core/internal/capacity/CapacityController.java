@@ -396,7 +396,7 @@ public final class CapacityController {
         WorkerLife worker = workers.get(workerId);
         if (worker != null) {
             worker.ours = false;
-            if (worker.is(State.LAUNCHED) || worker.hasParted() || worker.hasExited()) {
+            if (worker.is(State.LAUNCHED) || worker.hasParted()) {
                 workers.onGone(nowNanos, worker);
             }
         }

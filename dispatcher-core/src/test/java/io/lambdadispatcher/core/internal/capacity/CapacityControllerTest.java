@@ -382,6 +382,20 @@ class CapacityControllerTest {
 
     // Deadlines and disconnections.
 
+    /** It still serves, so this dispatcher may have to adopt it in turn. */
+    @Test
+    void should_know_a_lost_worker_that_another_dispatcher_has_adopted_while_it_is_connected() {
+        controller = controller(CapacityPolicy.fixed(1));
+        look();
+        ready("w0");
+        fail("w0", Cause.LOST);
+        controller.onDisowned(now, "w0");
+        assertThat(controller.workerIds()).contains("w0");
+
+        controller.onDisconnected(now, "w0", false);
+        assertThat(controller.workerIds()).doesNotContain("w0");
+    }
+
     @Test
     void should_have_a_replacement_ready_before_the_old_one_drains() {
         controller = controller(CapacityPolicy.fixed(1));

@@ -164,9 +164,13 @@ final class FleetInvariants {
         for (SimulatedDispatcher each : fleet.dispatchers) {
             if (each.member.id.equals(dispatcher)) {
                 long up = fleet.upNanos();
+                // The first read after the ledger was down counts two seconds of that time. The
+                // difference between a lease and the time until a dispatcher is gone covers one.
+                long more = Math.max(0, fleet.returns - each.renewedReturns - 1) * FleetMember.LONGEST_LOOK_NANOS;
                 return each.killed
                         || each.left
-                        || up - each.renewedUpNanos >= FleetMember.LEASE_NANOS
+                        || now() - each.renewedNanos >= FleetMember.LEASE_NANOS
+                                && up - each.renewedUpNanos + more >= FleetMember.LEASE_NANOS
                         || up - each.lateUpNanos <= FleetMember.LEASE_NANOS + 6 * SECOND;
             }
         }

@@ -81,6 +81,9 @@ final class SimulatedFleet {
     private long budgetVersion;
     private long downNanos;
     private long downSinceNanos;
+    /** How often the ledger has come back. */
+    int returns;
+
     int launches;
 
     /** Whether zone 1 can reach neither the ledger nor zone 0. */
@@ -181,6 +184,7 @@ final class SimulatedFleet {
     void setDown(boolean value) {
         note("ledger down: " + value);
         downNanos += store.down ? time.nanos() - downSinceNanos : 0;
+        returns += store.down && !value ? 1 : 0;
         downSinceNanos = time.nanos();
         store.down = value;
     }
@@ -281,6 +285,8 @@ final class SimulatedFleet {
         long renewedNanos = -1;
         /** The same, as the time for which the ledger was up. */
         long renewedUpNanos;
+        /** How often the ledger had come back then. */
+        int renewedReturns;
         /** When its lease was last renewed too late. */
         long lateUpNanos = -60 * SECOND;
         /** When its operator last permitted launches; -1 = never. */
@@ -340,6 +346,7 @@ final class SimulatedFleet {
                 lateUpNanos = renewedNanos >= 0 && up - renewedUpNanos >= FleetMember.LEASE_NANOS ? up : lateUpNanos;
                 renewedNanos = time.nanos();
                 renewedUpNanos = up;
+                renewedReturns = returns;
                 return;
             }
             invariants.onBudget(this);
