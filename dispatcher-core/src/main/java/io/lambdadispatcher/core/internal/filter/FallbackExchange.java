@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.policy.DeadlineHeaders;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Substitute;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.FallbackPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
@@ -267,6 +268,11 @@ final class FallbackExchange implements RequestSink, ResponseSink {
     }
 
     @Override
+    public @Nullable ContentEncoding contentEncoding() {
+        return response.contentEncoding();
+    }
+
+    @Override
     public void onInterim(Http2Headers interim) {
         if (state == State.PENDING) {
             response.onInterim(interim);
@@ -365,6 +371,11 @@ final class FallbackExchange implements RequestSink, ResponseSink {
 
         private boolean isReplacedByFixed() {
             return !begun && fixed() != null;
+        }
+
+        @Override
+        public @Nullable ContentEncoding contentEncoding() {
+            return response.contentEncoding();
         }
 
         @Override

@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.internal.policy.StoredResponse;
 import io.lambdadispatcher.core.internal.policy.StoredResponse.Terms;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Substitute;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.FlatHeaders;
@@ -194,6 +195,11 @@ final class FetchedResponse implements RequestSink, ResponseSink {
             return Substitute.STALE;
         }
         return client == null ? null : client.substitute(ended, failure);
+    }
+
+    @Override
+    public @Nullable ContentEncoding contentEncoding() {
+        return client == null ? null : client.contentEncoding();
     }
 
     @Override

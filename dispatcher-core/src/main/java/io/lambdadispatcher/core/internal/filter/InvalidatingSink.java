@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Substitute;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -53,6 +54,11 @@ record InvalidatingSink(ResponseSink client, Runnable invalidation) implements R
     @Override
     public boolean isDoneWithHead() {
         return client.isDoneWithHead();
+    }
+
+    @Override
+    public @Nullable ContentEncoding contentEncoding() {
+        return client.contentEncoding();
     }
 
     @Override

@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.lambdadispatcher.core.observe.ShadowEnd.Result;
 import io.lambdadispatcher.core.observe.Substitute;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.http.FlatHeaders;
@@ -145,6 +146,16 @@ final class ShadowedExchange implements RequestSink, ResponseSink {
     @Override
     public @Nullable Substitute substitute(int ended, @Nullable Failure failure) {
         return response.substitute(ended, failure);
+    }
+
+    @Override
+    public void onSent() {
+        response.onSent();
+    }
+
+    @Override
+    public @Nullable ContentEncoding contentEncoding() {
+        return response.contentEncoding();
     }
 
     @Override

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.policy.Breaker;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Substitute;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -160,6 +161,11 @@ final class WatchedExchange extends DeadlineQueue.Entry implements RequestSink, 
             startIfComplete();
             response.onSent();
         }
+    }
+
+    @Override
+    public @Nullable ContentEncoding contentEncoding() {
+        return response.contentEncoding();
     }
 
     @Override

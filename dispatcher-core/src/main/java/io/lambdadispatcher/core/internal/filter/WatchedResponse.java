@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.policy.CanarySteps;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Substitute;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -84,6 +85,16 @@ final class WatchedResponse implements ResponseSink {
     @Override
     public @Nullable Substitute substitute(int status, @Nullable Failure failure) {
         return response.substitute(status, failure);
+    }
+
+    @Override
+    public void onSent() {
+        response.onSent();
+    }
+
+    @Override
+    public @Nullable ContentEncoding contentEncoding() {
+        return response.contentEncoding();
     }
 
     @Override
