@@ -52,6 +52,7 @@ class JavaExamplesTest {
             import io.netty.channel.epoll.*;
             import io.netty.handler.codec.http2.Http2Headers;
             import java.net.*;
+            import java.nio.charset.StandardCharsets;
             import java.nio.file.Path;
             import java.time.*;
             import java.util.*;

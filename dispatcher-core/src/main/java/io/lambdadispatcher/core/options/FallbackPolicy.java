@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>{@code
  * FallbackPolicy ofSearch = FallbackPolicy.builder()
  *         .function("search-simple")
- *         .response(200, "application/json", "{\"hits\":[]}".getBytes(UTF_8))
+ *         .response(200, "application/json", "{\"hits\":[]}".getBytes(StandardCharsets.UTF_8))
  *         .build();
  * }</pre>
  */
