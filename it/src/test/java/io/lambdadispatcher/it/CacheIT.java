@@ -43,7 +43,7 @@ class CacheIT {
             assertThat(get(client, secret).body()).isEqualTo("number 3");
             worker.destroyForcibly().waitFor();
             Rig.await("no worker", () -> rig.pool().workers() == 0);
-            Thread.sleep(1100);
+            Thread.sleep(2100);
             HttpResponse<String> stale = get(client, uri);
             assertThat(stale.statusCode()).isEqualTo(200);
             assertThat(stale.body()).isEqualTo("number 1");

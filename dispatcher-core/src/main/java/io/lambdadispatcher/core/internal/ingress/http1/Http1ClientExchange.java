@@ -458,7 +458,9 @@ final class Http1ClientExchange implements ResponseSink {
                 fields.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
             }
         }
-        keepAlive &= !connection.isAtLastResponse();
+        // A response that ends before the body closes the connection, which it must announce. It is
+        // known of a response without a body, and of one that comes from no worker.
+        keepAlive &= !connection.isAtLastResponse() && (bodyEnded || request != null && !end);
         if (!keepAlive) {
             fields.set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
         } else if (http10) {
