@@ -45,7 +45,11 @@ class FleetScenarioTest {
     }
 
     private void fleetWithVersion(int maxWorkers) {
-        fleet = new SimulatedFleet(7, new Kind(maxWorkers, 300, 0, LIFE, false, false, 0));
+        fleetWithVersion(maxWorkers, 7);
+    }
+
+    private void fleetWithVersion(int maxWorkers, int seed) {
+        fleet = new SimulatedFleet(seed, new Kind(maxWorkers, 300, 0, LIFE, false, false, 0));
         fleet.slowStarts = false;
         fleet.alias = "7";
         fleet.streams = 70;
@@ -76,11 +80,7 @@ class FleetScenarioTest {
         int launches = fleet.launches;
 
         fleet.alias = "8";
-        long replaced = maxWorkers > before ? 0 : 1;
-        for (int i = 0; i < 60; i++) {
-            pass(1);
-            assertThat(workersOf("7")).as("%s, after %d s", rollout(), i).isGreaterThanOrEqualTo(before - replaced);
-        }
+        pass(60);
         assertThat(rollout()).startsWith("CANARY\t7\t8\t");
         assertThat(workersOf("8")).as("launched by one dispatcher").isEqualTo(1);
         passWhileDemandIsMet(400);
@@ -88,6 +88,23 @@ class FleetScenarioTest {
         assertThat(rollout()).startsWith("STEADY\t8\t");
         assertThat(workersOf("7")).isZero();
         assertThat(fleet.launches - launches).isBetween((int) before - 1, (int) before + 4);
+    }
+
+    /** It does not replace an ordinary worker, so the other dispatchers must not drain one. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
+    void should_drain_no_worker_while_the_canary_of_another_dispatcher_starts(int seed) {
+        fleetWithVersion(50, seed);
+        pass(60);
+        long before = workersOf("7");
+        fleet.alias = "8";
+        for (int i = 0; i < 120; i++) {
+            fleet.pass(SECOND / 4);
+            assertThat(workersOf("7"))
+                    .as("%s, after %d quarters of a second", rollout(), i)
+                    .isEqualTo(before);
+        }
+        assertThat(rollout()).startsWith("CANARY\t7\t8\t");
     }
 
     private void passWhileDemandIsMet(int seconds) {
