@@ -95,6 +95,8 @@ public record Failure(
          */
         OVERLOADED(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
         SHUTTING_DOWN(HttpResponseStatus.SERVICE_UNAVAILABLE, true),
+        /** The client wants only a stored response, and there is none. */
+        ONLY_IF_CACHED(HttpResponseStatus.GATEWAY_TIMEOUT, false),
         TIMEOUT(HttpResponseStatus.GATEWAY_TIMEOUT, false),
         /** The client or the route wants no response later than this. */
         DEADLINE_EXCEEDED(HttpResponseStatus.GATEWAY_TIMEOUT, false);

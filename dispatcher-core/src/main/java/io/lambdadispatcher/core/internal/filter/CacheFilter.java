@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.filter;
 
 import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
+import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
@@ -49,8 +50,6 @@ final class CacheFilter implements FunctionOpener {
     private static final AsciiString NOT_STORED = AsciiString.cached(OWN_NAME + "; fwd=uri-miss");
     private static final AsciiString RENEWED = AsciiString.cached(OWN_NAME + "; fwd=stale; stored");
     private static final AsciiString NOT_RENEWED = AsciiString.cached(OWN_NAME + "; fwd=stale");
-    private static final AsciiString ONLY_IF_CACHED =
-            AsciiString.cached(OWN_NAME + "; fwd=uri-miss; detail=only-if-cached");
 
     /** RFC 9110 section 15.4.5. */
     private static final List<AsciiString> NOT_MODIFIED_FIELDS = List.of(
@@ -236,6 +235,7 @@ final class CacheFilter implements FunctionOpener {
 
     private RequestSink answer(
             StoredResponse stored, CacheRequest request, ResponseSink client, Substitute substitute) {
+        send(stored, request, client, substitute);
         if (observer != DispatcherObserver.NONE) {
             boolean whole = !request.isHeadRequest() && !EntityTags.isNotModified(request.head(), stored.head());
             int status = stored.status() == 200 && EntityTags.isNotModified(request.head(), stored.head())
@@ -244,7 +244,6 @@ final class CacheFilter implements FunctionOpener {
             new UnsentExchange(function, request.head(), client)
                     .reportAnswered(observer, status, substitute, whole ? stored.body().length : 0);
         }
-        send(stored, request, client, substitute);
         return NOWHERE;
     }
 
@@ -289,14 +288,12 @@ final class CacheFilter implements FunctionOpener {
 
     /** RFC 9111 section 5.2.1.7. */
     private RequestSink refuse(CacheRequest request, ResponseSink client) {
+        Failure failure =
+                new Failure(Failure.Kind.ONLY_IF_CACHED, "no response is stored, and the request is only-if-cached");
         if (observer != DispatcherObserver.NONE) {
-            new UnsentExchange(function, request.head(), client)
-                    .reportAnswered(observer, HttpResponseStatus.GATEWAY_TIMEOUT.code(), Substitute.CACHE, 0);
+            new UnsentExchange(function, request.head(), client).reportFailed(observer, failure);
         }
-        FlatHeaders head = new FlatHeaders();
-        head.status(HttpResponseStatus.GATEWAY_TIMEOUT.codeAsText());
-        head.add(CACHE_STATUS, ONLY_IF_CACHED);
-        client.onHead(head, true);
+        client.onFailure(failure);
         return NOWHERE;
     }
 }

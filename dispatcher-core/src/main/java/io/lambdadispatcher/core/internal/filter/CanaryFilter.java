@@ -49,14 +49,8 @@ final class CanaryFilter implements FunctionOpener {
         boolean chosen = percent == 100 || percent > 0 && ClientSession.point(policy.affinity(), head) * 100 < percent;
         ResponseSink watched =
                 step == null ? response : new WatchedResponse(steps, step, chosen, loop.ticker(), response);
-        if (!chosen) {
-            return next.open(head, end, watched, policy);
-        }
-        TrafficPolicy its = other.policy().undiverted();
-        if (!its.isFiltered()) {
-            // Its exchange will not tell the breaker, so the time in its queue counts, too.
-            response.onSent();
-        }
-        return other.open(head, end, watched, its);
+        return chosen
+                ? other.open(head, end, watched, other.policy().undiverted())
+                : next.open(head, end, watched, policy);
     }
 }

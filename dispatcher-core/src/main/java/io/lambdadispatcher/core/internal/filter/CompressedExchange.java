@@ -182,7 +182,12 @@ final class CompressedExchange implements RequestSink, ResponseSink {
 
     @Override
     public @Nullable ContentEncoding contentEncoding() {
-        return applied;
+        return applied == null ? response.contentEncoding() : applied;
+    }
+
+    @Override
+    public void onSent() {
+        response.onSent();
     }
 
     @Override

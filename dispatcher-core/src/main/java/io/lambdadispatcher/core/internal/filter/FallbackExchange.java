@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.policy.DeadlineHeaders;
+import io.lambdadispatcher.core.internal.policy.DeadlineRule;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.options.ContentEncoding;
@@ -23,7 +24,6 @@ import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.Ticker;
 import java.net.SocketAddress;
-import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -160,12 +160,9 @@ final class FallbackExchange implements RequestSink, ResponseSink {
         if (left == Long.MAX_VALUE) {
             return own;
         }
-        DeadlineHeaders.writeLeft(policy.deadline(), copy, left);
-        Duration limit = own.deadline().limit();
-        boolean shorter = !limit.isZero() && limit.toNanos() < left;
-        DeadlinePolicy.Builder deadline = DeadlinePolicy.builder().limit(shorter ? limit : Duration.ofNanos(left));
-        own.deadline().headers().forEach(name -> deadline.header(name.toString()));
-        return own.toBuilder().deadline(deadline.build()).build();
+        DeadlineHeaders.writeLeft(policy.deadline(), copy, Math.max(1, left));
+        DeadlinePolicy rest = DeadlineRule.rest(policy.deadline(), own.deadline(), ticker.nanoTime() - startNanos);
+        return own.toBuilder().deadline(rest).build();
     }
 
     private void respondFixed() {
@@ -216,6 +213,15 @@ final class FallbackExchange implements RequestSink, ResponseSink {
         };
     }
 
+    /**
+     * Returns whose response bytes the client takes. It can take some after it has cancelled, if
+     * another filter still holds them.
+     */
+    private @Nullable RequestSink responding() {
+        boolean ofSecond = state == State.REPLACED || state == State.CANCELLED && second != null;
+        return state == State.FIXED ? null : ofSecond ? second : first;
+    }
+
     @Override
     public void cancel(ErrorCode code) {
         state = State.CANCELLED;
@@ -229,7 +235,7 @@ final class FallbackExchange implements RequestSink, ResponseSink {
 
     @Override
     public void responseTaken(int bytes) {
-        RequestSink of = current();
+        RequestSink of = responding();
         if (of != null) {
             of.responseTaken(bytes);
         }
@@ -237,7 +243,7 @@ final class FallbackExchange implements RequestSink, ResponseSink {
 
     @Override
     public void endedResponseTaken(int bytes) {
-        RequestSink of = current();
+        RequestSink of = responding();
         if (of != null) {
             of.endedResponseTaken(bytes);
         }

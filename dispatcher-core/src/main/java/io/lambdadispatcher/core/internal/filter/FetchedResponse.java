@@ -203,6 +203,13 @@ final class FetchedResponse implements RequestSink, ResponseSink {
     }
 
     @Override
+    public void onSent() {
+        if (client != null && state == State.PASSING) {
+            client.onSent();
+        }
+    }
+
+    @Override
     public void onInterim(Http2Headers interim) {
         if (state == State.PASSING && client != null) {
             client.onInterim(interim);

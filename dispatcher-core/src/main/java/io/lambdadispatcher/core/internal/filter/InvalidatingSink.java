@@ -62,6 +62,11 @@ record InvalidatingSink(ResponseSink client, Runnable invalidation) implements R
     }
 
     @Override
+    public void onSent() {
+        client.onSent();
+    }
+
+    @Override
     public void onInterim(Http2Headers head) {
         client.onInterim(head);
     }

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.exchange.UnsentExchange;
 import io.lambdadispatcher.core.internal.policy.CacheRequest;
 import io.lambdadispatcher.core.internal.policy.DeadlineHeaders;
+import io.lambdadispatcher.core.internal.policy.DeadlineRule;
 import io.lambdadispatcher.core.internal.policy.StoredResponse;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
@@ -13,7 +14,6 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.Future;
-import java.time.Duration;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -100,7 +100,8 @@ final class WaitingRequest implements RequestSink {
         } else if (waited >= budgetNanos) {
             failLate();
         } else {
-            sent = filter.sendAlone(request, client, withDeadline(budgetNanos - waited));
+            DeadlineHeaders.writeLeft(policy.deadline(), request.head(), budgetNanos - waited);
+            sent = filter.sendAlone(request, client, withRest(waited));
         }
     }
 
@@ -115,10 +116,9 @@ final class WaitingRequest implements RequestSink {
     }
 
     /** The wait counts, so the function has less time. */
-    private TrafficPolicy withDeadline(long leftNanos) {
-        DeadlinePolicy.Builder left = DeadlinePolicy.builder().limit(Duration.ofNanos(leftNanos));
-        policy.deadline().headers().forEach(name -> left.header(name.toString()));
-        return policy.toBuilder().deadline(left.build()).build();
+    private TrafficPolicy withRest(long waitedNanos) {
+        DeadlinePolicy rest = DeadlineRule.rest(policy.deadline(), policy.deadline(), waitedNanos);
+        return policy.toBuilder().deadline(rest).build();
     }
 
     private void cancelTimer() {

@@ -55,8 +55,8 @@ final class WatchedResponse implements ResponseSink {
         int status = failure.kind().status().code();
         if (counted) {
             steps.onCutOff(step, ofCanary, ticker.nanoTime());
-        } else if (status >= SERVER_ERROR) {
-            // A limit that the client exceeds is no fault of a side.
+        } else if (status >= SERVER_ERROR && failure.kind() != Failure.Kind.ONLY_IF_CACHED) {
+            // What the client has asked for, or a limit that it exceeds, is no fault of a side.
             count(status);
         }
         response.onFailure(failure);

@@ -1,7 +1,14 @@
 package io.lambdadispatcher.core.internal.policy;
 
+import io.lambdadispatcher.core.options.DeadlinePolicy;
+import io.netty.util.AsciiString;
+import java.time.Duration;
+import java.util.LinkedHashSet;
+import java.util.Set;
+
 /**
- * Decides whether a queued request with a deadline is still worth a worker.
+ * Decides whether a queued request with a deadline is still worth a worker, and what is left of a
+ * deadline.
  *
  * <p>Under overload, a queue of requests with deadlines grows until each request is served just
  * before its deadline, too late for its response. Then the workers do nothing but work that nobody
@@ -21,5 +28,26 @@ public final class DeadlineRule {
      */
     public static boolean isHopeless(long leftNanos, long queuedNanos, long usualNanos) {
         return leftNanos <= 0 || queuedNanos > leftNanos && leftNanos < usualNanos;
+    }
+
+    /**
+     * Returns the deadline of a request that another policy applies to from now on. Both limits
+     * count. The time in the client's headers is not in the result, because {@link
+     * DeadlineHeaders#writeLeft} shortens it there.
+     *
+     * @param elapsedNanos time since {@code first} began to apply
+     */
+    public static DeadlinePolicy rest(DeadlinePolicy first, DeadlinePolicy next, long elapsedNanos) {
+        long left = first.limit().isZero()
+                ? Long.MAX_VALUE
+                : Math.max(1, first.limit().toNanos() - elapsedNanos);
+        long own = next.limit().isZero() ? Long.MAX_VALUE : next.limit().toNanos();
+        long limit = Math.min(left, own);
+        DeadlinePolicy.Builder rest =
+                DeadlinePolicy.builder().limit(limit == Long.MAX_VALUE ? Duration.ZERO : Duration.ofNanos(limit));
+        Set<AsciiString> names = new LinkedHashSet<>(first.headers());
+        names.addAll(next.headers());
+        names.forEach(name -> rest.header(name.toString()));
+        return rest.build();
     }
 }
