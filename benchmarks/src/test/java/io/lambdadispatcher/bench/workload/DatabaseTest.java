@@ -82,6 +82,8 @@ class DatabaseTest {
                 ctx.fireChannelRead(connection);
             }
         });
+        // The handler is added on the event loop, which could accept a connection before.
+        listener.eventLoop().submit(() -> {}).sync();
         millis(5, true);
         millis(5, true);
         assertThat(accepted).hasValue(1);
