@@ -40,7 +40,7 @@ public final class FleetMember {
      * The longest time between two reads that counts, so that nobody seems to be gone only because
      * this dispatcher or the ledger stood still.
      */
-    static final long LONGEST_LOOK_NANOS = TimeUnit.SECONDS.toNanos(2);
+    private static final long LONGEST_LOOK_NANOS = TimeUnit.SECONDS.toNanos(2);
     /** The time after which the entry of a dispatcher that is gone is removed. */
     private static final long REMOVED_NANOS = TimeUnit.MINUTES.toNanos(1);
 

@@ -22,8 +22,10 @@ final class FleetInvariants {
     private static final long UNUSED_NANOS = 35 * SECOND;
     /** The time after which a dispatcher without faults has read and judged everything. */
     private static final long SETTLED_NANOS = 5 * SECOND;
+    /** The time after which a dispatcher may be taken for gone, as the documents say. */
+    static final long GONE_NANOS = 8 * SECOND;
     /** The time after which two dispatchers without faults agree about who is gone. */
-    private static final long AGREED_NANOS = FleetMember.GONE_NANOS + 8 * SECOND;
+    private static final long AGREED_NANOS = GONE_NANOS + 8 * SECOND;
 
     private final SimulatedFleet fleet;
     private final Set<String> launched = new HashSet<>();
@@ -159,19 +161,17 @@ final class FleetInvariants {
         }
     }
 
-    /** Returns whether a dispatcher had no lease lately, although the ledger was up. */
+    /**
+     * Returns whether the others may take a dispatcher for gone. If it has just renewed its lease
+     * late, they may not know it yet, and a change can be on its way.
+     */
     private boolean isSilent(String dispatcher) {
         for (SimulatedDispatcher each : fleet.dispatchers) {
             if (each.member.id.equals(dispatcher)) {
-                long up = fleet.upNanos();
-                // The first read after the ledger was down counts two seconds of that time. The
-                // difference between a lease and the time until a dispatcher is gone covers one.
-                long more = Math.max(0, fleet.returns - each.renewedReturns - 1) * FleetMember.LONGEST_LOOK_NANOS;
                 return each.killed
                         || each.left
-                        || now() - each.renewedNanos >= FleetMember.LEASE_NANOS
-                                && up - each.renewedUpNanos + more >= FleetMember.LEASE_NANOS
-                        || up - each.lateUpNanos <= FleetMember.LEASE_NANOS + 6 * SECOND;
+                        || each.silentNanos() >= GONE_NANOS
+                        || fleet.upNanos() - each.lateUpNanos <= FleetMember.LEASE_NANOS + 6 * SECOND;
             }
         }
         return true;

@@ -254,6 +254,45 @@ class FleetScenarioTest {
         assertThat(fleet.isDemandMet()).isTrue();
     }
 
+    /**
+     * Each time, two seconds without the ledger count. So the others can take a dispatcher for gone
+     * although the ledger was up for less than its lease.
+     */
+    @Test
+    void should_adopt_workers_after_several_failures_of_the_ledger_only_when_the_lease_has_ended() {
+        fleetOf(3, 8, 60);
+        SimulatedDispatcher one = fleet.dispatchers.get(0);
+        String owner = one.member.id;
+        fleet.pass(SECOND / 10);
+        long upNanos = fleet.upNanos();
+        one.ledger.cutOff = true;
+        pass(1);
+        for (int i = 0; i < 4; i++) {
+            assertThat(slotsOf(owner)).isPositive();
+            fleet.setDown(true);
+            // Calls fail after 3 s. The next ones are made when the ledger is up again.
+            fleet.pass(69 * SECOND / 10);
+            fleet.setDown(false);
+            fleet.pass(SECOND / 10);
+        }
+        pass(1);
+        assertThat(fleet.upNanos() - upNanos).isLessThan(FleetMember.LEASE_NANOS);
+        assertThat(one.member.isLeaseValid()).isFalse();
+        assertThat(slotsOf(owner)).isZero();
+
+        one.ledger.cutOff = false;
+        pass(10);
+        assertThat(one.member.isLeaseValid()).isTrue();
+        assertThat(one.connected).hasSize(fleet.workers.size());
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
+    private long slotsOf(String owner) {
+        return fleet.budget().slots().values().stream()
+                .filter(slot -> slot.owner().equals(owner))
+                .count();
+    }
+
     private void put(String key, long version, String value) {
         fleet.store.entries.put(key, new Ledger.Entry(key, version, value));
     }

@@ -36,6 +36,10 @@ final class SimulatedFleet {
     private static final Duration LAUNCH_TIMEOUT = Duration.ofSeconds(15);
     /** The time after which an end of a connection notices that the other one is silent. */
     private static final long PING_NANOS = 5 * SECOND;
+    /** An answer of the ledger can be so old. What was written since then is not in it. */
+    private static final long ANSWER_NANOS = 3 * SECOND;
+    /** The part of each time without the ledger that can count as the silence of a dispatcher. */
+    private static final long LONGEST_LOOK_NANOS = 2 * SECOND;
 
     /**
      * What the operator has chosen.
@@ -287,7 +291,7 @@ final class SimulatedFleet {
         long renewedUpNanos;
         /** How often the ledger had come back then. */
         int renewedReturns;
-        /** When its lease was last renewed too late. */
+        /** When its lease was last renewed so late that others may have taken it for gone. */
         long lateUpNanos = -60 * SECOND;
         /** When its operator last permitted launches; -1 = never. */
         long switchedOnNanos = -1;
@@ -342,10 +346,10 @@ final class SimulatedFleet {
         @Override
         public void onApplied(String key) {
             if (!key.equals("function/f")) {
-                long up = upNanos();
-                lateUpNanos = renewedNanos >= 0 && up - renewedUpNanos >= FleetMember.LEASE_NANOS ? up : lateUpNanos;
+                boolean late = renewedNanos >= 0 && silentNanos() >= FleetInvariants.GONE_NANOS - ANSWER_NANOS;
+                lateUpNanos = late ? upNanos() : lateUpNanos;
                 renewedNanos = time.nanos();
-                renewedUpNanos = up;
+                renewedUpNanos = upNanos();
                 renewedReturns = returns;
                 return;
             }
@@ -362,6 +366,16 @@ final class SimulatedFleet {
                     default -> ledger.losesNextAnswer = true;
                 }
             }
+        }
+
+        /**
+         * Returns the longest time that another dispatcher can count since the last renewal. Nobody
+         * sees anything while the ledger is down, but the first read afterwards counts up to two
+         * seconds of that time, after each time that it was down.
+         */
+        long silentNanos() {
+            long counted = upNanos() - renewedUpNanos + (returns - renewedReturns) * LONGEST_LOOK_NANOS;
+            return Math.min(counted, time.nanos() - renewedNanos);
         }
 
         void setLaunching(boolean launching) {
