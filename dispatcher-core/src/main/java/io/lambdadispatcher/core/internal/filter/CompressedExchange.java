@@ -1,13 +1,10 @@
 package io.lambdadispatcher.core.internal.filter;
 
-import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
-import io.lambdadispatcher.core.observe.ClientProtocol;
-import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.TrafficPolicy;
@@ -25,7 +22,6 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.Ticker;
-import java.net.SocketAddress;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
@@ -37,7 +33,7 @@ import org.slf4j.LoggerFactory;
  * <p><i>Buffers:</i> releases what it receives when it is encoded, and passes what it has encoded
  * on. Confined to the client's event loop.
  */
-final class CompressedExchange implements RequestSink, ResponseSink {
+final class CompressedExchange implements RequestSink, ForwardingSink {
 
     private enum State {
         /** There are no response headers yet. */
@@ -101,6 +97,11 @@ final class CompressedExchange implements RequestSink, ResponseSink {
         return this;
     }
 
+    @Override
+    public ResponseSink outer() {
+        return response;
+    }
+
     // From the client.
 
     @Override
@@ -156,53 +157,8 @@ final class CompressedExchange implements RequestSink, ResponseSink {
     // From the exchange.
 
     @Override
-    public Object client(Http2Headers requestHead) {
-        return response.client(requestHead);
-    }
-
-    @Override
-    public @Nullable SocketAddress remoteAddress() {
-        return response.remoteAddress();
-    }
-
-    @Override
-    public ClientProtocol protocol() {
-        return response.protocol();
-    }
-
-    @Override
-    public @Nullable Exchange takeEndedExchange() {
-        return response.takeEndedExchange();
-    }
-
-    @Override
-    public @Nullable Substitute substitute(int status, @Nullable Failure failure) {
-        return response.substitute(status, failure);
-    }
-
-    @Override
     public @Nullable ContentEncoding contentEncoding() {
         return applied == null ? response.contentEncoding() : applied;
-    }
-
-    @Override
-    public void onSent() {
-        response.onSent();
-    }
-
-    @Override
-    public void onInterim(Http2Headers interim) {
-        response.onInterim(interim);
-    }
-
-    @Override
-    public boolean isDoneWithHead() {
-        return response.isDoneWithHead();
-    }
-
-    @Override
-    public void onRequestTaken(int taken) {
-        response.onRequestTaken(taken);
     }
 
     @Override

@@ -6,9 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.policy.DeadlineHeaders;
 import io.lambdadispatcher.core.internal.policy.DeadlineRule;
-import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Substitute;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.FallbackPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
@@ -23,7 +21,6 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.Ticker;
-import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * <p><i>Buffers:</i> passes all on, and releases those of a response that is replaced, and of a
  * request that has a fixed response. Confined to the client's event loop.
  */
-final class FallbackExchange implements RequestSink, ResponseSink {
+final class FallbackExchange implements RequestSink, ForwardingSink {
 
     private enum State {
         /** The function has not responded. */
@@ -90,6 +87,11 @@ final class FallbackExchange implements RequestSink, ResponseSink {
 
     void setFirst(RequestSink value) {
         first = value;
+    }
+
+    @Override
+    public ResponseSink outer() {
+        return response;
     }
 
     // The decisions.
@@ -274,20 +276,10 @@ final class FallbackExchange implements RequestSink, ResponseSink {
     }
 
     @Override
-    public @Nullable ContentEncoding contentEncoding() {
-        return response.contentEncoding();
-    }
-
-    @Override
     public void onInterim(Http2Headers interim) {
         if (state == State.PENDING) {
             response.onInterim(interim);
         }
-    }
-
-    @Override
-    public boolean isDoneWithHead() {
-        return response.isDoneWithHead();
     }
 
     @Override
@@ -350,38 +342,18 @@ final class FallbackExchange implements RequestSink, ResponseSink {
         return next == null ? response.substitute(status, failure) : next;
     }
 
-    @Override
-    public void onRequestTaken(int bytes) {
-        response.onRequestTaken(bytes);
-    }
-
-    @Override
-    public Object client(Http2Headers requestHead) {
-        return response.client(requestHead);
-    }
-
-    @Override
-    public @Nullable SocketAddress remoteAddress() {
-        return response.remoteAddress();
-    }
-
-    @Override
-    public ClientProtocol protocol() {
-        return response.protocol();
-    }
-
     /** Receives the response of the other function. */
-    private final class Second implements ResponseSink {
+    private final class Second implements ForwardingSink {
         private boolean begun;
         private boolean replaced;
 
-        private boolean isReplacedByFixed() {
-            return !begun && fixed() != null;
+        @Override
+        public ResponseSink outer() {
+            return response;
         }
 
-        @Override
-        public @Nullable ContentEncoding contentEncoding() {
-            return response.contentEncoding();
+        private boolean isReplacedByFixed() {
+            return !begun && fixed() != null;
         }
 
         @Override
@@ -389,11 +361,6 @@ final class FallbackExchange implements RequestSink, ResponseSink {
             if (!replaced) {
                 response.onInterim(interim);
             }
-        }
-
-        @Override
-        public boolean isDoneWithHead() {
-            return response.isDoneWithHead();
         }
 
         @Override
@@ -444,26 +411,6 @@ final class FallbackExchange implements RequestSink, ResponseSink {
         public @Nullable Substitute substitute(int status, @Nullable Failure failure) {
             boolean fixed = replaced || failure != null && isReplacedByFixed();
             return fixed ? Substitute.FIXED : response.substitute(status, failure);
-        }
-
-        @Override
-        public void onRequestTaken(int bytes) {
-            response.onRequestTaken(bytes);
-        }
-
-        @Override
-        public Object client(Http2Headers requestHead) {
-            return response.client(requestHead);
-        }
-
-        @Override
-        public @Nullable SocketAddress remoteAddress() {
-            return response.remoteAddress();
-        }
-
-        @Override
-        public ClientProtocol protocol() {
-            return response.protocol();
         }
     }
 }

@@ -1,6 +1,5 @@
 package io.lambdadispatcher.core.internal.filter;
 
-import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
@@ -8,8 +7,6 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.lambdadispatcher.core.observe.ShadowEnd.Result;
-import io.lambdadispatcher.core.observe.Substitute;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.http.FlatHeaders;
@@ -31,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * cancelled. The client's flow control knows only its own function. Confined to the client's event
  * loop.
  */
-final class ShadowedExchange implements RequestSink, ResponseSink {
+final class ShadowedExchange implements RequestSink, ForwardingSink {
     private static final AsciiString HEADER = AsciiString.cached(ShadowPolicy.HEADER);
     private static final long UNKNOWN = -1;
 
@@ -68,6 +65,11 @@ final class ShadowedExchange implements RequestSink, ResponseSink {
         request = next.open(head, end, this, traffic);
         copy.open(other, end);
         return this;
+    }
+
+    @Override
+    public ResponseSink outer() {
+        return response;
     }
 
     private RequestSink request() {
@@ -124,66 +126,11 @@ final class ShadowedExchange implements RequestSink, ResponseSink {
     // From the client's function.
 
     @Override
-    public Object client(Http2Headers requestHead) {
-        return response.client(requestHead);
-    }
-
-    @Override
-    public @Nullable SocketAddress remoteAddress() {
-        return response.remoteAddress();
-    }
-
-    @Override
-    public ClientProtocol protocol() {
-        return response.protocol();
-    }
-
-    @Override
-    public @Nullable Exchange takeEndedExchange() {
-        return response.takeEndedExchange();
-    }
-
-    @Override
-    public @Nullable Substitute substitute(int ended, @Nullable Failure failure) {
-        return response.substitute(ended, failure);
-    }
-
-    @Override
-    public void onSent() {
-        response.onSent();
-    }
-
-    @Override
-    public @Nullable ContentEncoding contentEncoding() {
-        return response.contentEncoding();
-    }
-
-    @Override
-    public void onInterim(Http2Headers interim) {
-        response.onInterim(interim);
-    }
-
-    @Override
-    public boolean isDoneWithHead() {
-        return response.isDoneWithHead();
-    }
-
-    @Override
     public void onHead(Http2Headers fields, boolean end) {
         status = StatusCode.parse(fields.status());
         headNanos = loop.ticker().nanoTime();
         response.onHead(fields, end);
         copy.compare();
-    }
-
-    @Override
-    public void onData(ByteBuf data, boolean end) {
-        response.onData(data, end);
-    }
-
-    @Override
-    public void onTrailers(Http2Headers trailers) {
-        response.onTrailers(trailers);
     }
 
     @Override
@@ -193,11 +140,6 @@ final class ShadowedExchange implements RequestSink, ResponseSink {
         if (unanswered) {
             copy.compare();
         }
-    }
-
-    @Override
-    public void onRequestTaken(int bytes) {
-        response.onRequestTaken(bytes);
     }
 
     /** The other function's exchange, whose client this is. */

@@ -5,15 +5,11 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.policy.Breaker;
-import io.lambdadispatcher.core.observe.ClientProtocol;
-import io.lambdadispatcher.core.observe.Substitute;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
-import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * headers, its failure, or when it is too slow. It passes everything on, and holds no buffers.
  * Confined to the client's event loop.
  */
-final class WatchedExchange extends DeadlineQueue.Entry implements RequestSink, ResponseSink {
+final class WatchedExchange extends DeadlineQueue.Entry implements RequestSink, ForwardingSink {
     private final BreakerFilter filter;
     private final BreakerFilter.Watch watch;
     private final ResponseSink response;
@@ -54,6 +50,11 @@ final class WatchedExchange extends DeadlineQueue.Entry implements RequestSink, 
 
     void setTarget(RequestSink value) {
         target = value;
+    }
+
+    @Override
+    public ResponseSink outer() {
+        return response;
     }
 
     private RequestSink target() {
@@ -164,29 +165,9 @@ final class WatchedExchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     @Override
-    public @Nullable ContentEncoding contentEncoding() {
-        return response.contentEncoding();
-    }
-
-    @Override
-    public void onInterim(Http2Headers head) {
-        response.onInterim(head);
-    }
-
-    @Override
     public void onHead(Http2Headers head, boolean end) {
         count(StatusCode.parse(head.status()) >= 500);
         response.onHead(head, end);
-    }
-
-    @Override
-    public void onData(ByteBuf data, boolean end) {
-        response.onData(data, end);
-    }
-
-    @Override
-    public void onTrailers(Http2Headers trailers) {
-        response.onTrailers(trailers);
     }
 
     @Override
@@ -197,35 +178,5 @@ final class WatchedExchange extends DeadlineQueue.Entry implements RequestSink, 
             countNothing();
         }
         response.onFailure(failure);
-    }
-
-    @Override
-    public void onRequestTaken(int bytes) {
-        response.onRequestTaken(bytes);
-    }
-
-    @Override
-    public Object client(Http2Headers head) {
-        return response.client(head);
-    }
-
-    @Override
-    public @Nullable SocketAddress remoteAddress() {
-        return response.remoteAddress();
-    }
-
-    @Override
-    public ClientProtocol protocol() {
-        return response.protocol();
-    }
-
-    @Override
-    public @Nullable Substitute substitute(int status, @Nullable Failure failure) {
-        return response.substitute(status, failure);
-    }
-
-    @Override
-    public boolean isDoneWithHead() {
-        return response.isDoneWithHead();
     }
 }
