@@ -11,7 +11,7 @@ import java.util.Objects;
  *
  * <p>These requests fail: those with a response of 5xx, those whose worker or handler fails, and
  * those that reach their timeout. Responses of 4xx, requests that the client cancels, and requests
- * that the dispatcher refuses by itself do not fail. What happens after the response headers does
+ * that the dispatcher refuses do not count. What happens after the response headers does
  * not count, so streams and tunnels can take any time.
  *
  * <pre>{@code

@@ -37,6 +37,9 @@ public final class DirectShard implements FunctionOpener, ExchangeOwner {
     private final DeadlineQueue<Exchange> underWay;
     private final TimerHeap<ExchangeTimer> timers;
 
+    /** Why no exchange can begin any more; {@code null} = one can. */
+    private @Nullable Failure closed;
+
     public DirectShard(FunctionOptions options, DirectFunction function, EventLoop loop, DispatcherObserver observer) {
         this.options = options;
         this.function = function;
@@ -66,6 +69,10 @@ public final class DirectShard implements FunctionOpener, ExchangeOwner {
         Exchange exchange = new Exchange(this, head, end, response, policy);
         if (observed) {
             exchange.announceTo(observer);
+        }
+        if (closed != null) {
+            exchange.fail(closed);
+            return exchange;
         }
         if (!function.admission().admit(exchange) || !exchange.startDeadline()) {
             return exchange;
@@ -149,6 +156,7 @@ public final class DirectShard implements FunctionOpener, ExchangeOwner {
     @Override
     public void failAll(Failure failure) {
         assert loop.inEventLoop();
+        closed = failure;
         for (Exchange left = underWay.poll(); left != null; left = underWay.poll()) {
             left.fail(failure);
         }

@@ -106,7 +106,10 @@ public interface ExchangeOwner {
     /** Returns whether no exchange waits or is in flight, except for tunnels. Event loop only. */
     boolean isQuiet();
 
-    /** Fails every exchange that has not ended. Event loop only. */
+    /**
+     * Fails every exchange that has not ended, and every later one: a request can wait in front of
+     * the pool. Event loop only.
+     */
     void failAll(Failure failure);
 
     /**

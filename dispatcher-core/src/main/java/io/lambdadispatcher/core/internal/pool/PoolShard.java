@@ -135,6 +135,9 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     /** Times from the start of an attempt to its response's headers, if a policy needs them. */
     private final RecentTimes responseTimes = new RecentTimes();
 
+    /** Why no exchange can begin any more; {@code null} = one can. */
+    private @Nullable Failure closed;
+
     private @Nullable Overflow overflow;
 
     // Worker connections of this loop by worker id.
@@ -234,7 +237,9 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         if (observed) {
             exchange.announceTo(observer);
         }
-        if (pool.admission.admit(exchange) && exchange.startDeadline()) {
+        if (closed != null) {
+            exchange.fail(closed);
+        } else if (pool.admission.admit(exchange) && exchange.startDeadline()) {
             place(exchange);
         }
         return exchange;
@@ -934,6 +939,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     @Override
     public void failAll(Failure failure) {
         assert loop.inEventLoop();
+        closed = failure;
         // Queued requests fail first: otherwise, they would get the streams that become free.
         for (FairQueue.Ticket<Exchange> left = waiting.peek(); left != null; left = waiting.peek()) {
             left.entry.fail(failure);

@@ -789,6 +789,10 @@ class PoolTest extends OnTwoLoops {
         assertThat(first.log).containsExactly("/tunnel", "cancel CANCELLED");
         assertThat(second.log).containsExactly("/carried end", "cancel CANCELLED");
         assertThat(away.log).containsExactly("/crossing end", "cancel CANCELLED");
+        // It has waited elsewhere, for example for the response to an identical request.
+        Client late = new Client();
+        get(late, "/late");
+        assertThat(late.log).containsExactly("SHUTTING_DOWN");
         assertThat(pool.pending()).isZero();
         assertThat(here.sample(false).busy()).isZero();
     }

@@ -142,7 +142,7 @@ class WaitingMemoryTest {
         whole.data(Unpooled.EMPTY_BUFFER, true);
         large.trailers(new DefaultHttp2Headers().add("a", "b".repeat(1_000)));
         assertThat(failures).hasSize(2);
-        busy.failAll(new Failure(Failure.Kind.SHUTTING_DOWN, "end"));
+        timeOut();
         assertNothingIsHeld();
     }
 
@@ -169,9 +169,7 @@ class WaitingMemoryTest {
         all.get(11).cancel(ErrorCode.CANCELLED);
         worker(3);
         loop.runPendingTasks();
-        loop.advanceTimeBy(QUEUE_TIMEOUT_MILLIS + 20, TimeUnit.MILLISECONDS);
-        loop.runScheduledPendingTasks();
-        loop.runPendingTasks();
+        timeOut();
         assertThat(busy.pool().queued()).isZero();
         assertNothingIsHeld();
     }
@@ -186,8 +184,14 @@ class WaitingMemoryTest {
         open(busy, 600_000);
         assertThat(failures).hasSize(1);
         exchange.cancel(ErrorCode.CANCELLED);
-        busy.failAll(new Failure(Failure.Kind.SHUTTING_DOWN, "end"));
+        timeOut();
         assertNothingIsHeld();
+    }
+
+    private void timeOut() {
+        loop.advanceTimeBy(QUEUE_TIMEOUT_MILLIS + 20, TimeUnit.MILLISECONDS);
+        loop.runScheduledPendingTasks();
+        loop.runPendingTasks();
     }
 
     private List<Attempt> worker(int streams) {
