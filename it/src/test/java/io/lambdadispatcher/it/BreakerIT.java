@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.BreakerPolicy;
+import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.FallbackPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
@@ -35,7 +36,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The dependency of all handlers dies and returns, under a load of 200 requests/s. */
+/**
+ * The dependency of all handlers dies and returns, under a load of 200 requests/s. Every fifth
+ * request is for a response that can be stored.
+ */
 @Timeout(240)
 class BreakerIT {
     private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -49,6 +53,7 @@ class BreakerIT {
                     .latency(Duration.ofMillis(400))
                     .open(Duration.ofSeconds(1))
                     .build())
+            .cache(CachePolicy.builder("it").build())
             .fallback(FallbackPolicy.builder()
                     .response(203, "application/json", "{\"hits\":[]}".getBytes(StandardCharsets.UTF_8))
                     .build())
@@ -56,7 +61,7 @@ class BreakerIT {
 
     private record Change(long nanos, BreakerState state, String reason) {}
 
-    private record Answer(double sentSeconds, double millis, String outcome) {}
+    private record Answer(boolean stored, double sentSeconds, double millis, String outcome) {}
 
     private final Queue<Change> changes = new ConcurrentLinkedQueue<>();
     private final Map<String, AtomicInteger> reported = new ConcurrentSkipListMap<>();
@@ -77,7 +82,7 @@ class BreakerIT {
     };
 
     @Test
-    void should_answer_every_request_while_all_handlers_hang_and_return_to_them(@TempDir Path directory)
+    void should_answer_every_request_also_stale_while_all_handlers_hang_and_return_to_them(@TempDir Path directory)
             throws Exception {
         FunctionOptions function = Rig.function()
                 .traffic(POLICY)
@@ -109,9 +114,11 @@ class BreakerIT {
             assertThat(all.get(all.size() - 1).state).isEqualTo(BreakerState.CLOSED);
         }
         Map<String, Integer> outcomes = new ConcurrentSkipListMap<>();
-        answers.forEach(each -> outcomes.merge(each.outcome, 1, Integer::sum));
+        answers.stream().filter(each -> !each.stored).forEach(each -> outcomes.merge(each.outcome, 1, Integer::sum));
         System.out.println(outcomes);
         assertThat(outcomes).containsOnlyKeys("200", "203");
+        // A stored response precedes the fixed one.
+        assertThat(answers.stream().filter(Answer::stored)).allMatch(each -> each.outcome.startsWith("200"));
         assertThat(answers).hasSize((int) (SECONDS * TimeUnit.SECONDS.toNanos(1) / INTERVAL_NANOS));
         assertThat(answers.stream().filter(each -> each.sentSeconds >= SECONDS - 2))
                 .allMatch(each -> each.outcome.equals("200"));
@@ -119,7 +126,10 @@ class BreakerIT {
         List<Answer> early = answers.stream()
                 .filter(each -> each.sentSeconds > DEAD_FROM + 1.1 && each.sentSeconds < DEAD_FROM + 1.4)
                 .toList();
-        assertThat(early).isNotEmpty().allMatch(each -> each.outcome.equals("203") && each.millis < 400);
+        assertThat(early)
+                .anyMatch(each -> each.stored)
+                .anyMatch(each -> !each.stored)
+                .allMatch(each -> each.outcome.equals(each.stored ? "200 stale" : "203") && each.millis < 400);
     }
 
     /** The response arrives before the body. The connection stays usable. */
@@ -150,11 +160,10 @@ class BreakerIT {
 
     private void load(Rig rig, Path dead, long[] switched) throws Exception {
         HttpClient client = rig.client(HttpClient.Version.HTTP_1_1);
-        HttpRequest request = HttpRequest.newBuilder(rig.http("/"))
-                .timeout(Duration.ofSeconds(30))
-                .build();
+        HttpRequest ordinary = get(rig.http("/"));
+        HttpRequest storable = get(rig.http("/stored"));
         for (int i = 0; i < 50; i++) {
-            client.send(request, BodyHandlers.discarding());
+            client.send(ordinary, BodyHandlers.discarding());
         }
         List<CompletableFuture<Void>> all = new ArrayList<>();
         long start = System.nanoTime();
@@ -172,12 +181,19 @@ class BreakerIT {
                 Files.delete(dead);
                 switched[1] = System.nanoTime();
             }
-            all.add(client.sendAsync(request, BodyHandlers.ofString()).handle((response, error) -> {
-                answers.add(new Answer(seconds, (System.nanoTime() - due) / 1e6, outcome(response, error)));
-                return null;
-            }));
+            boolean stored = i % 5 == 0;
+            all.add(client.sendAsync(stored ? storable : ordinary, BodyHandlers.ofString())
+                    .handle((response, error) -> {
+                        answers.add(
+                                new Answer(stored, seconds, (System.nanoTime() - due) / 1e6, outcome(response, error)));
+                        return null;
+                    }));
         }
         CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new)).join();
+    }
+
+    private static HttpRequest get(URI uri) {
+        return HttpRequest.newBuilder(uri).timeout(Duration.ofSeconds(30)).build();
     }
 
     private static String outcome(HttpResponse<String> response, Throwable error) {
@@ -186,6 +202,7 @@ class BreakerIT {
         }
         boolean fixed = response.statusCode() == 203;
         boolean whole = response.body().equals(fixed ? "{\"hits\":[]}" : "fine");
-        return response.statusCode() + (whole ? "" : " with another body");
+        boolean stale = response.headers().firstValue("cache-status").orElse("").contains("hit; ttl=-");
+        return response.statusCode() + (stale ? " stale" : "") + (whole ? "" : " with another body");
     }
 }

@@ -342,9 +342,10 @@ public final class HttpLimits {
 
         /**
          * Sets the maximum time without a byte of a request's body. Only the time in which the
-         * client may send counts. It applies until the headers of the response have been sent. A
-         * request that takes longer gets 408. A gRPC call over HTTP/2 has {@link #idleTimeout}
-         * instead. Default: 20 s.
+         * client may send counts. It applies until the headers of the response have been sent, and
+         * again to the rest of an HTTP/1.1 request after its response. A request that takes longer
+         * gets 408, or its connection is closed after the response. A gRPC call over HTTP/2 has
+         * {@link #idleTimeout} instead. Default: 20 s.
          *
          * @param timeout more than 0
          */

@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.internal.policy.EntityTags;
 import io.lambdadispatcher.core.internal.policy.StoredResponse;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Substitute;
+import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.StatusCode;
@@ -25,6 +26,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -68,19 +70,25 @@ final class CacheFilter implements FunctionOpener {
     private final String function;
     private final EventLoop loop;
     private final Supplier<ResponseStore> stores;
+    private final Predicate<BreakerPolicy> isOpen;
     private final DispatcherObserver observer;
 
-    /** @param stores returns the dispatcher's store. Called only if a policy stores responses */
+    /**
+     * @param stores returns the dispatcher's store. Called only if a policy stores responses
+     * @param isOpen returns whether a breaker is open, so that a request fails immediately
+     */
     CacheFilter(
             FunctionOpener next,
             String function,
             EventLoop loop,
             Supplier<ResponseStore> stores,
+            Predicate<BreakerPolicy> isOpen,
             DispatcherObserver observer) {
         this.next = next;
         this.function = function;
         this.loop = loop;
         this.stores = stores;
+        this.isOpen = isOpen;
         this.observer = observer;
     }
 
@@ -103,6 +111,11 @@ final class CacheFilter implements FunctionOpener {
 
     ResponseStore store() {
         return stores.get();
+    }
+
+    /** Returns whether requests with this policy fail immediately. */
+    boolean isOpen(TrafficPolicy policy) {
+        return !policy.breaker().isOff() && isOpen.test(policy.breaker());
     }
 
     /** Returns whether a stale response replaces this status (RFC 5861 section 4). */
@@ -151,7 +164,8 @@ final class CacheFilter implements FunctionOpener {
             return fetch(request, client, stale, policy);
         }
         String flightKey = store.flightKey(request);
-        return store.isUnshared(flightKey)
+        // The identical request in flight may hang, which has opened the breaker.
+        return store.isUnshared(flightKey) || isOpen(policy)
                 ? fetch(request, client, stale, policy)
                 : board(flightKey, request, client, stale, policy);
     }

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.policy.CanarySteps;
 import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.CanaryPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.netty.channel.EventLoop;
@@ -65,7 +66,7 @@ public final class FunctionFilters {
         FunctionOpener filtered = target;
         filtered = new ShadowFilter(filtered, shadows, loop, others);
         filtered = new BreakerFilter(filtered, this, loop, observer);
-        filtered = new CacheFilter(filtered, function, loop, stored::store, observer);
+        filtered = new CacheFilter(filtered, function, loop, stored::store, this::isOpen, observer);
         filtered = new FallbackFilter(filtered, loop, others);
         filtered = new CompressionFilter(filtered, loop, function, observer);
         // Outermost, so that a canary opens no breaker of the function, and leaves nothing stored.
@@ -122,6 +123,11 @@ public final class FunctionFilters {
     Breaker breaker(String name, long nowNanos) {
         return breakers.computeIfAbsent(
                 name, key -> new Breaker((state, reason) -> onBreaker(key, state, reason), nowNanos));
+    }
+
+    private boolean isOpen(BreakerPolicy policy) {
+        Breaker its = breakers.get(policy.name());
+        return its != null && its.state() == BreakerState.OPEN;
     }
 
     private void onBreaker(String name, BreakerState state, String reason) {

@@ -60,14 +60,25 @@ final class WaitingRequest implements RequestSink {
     }
 
     void startTimer() {
-        long wait = Math.min(MAX_WAIT_NANOS, Math.max(0, budgetNanos));
-        timer = filter.loop().schedule(this::onLate, wait, TimeUnit.NANOSECONDS);
+        long latency = policy.breaker().latency().toNanos();
+        long wait = Math.max(0, leftNanos());
+        timer = filter.loop()
+                .schedule(this::onTimer, latency == 0 ? wait : Math.min(wait, latency), TimeUnit.NANOSECONDS);
     }
 
-    private void onLate() {
+    private long leftNanos() {
+        return Math.min(MAX_WAIT_NANOS, budgetNanos) - (filter.store().nanoTime() - startNanos);
+    }
+
+    private void onTimer() {
         timer = null;
-        if (state == State.WAITING) {
+        if (state != State.WAITING) {
+            return;
+        }
+        if (leftNanos() <= 0 || filter.isOpen(policy)) {
             send();
+        } else {
+            startTimer();
         }
     }
 

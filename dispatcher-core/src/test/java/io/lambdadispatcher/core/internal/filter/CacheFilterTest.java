@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.internal.exchange.Failure.Kind;
 import io.lambdadispatcher.core.internal.filter.CacheRig.Call;
 import io.lambdadispatcher.core.internal.filter.CacheRig.Client;
+import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
@@ -248,6 +249,32 @@ class CacheFilterTest {
         call(2).respond(200, "body", "set-cookie: a=b");
         rig.run();
         assertThat(late.answer()).isEqualTo("deadline_exceeded");
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, 400})
+    void should_not_let_requests_wait_for_one_that_hangs_while_the_breaker_is_open(long latencyMillis) {
+        rig.policy = policy(Duration.ofSeconds(60)).toBuilder()
+                .breaker(BreakerPolicy.builder("test")
+                        .errors(0.5)
+                        .latency(Duration.ofMillis(latencyMillis))
+                        .build())
+                .build();
+        rig.get(0, "/a");
+        call(0).respond(200, "old", FRESH);
+        rig.sleep(61);
+        rig.get(0, "/a");
+        Client waiting = rig.get(1, "/a");
+        rig.sleepWithTimers(0.4);
+        assertThat(rig.calls).hasSize(2);
+        rig.open = true;
+        Client later = rig.get(1, "/a");
+        call(2).fail(Kind.BREAKER_OPEN);
+        assertThat(later.answer()).isEqualTo("200 old");
+        rig.sleepWithTimers(latencyMillis == 0 ? 9.6 : 0.4);
+        call(3).fail(Kind.BREAKER_OPEN);
+        assertThat(waiting.answer()).isEqualTo("200 old");
+        assertThat(rig.calls).hasSize(4);
     }
 
     @Test

@@ -30,6 +30,7 @@ final class CacheRig implements DispatcherObserver {
     final CacheFilter[] filters = new CacheFilter[2];
     final ResponseStore store;
     TrafficPolicy policy;
+    boolean open;
     long nanos = TimeUnit.DAYS.toNanos(1);
 
     CacheRig(TrafficPolicy policy, long maxBytes) {
@@ -37,7 +38,8 @@ final class CacheRig implements DispatcherObserver {
         store = new ResponseStore(
                 maxBytes, () -> nanos, () -> EPOCH_MILLIS + TimeUnit.NANOSECONDS.toMillis(nanos) - 86_400_000L);
         for (int i = 0; i < 2; i++) {
-            filters[i] = new CacheFilter(new Function(), "f", loops[i].eventLoop(), () -> store, this);
+            loops[i].freezeTime();
+            filters[i] = new CacheFilter(new Function(), "f", loops[i].eventLoop(), () -> store, each -> open, this);
         }
     }
 
@@ -54,6 +56,15 @@ final class CacheRig implements DispatcherObserver {
 
     void sleep(double seconds) {
         nanos += (long) (seconds * 1e9);
+    }
+
+    /** Sleeps, and runs the timers of the event loops. */
+    void sleepWithTimers(double seconds) {
+        sleep(seconds);
+        for (EmbeddedChannel each : loops) {
+            each.advanceTimeBy((long) (seconds * 1e9), TimeUnit.NANOSECONDS);
+            each.runScheduledPendingTasks();
+        }
     }
 
     void run() {

@@ -335,7 +335,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         if (exchange != ended || state != State.EXCHANGE) {
             return;
         }
-        if (!requestEnded && ended.isBodyEnded()) {
+        if (!requestEnded && (ended.isBodyEnded() || ended.dropsRest())) {
+            setReading(true);
             return; // onContent() calls this again when the decoder reports the request's end
         }
         if (!requestEnded || !ended.isKeepAlive()) {
@@ -441,6 +442,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         if (state == State.IDLE && early.isEmpty() && !decoder.isInsideHead()) {
             // A request may already be in transit. It is answered with "connection: close".
             ctx().executor().schedule(this::closeIfIdle, LINGER_MILLIS, TimeUnit.MILLISECONDS);
+        } else if (exchange != null && exchange.isResponseEnded()) {
+            linger(); // does not wait for the rest of the request's body
         }
     }
 

@@ -46,6 +46,12 @@ import org.jspecify.annotations.Nullable;
 /** One HTTP/1.1 request and its response, translated to and from HTTP/2's form. Event loop only. */
 final class Http1ClientExchange implements ResponseSink {
 
+    /**
+     * Maximum part of a body that is read and dropped after the response, so that the connection
+     * can serve further requests. Go's server has the same limit.
+     */
+    static final int MAX_DROPPED_BYTES = 256 * 1024;
+
     private enum State {
         REQUESTED,
         RESPONDING,
@@ -66,11 +72,17 @@ final class Http1ClientExchange implements ResponseSink {
     private boolean chunked;
     private boolean bodyEnded;
     private boolean upgradeRequired;
+    /** The client waits for {@code 100 Continue} before it sends its body, and does not get it. */
+    private boolean unconfirmed;
+
+    /** Size of the request's body, or {@link ContentLength#UNKNOWN}. */
+    private long declared;
 
     private State state = State.REQUESTED;
     private @Nullable RequestSink request;
     private int requestUntaken;
     private long received;
+    private int dropped;
     private long taken;
 
     /** Created by the first check that finds the dispatcher waiting for the client. */
@@ -105,15 +117,15 @@ final class Http1ClientExchange implements ResponseSink {
 
     void open(HttpRequest from) {
         HttpHeaders fields = from.headers();
-        String declared = fields.get(HttpHeaderNames.CONTENT_LENGTH);
-        long length = declared == null ? ContentLength.UNKNOWN : ContentLength.parse(declared);
-        Rejection rejection = verify(from, fields, length);
+        String length = fields.get(HttpHeaderNames.CONTENT_LENGTH);
+        declared = length == null ? ContentLength.UNKNOWN : ContentLength.parse(length);
+        Rejection rejection = verify(from, fields);
         if (rejection != null) {
             keepAlive = false;
             reject(rejection.status, rejection.detail);
             return;
         }
-        boolean bodyless = length <= 0 && !fields.contains(HttpHeaderNames.TRANSFER_ENCODING);
+        boolean bodyless = declared <= 0 && !fields.contains(HttpHeaderNames.TRANSFER_ENCODING);
         Http2Headers head = translate(from, fields);
         requestHead = head;
         rejection = verifyTarget(from, head);
@@ -129,8 +141,10 @@ final class Http1ClientExchange implements ResponseSink {
         head.remove(HttpHeaderNames.EXPECT);
         connection.rules().request(head);
         bodyEnded = bodyless;
+        unconfirmed = continueExpected;
         request = connection.context().account().open(head, bodyless, this);
         if (continueExpected && state == State.REQUESTED) {
+            unconfirmed = false;
             connection.write(new DefaultFullHttpResponse(
                     HttpVersion.HTTP_1_1, HttpResponseStatus.CONTINUE, Unpooled.EMPTY_BUFFER));
         }
@@ -167,7 +181,7 @@ final class Http1ClientExchange implements ResponseSink {
 
     private record Rejection(HttpResponseStatus status, String detail) {}
 
-    private @Nullable Rejection verify(HttpRequest from, HttpHeaders fields, long length) {
+    private @Nullable Rejection verify(HttpRequest from, HttpHeaders fields) {
         int maxFields = connection.context().limits().maxHeaders();
         if (fields.size() > maxFields) {
             return new Rejection(
@@ -198,7 +212,7 @@ final class Http1ClientExchange implements ResponseSink {
             // has an unannounced body of 8 bytes.
             return bad("sec-websocket-key1 and -key2, expected sec-websocket-key");
         }
-        if (length == ContentLength.MALFORMED) {
+        if (declared == ContentLength.MALFORMED) {
             return bad("content-length, expected one number of at most 18 digits");
         }
         List<String> hosts = fields.getAll(HttpHeaderNames.HOST);
@@ -281,7 +295,11 @@ final class Http1ClientExchange implements ResponseSink {
 
     void onContent(HttpContent content, boolean last) {
         RequestSink to = request;
-        if (to == null || bodyEnded || state == State.RESPONDED || state == State.BROKEN) {
+        if (state == State.RESPONDED) {
+            drop(content, last);
+            return;
+        }
+        if (to == null || bodyEnded || state == State.BROKEN) {
             content.release();
             return;
         }
@@ -309,6 +327,26 @@ final class Http1ClientExchange implements ResponseSink {
         }
     }
 
+    private void drop(HttpContent content, boolean last) {
+        int bytes = content.content().readableBytes();
+        content.release();
+        received += bytes;
+        dropped += bytes;
+        bodyEnded |= last;
+        if (!last && !dropsRest()) {
+            connection.onExchangeEnded(this);
+        }
+    }
+
+    /**
+     * Returns whether the connection waits for the end of the body after the response, and then
+     * serves further requests. Otherwise, it is closed.
+     */
+    boolean dropsRest() {
+        long rest = declared == ContentLength.UNKNOWN ? dropped : declared - received;
+        return keepAlive && !unconfirmed && rest <= MAX_DROPPED_BYTES;
+    }
+
     /**
      * Checks a request whose end has not been decoded yet.
      *
@@ -317,7 +355,7 @@ final class Http1ClientExchange implements ResponseSink {
      */
     void look(long now, boolean reading, boolean allTaken) {
         HttpLimits limits = connection.context().limits();
-        boolean answered = state != State.REQUESTED;
+        boolean answered = state == State.RESPONDING;
         boolean waitedFor = !bodyEnded && (answered ? allTaken : reading);
         pace = pace == null && waitedFor ? new Pace(limits.bodyTimeout().toNanos()) : pace;
         if (pace == null) {
@@ -404,7 +442,7 @@ final class Http1ClientExchange implements ResponseSink {
                 status(head),
                 DefaultHttpHeadersFactory.headersFactory().withValidation(false));
         copy(head, response.headers());
-        frame(response, end);
+        frame(response, end, end || request == null);
         connection.write(response);
         if (end) {
             writeLast(LastHttpContent.EMPTY_LAST_CONTENT);
@@ -443,8 +481,13 @@ final class Http1ClientExchange implements ResponseSink {
         return response;
     }
 
-    /** Sets the headers that tell the client where the body ends (RFC 9112 section 6). */
-    private void frame(HttpResponse response, boolean end) {
+    /**
+     * Sets the headers that tell the client where the body ends (RFC 9112 section 6).
+     *
+     * @param end whether the response has no body
+     * @param whole whether the response ends now, as one without a body or from no worker does
+     */
+    private void frame(HttpResponse response, boolean end, boolean whole) {
         HttpHeaders fields = response.headers();
         int code = response.status().code();
         boolean bodyAllowed = !headRequest && !StatusCode.isBodyless(code);
@@ -458,9 +501,10 @@ final class Http1ClientExchange implements ResponseSink {
                 fields.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
             }
         }
-        // A response that ends before the body closes the connection, which it must announce. It is
-        // known of a response without a body, and of one that comes from no worker.
-        keepAlive &= !connection.isAtLastResponse() && (bodyEnded || request != null && !end);
+        // If the rest of the request's body is too large to be dropped, the connection is closed,
+        // which the response must announce (RFC 9112 section 9.6).
+        boolean early = whole && !bodyEnded;
+        keepAlive &= !connection.isAtLastResponse() && (!early || declared != ContentLength.UNKNOWN && dropsRest());
         if (!keepAlive) {
             fields.set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
         } else if (http10) {
@@ -514,6 +558,7 @@ final class Http1ClientExchange implements ResponseSink {
 
     private void writeLast(LastHttpContent last) {
         state = State.RESPONDED;
+        pace = null;
         connection.write(last);
         connection.onExchangeEnded(this);
     }
@@ -554,10 +599,7 @@ final class Http1ClientExchange implements ResponseSink {
         connection.rules().ownResponse(answer.head());
         HttpResponse response = new DefaultHttpResponse(HttpVersion.HTTP_1_1, status);
         copy(answer.head(), response.headers());
-        // If the body has not ended, its rest is not read, so the connection is closed and the
-        // response must announce it (RFC 9112 section 9.6).
-        keepAlive &= bodyEnded;
-        frame(response, false);
+        frame(response, false, true);
         if (upgradeRequired) {
             // RFC 6455 section 4.4, RFC 9110 section 15.5.22.
             response.headers()

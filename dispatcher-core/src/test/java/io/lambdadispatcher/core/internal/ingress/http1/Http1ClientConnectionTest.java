@@ -48,7 +48,7 @@ class Http1ClientConnectionTest {
 
     private static final Duration LINGER = Duration.ofMillis(500);
     private static final String GET_BODY = "GET /body HTTP/1.1\r\nhost: a\r\nconnection: %s\r\n\r\n";
-    private static final String REFUSED = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n";
+    private static final String REFUSED = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n";
 
     private EmbeddedChannel channel = channel();
     private boolean full;
@@ -349,6 +349,82 @@ class Http1ClientConnectionTest {
             assertThat(untilClosed()).isBetween(Duration.ofSeconds(10), Duration.ofSeconds(12));
             connectAnew();
         }
+    }
+
+    @Test
+    void should_drop_the_rest_of_a_body_after_the_response_and_serve_the_next_request() {
+        read("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n");
+        assertThat(sent()).startsWith("HTTP/1.1 204 ").doesNotContain("connection: close");
+        read("x".repeat(999));
+        pass(LINGER.multipliedBy(4));
+        read("xGET / HTTP/1.1\r\nhost: a\r\n\r\n");
+        assertThat(sent()).startsWith("HTTP/1.1 204 ").doesNotContain("connection: close");
+        assertThat(opened).isEqualTo(2);
+    }
+
+    @Test
+    void should_drop_the_rest_of_a_body_though_the_worker_had_not_taken_what_came_before() {
+        taking = false;
+        int before = HttpLimits.defaults().streamWindowBytes() + 1;
+        read("POST /wait HTTP/1.1\r\nhost: a\r\ncontent-length: " + (before + 10) + "\r\n\r\n" + "x".repeat(before));
+        assertThat(channel.config().isAutoRead()).isFalse();
+        answerWaiting();
+        assertThat(channel.config().isAutoRead()).isTrue();
+        read("x".repeat(10) + "GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+        assertThat(sent()).contains("HTTP/1.1 200 ", "HTTP/1.1 204 ").doesNotContain("connection: close");
+    }
+
+    @Test
+    void should_drop_the_rest_of_a_chunked_body_up_to_a_limit() {
+        String upload = "POST /wait HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n";
+        String chunk = "1000\r\n" + "x".repeat(0x1000) + "\r\n";
+        int limit = Http1ClientExchange.MAX_DROPPED_BYTES / 0x1000;
+        read(upload);
+        answerWaiting();
+        read(chunk.repeat(limit) + "0\r\n\r\nGET / HTTP/1.1\r\nhost: a\r\n\r\n");
+        assertThat(sent()).contains("HTTP/1.1 200 ", "HTTP/1.1 204 ").doesNotContain("connection: close");
+        read(upload);
+        answerWaiting();
+        read(chunk.repeat(limit + 1));
+        pass(LINGER);
+        pass(LINGER);
+        assertThat(channel.isOpen()).isFalse();
+        assertThat(opened).isEqualTo(3);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "content-length: 300000",
+                "transfer-encoding: chunked",
+                "content-length: 9\r\nexpect: 100-continue"
+            })
+    void should_announce_the_close_if_the_rest_is_not_dropped(String body) {
+        read("POST / HTTP/1.1\r\nhost: a\r\n" + body + "\r\n\r\n");
+        assertThat(sent()).startsWith("HTTP/1.1 204 ").contains("connection: close");
+        pass(LINGER);
+        pass(LINGER);
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void should_not_wait_for_ever_for_the_rest_of_a_body() {
+        read("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n");
+        pass(BODY_TIMEOUT);
+        assertThat(channel.isOpen()).isTrue();
+        pass(LOOK.multipliedBy(2));
+        assertThat(channel.isOpen()).isFalse();
+        connectAnew();
+        read("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n");
+        drain.begin();
+        pass(LINGER);
+        pass(LINGER);
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    private void answerWaiting() {
+        waiting.onHead(new DefaultHttp2Headers().status("200"), false);
+        waiting.onData(Unpooled.copiedBuffer("body", CharsetUtil.US_ASCII), true);
     }
 
     /**
