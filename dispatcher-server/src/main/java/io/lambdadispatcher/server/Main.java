@@ -11,8 +11,9 @@ import picocli.CommandLine.UnmatchedArgumentException;
 /**
  * The main class, with the commands {@code serve}, {@code demo}, {@code check-config},
  * {@code worker-keys}, {@code fleet init} and {@code top}, and those that change a running
- * dispatcher: {@code workers drain}, {@code workers recycle}, {@code weights}, {@code launching}
- * and {@code log-level}. See {@link ExitCode} for the exit codes.
+ * dispatcher: {@code workers drain}, {@code workers recycle}, {@code weights}, {@code launching},
+ * {@code rollout}, {@code clear-cache} and {@code log-level}. See {@link ExitCode} for the exit
+ * codes.
  */
 public final class Main {
     private Main() {}
@@ -44,6 +45,7 @@ public final class Main {
         line.addSubcommand(SettingCommand.weights(environment).spec());
         line.addSubcommand(SettingCommand.launching(environment).spec());
         line.addSubcommand(SettingCommand.rollout(environment).spec());
+        line.addSubcommand(SettingCommand.clearCache(environment).spec());
         line.addSubcommand(SettingCommand.logLevel(environment).spec());
         line.setExecutionStrategy(Main::execute);
         line.setParameterExceptionHandler((failure, given) -> refuse(failure));

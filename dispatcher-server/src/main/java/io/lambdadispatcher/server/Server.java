@@ -2,6 +2,7 @@ package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.AccessLog;
+import io.lambdadispatcher.core.observe.CacheSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.server.DispatcherAssembly.PublicListener;
@@ -228,6 +229,14 @@ final class Server {
         }
 
         @Override
+        public long clearCache() {
+            Dispatcher serving = serving();
+            CacheSnapshot before = serving.cache();
+            serving.clearCache();
+            return before == null ? 0 : before.bytes();
+        }
+
+        @Override
         public String setLogLevel(String level) {
             synchronized (Server.this) {
                 command(commanded.with(null, Settings.LOG_LEVEL, level));
@@ -256,11 +265,16 @@ final class Server {
                 > 1;
     }
 
-    private void command(CommandedValues values) {
+    private Dispatcher serving() {
         Dispatcher serving = dispatcher;
         if (serving == null) {
             throw new IllegalStateException("the dispatcher is starting or closing");
         }
+        return serving;
+    }
+
+    private void command(CommandedValues values) {
+        Dispatcher serving = serving();
         Configuration next;
         try {
             next = values.appliedTo(configured);

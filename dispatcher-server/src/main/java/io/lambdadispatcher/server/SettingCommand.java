@@ -10,7 +10,10 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.ParseResult;
 
-/** Changes weights, the launch switch, a rollout or the log level of a running dispatcher. */
+/**
+ * Changes weights, the launch switch, a rollout, stored responses or the log level of a running
+ * dispatcher.
+ */
 final class SettingCommand extends ChangeCommand {
     private static final String FUNCTION = "--function";
 
@@ -95,6 +98,17 @@ final class SettingCommand extends ChangeCommand {
                         .description("The name of the function.")
                         .build());
         return command;
+    }
+
+    static SettingCommand clearCache(Map<String, String> environment) {
+        return new SettingCommand(
+                "clear-cache",
+                environment,
+                arguments -> "/api/clear-cache",
+                (answer, out) -> out.println("bytes of stored responses removed: "
+                        + Json.readObject(answer).get("bytes")),
+                "Removes all stored responses, for example after a wrong one was stored.",
+                "This is for one dispatcher. In a fleet, send the command to each of them.");
     }
 
     static SettingCommand logLevel(Map<String, String> environment) {

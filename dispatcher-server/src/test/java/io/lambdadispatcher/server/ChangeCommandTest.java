@@ -80,6 +80,7 @@ class ChangeCommandTest {
         "weights shop=95 a=b=5, /api/weights?shop=95&a%3Db=5",
         "launching off, /launching?to=off",
         "launching on --function shop, /launching?to=on&function=shop",
+        "clear-cache, /api/clear-cache",
         "log-level debug, /api/log-level?to=debug",
         "rollout stop shop, /api/rollout?to=stop&function=shop"
     })
@@ -122,6 +123,8 @@ class ChangeCommandTest {
         assertThat(run("weights", "shop=95")).isEqualTo(ExitCode.OK);
         answer = "{\"level\":\"debug\"}";
         assertThat(run("log-level", "debug")).isEqualTo(ExitCode.OK);
+        answer = "{\"bytes\":4096}";
+        assertThat(run("clear-cache")).isEqualTo(ExitCode.OK);
         answer = "The change is accepted.\n";
         assertThat(run("launching", "off")).isEqualTo(ExitCode.OK);
         answer = "{\"function\":\"shop\",\"to\":\"stop\"}";
@@ -132,6 +135,7 @@ class ChangeCommandTest {
                         "weight of shop: 95",
                         "weight of shop-canary: 5",
                         "log level: debug",
+                        "bytes of stored responses removed: 4096",
                         "The change is accepted.",
                         "function shop: the change stops");
     }

@@ -146,8 +146,11 @@ class AdminApiIT {
         check(200, "GET", "/api/functions");
         check(200, "GET", "/api/workers");
         check(200, "POST", "/launching?to=on", AUTHORIZED);
-        for (String command :
-                List.of("/api/weights?shop=1", "/api/log-level?to=warn", "/api/rollout?to=stop&function=shop")) {
+        for (String command : List.of(
+                "/api/weights?shop=1",
+                "/api/log-level?to=warn",
+                "/api/rollout?to=stop&function=shop",
+                "/api/clear-cache")) {
             check(401, "POST", command);
             check(403, "POST", command, AUTHORIZED, "Origin: http://other.example.org");
         }
@@ -156,6 +159,7 @@ class AdminApiIT {
         check(400, "POST", "/api/rollout?to=stop", AUTHORIZED);
         check(409, "POST", "/api/rollout?to=stop&function=shop", AUTHORIZED);
         check(200, "POST", "/api/log-level?to=info", AUTHORIZED);
+        check(200, "POST", "/api/clear-cache", AUTHORIZED);
         for (String command : List.of("/api/workers/drain", "/api/workers/recycle")) {
             check(401, "POST", command + "?function=shop");
             check(403, "POST", command + "?function=shop", AUTHORIZED, "Origin: http://other.example.org");

@@ -168,6 +168,7 @@ public final class AdminPages implements AutoCloseable {
         all.put("/api/workers/recycle", Page.command(inspections, request -> done(workers.recycle(request.uri()))));
         all.put("/api/rollout", Page.command(work, request -> done(launching.steer(request.uri()))));
         all.put("/api/weights", Page.command(work, request -> done(weights(settings, request.uri()))));
+        all.put("/api/clear-cache", Page.command(work, request -> done(clearCache(settings, request.uri()))));
         all.put("/api/log-level", Page.command(work, request -> done(logLevel(settings, request.uri()))));
         pages = Map.copyOf(all);
     }
@@ -244,7 +245,7 @@ public final class AdminPages implements AutoCloseable {
                 NOT_FOUND,
                 "Not found. Expected /, /health, /ready, /metrics, /launching, /events, /api/openapi.yaml, or /api/ and"
                         + " one of " + DOCUMENTS + ". To change something, POST to /launching, /api/workers/drain,"
-                        + " /api/workers/recycle, /api/rollout, /api/weights or /api/log-level.\n");
+                        + " /api/workers/recycle, /api/rollout, /api/weights, /api/clear-cache or /api/log-level.\n");
     }
 
     private static FullHttpResponse ready(Readiness readiness) {
@@ -275,6 +276,11 @@ public final class AdminPages implements AutoCloseable {
             throw ChangeParameters.wrong("to", null, "a level such as debug");
         }
         return changed(() -> Map.of("level", settings.setLogLevel(level)));
+    }
+
+    private static byte[] clearCache(LiveSettings settings, String uri) {
+        ChangeParameters.of(uri, List.of());
+        return changed(() -> Map.of("bytes", settings.clearCache()));
     }
 
     private static byte[] changed(Supplier<Map<String, ?>> change) {

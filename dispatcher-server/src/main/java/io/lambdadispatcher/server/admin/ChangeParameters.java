@@ -41,13 +41,18 @@ final class ChangeParameters {
         Map<String, String> parameters = of(uri);
         for (String name : parameters.keySet()) {
             if (!known.contains(name)) {
-                throw new RefusedException(
-                        BAD_REQUEST,
-                        "expected the " + (known.size() == 1 ? "parameter " : "parameters ") + String.join(", ", known)
-                                + ", got '" + name + "'");
+                throw new RefusedException(BAD_REQUEST, "expected " + names(known) + ", got '" + name + "'");
             }
         }
         return parameters;
+    }
+
+    private static String names(List<String> known) {
+        return switch (known.size()) {
+            case 0 -> "no parameters";
+            case 1 -> "the parameter " + known.get(0);
+            default -> "the parameters " + String.join(", ", known);
+        };
     }
 
     /** Returns the exception for a parameter that is missing or has a wrong value. */

@@ -2,12 +2,17 @@ package io.lambdadispatcher.server.admin;
 
 import java.util.Map;
 
-/** The settings that commands can change while the dispatcher runs. Any thread. */
+/** What commands can change while the dispatcher runs, except workers and launching. Any thread. */
 public interface LiveSettings {
     /** There is no configuration, so nothing can be set. */
     LiveSettings NONE = new LiveSettings() {
         @Override
         public Map<String, Integer> setWeights(Map<String, String> weights) {
+            throw new IllegalStateException("this dispatcher has no configuration");
+        }
+
+        @Override
+        public long clearCache() {
             throw new IllegalStateException("this dispatcher has no configuration");
         }
 
@@ -27,6 +32,14 @@ public interface LiveSettings {
      * @throws IllegalStateException if the dispatcher is starting or closing
      */
     Map<String, Integer> setWeights(Map<String, String> weights);
+
+    /**
+     * Removes all stored responses.
+     *
+     * @return the memory that they had, in bytes
+     * @throws IllegalStateException if the dispatcher is starting or closing
+     */
+    long clearCache();
 
     /**
      * Changes the level of the dispatcher's own log.

@@ -141,6 +141,11 @@ class AdminServerTest {
         }
 
         @Override
+        public long clearCache() {
+            return 4096;
+        }
+
+        @Override
         public String setLogLevel(String level) {
             if (!List.of("info", "debug").contains(level)) {
                 throw new IllegalArgumentException("expected a level");
@@ -155,6 +160,7 @@ class AdminServerTest {
         assertThat(weights.statusCode()).isEqualTo(200);
         assertThat(weights.body()).isEqualTo("{\"weights\":{\"a&b\":7}}");
         assertThat(call("POST", "/api/log-level?to=debug").body()).isEqualTo("{\"level\":\"debug\"}");
+        assertThat(call("POST", "/api/clear-cache").body()).isEqualTo("{\"bytes\":4096}");
     }
 
     @ParameterizedTest
@@ -165,6 +171,7 @@ class AdminServerTest {
                 "400 | /api/weights?a=x         | expected a weight",
                 "400 | /api/weights?a=1&a=2     | expected the parameter a once, got it twice",
                 "503 | /api/weights?closing=1   | the dispatcher is closing",
+                "400 | /api/clear-cache?all=1   | expected no parameters, got 'all'",
                 "400 | /api/log-level           | to: missing, expected a level such as debug",
                 "400 | /api/log-level?to=x      | expected a level",
                 "400 | /api/log-level?level=info | expected the parameter to, got 'level'"
