@@ -36,12 +36,21 @@ class OtherDispatcher(LambdaDispatcher):
 
     def __init__(self, tree, *arguments):
         super().__init__(*arguments)
+        self.tree = tree
         self.class_path = self.class_path.replace(str(ROOT), str(tree))
 
     def settings(self):
         command = [self.java, "-cp", self.class_path, "io.lambdadispatcher.server.Main", "serve", "--help"]
         known = subprocess.run(command, capture_output=True, text=True, check=False).stdout
         return {name: value for name, value in super().settings().items() if f"--{name}" in known}
+
+    def worker_environment(self):
+        """Early commits have another class of the demo's handler, which is their default."""
+        environment = super().worker_environment()
+        name = environment["LAMBDA_DISPATCHER_HANDLER"].replace(".", "/")
+        if not list(self.tree.glob(f"*/src/main/java/{name}.java")):
+            del environment["LAMBDA_DISPATCHER_HANDLER"]
+        return environment
 
 
 class Run:
