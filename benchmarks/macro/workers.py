@@ -4,6 +4,7 @@
     benchmarks/macro/workers.py                       1, 10, 100 and 500 workers, about half an hour
     benchmarks/macro/workers.py --fronts tls,h1 --counts 100
     benchmarks/macro/workers.py --counts 100 --only dispatcher,nghttpx --rounds 3
+    benchmarks/macro/workers.py --counts 100 --only dispatcher,dispatcher+transport=io_uring    a setting of the dispatcher
 
 Every program has one thread and core 0. The load generator and the workers share core 1. Each proxy has as many backends as the dispatcher
 has workers: one nginx listens on all ports. The request is `/ping`, on 10 connections. Each round measures three loads, for all programs in
@@ -74,9 +75,12 @@ class Run:
     def contender(self, name, front, count):
         if name in PROXIES:
             return PROXIES[name](front)
-        note = f"Lambda Dispatcher, {front}→workers"
-        dispatcher = Crowd(self.java, self.flags, self.options.worker_flags.split(), (1, 100), f"{front}-{count}", note)
+        settings = dict(each.split("=", 1) for each in name.split("+")[1:])
+        note = " ".join([f"Lambda Dispatcher, {front}→workers", *(f"{key}={value}" for key, value in settings.items())])
+        variant = "-".join([front, str(count), *settings.values()])
+        dispatcher = Crowd(self.java, self.flags, self.options.worker_flags.split(), (1, 100), variant, note)
         dispatcher.count = count
+        dispatcher.flags.update(settings)
         if front == "tls":
             dispatcher.flags.update({
                 "public-plain-port": "off", "public-tls-host": "127.0.0.1", "public-tls-port": dispatcher.port,
@@ -237,11 +241,11 @@ def main():
     most_descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_descriptors, most_descriptors))
     try:
-        for option, chosen, known in (("only", options.only, NAMES), ("fronts", options.fronts, FRONTS)):
+        for option, chosen, known in (("only", [name.partition("+")[0] for name in options.only], NAMES), ("fronts", options.fronts, FRONTS)):
             unknown = [name for name in chosen if name not in known]
             if unknown:
                 raise Failure(f"--{option} {','.join(unknown)}: expected some of {','.join(known)}")
-        processes.need("h2load", "taskset", "nginx", "openssl", *(tool for name in options.only if name != "dispatcher" for tool in (name.partition("-")[0],)))
+        processes.need("h2load", "taskset", "nginx", "openssl", *(tool for name in options.only if not name.startswith("dispatcher") for tool in (name.partition("-")[0],)))
         run = Run(options)
         report = run.execute()
     except Failure as failure:
