@@ -42,7 +42,7 @@ final class Cloud implements AutoCloseable {
         System.setProperty("aws.secretAccessKey", "test");
         localStack = new LocalStackContainer(
                         Image.LOCALSTACK.imageName().asCompatibleSubstituteFor("localstack/localstack"))
-                .withServices("lambda", "s3", "sqs", "iam", "sts", "logs")
+                .withServices("lambda", "s3", "sqs", "iam", "sts", "logs", "cloudformation", "ec2")
                 .withEnv(
                         "LAMBDA_RUNTIME_IMAGE_MAPPING",
                         "{\"java25\":\"" + Image.LAMBDA.imageName().asCanonicalNameString() + "\"}")

@@ -21,9 +21,10 @@ final class DockerCondition implements ExecutionCondition {
         if (!WISHES.contains(wish)) {
             throw new IllegalStateException("IT_DOCKER: '" + wish + "', expected one of " + WISHES);
         }
-        String obstacle = wish.equals("off") ? "IT_DOCKER=off" : obstacle(test.value());
+        String obstacle = wish.equals("off") ? "IT_DOCKER=off" : obstacle(test);
         if (obstacle == null) {
-            return ConditionEvaluationResult.enabled("a Docker engine with the images is there");
+            return ConditionEvaluationResult.enabled(
+                    "a Docker engine with the images is there, and so are the programs");
         }
         if (wish.equals("required")) {
             throw new IllegalStateException("IT_DOCKER=required, but: " + obstacle);
@@ -32,7 +33,12 @@ final class DockerCondition implements ExecutionCondition {
         return ConditionEvaluationResult.disabled(obstacle);
     }
 
-    private static String obstacle(Image[] images) {
+    private static String obstacle(DockerTest test) {
+        for (String program : test.programs()) {
+            if (!Programs.has(program)) {
+                return "no program " + program + " in " + Programs.path();
+            }
+        }
         // Checked first, because Testcontainers would try for minutes to pull an image for its own
         // checks.
         if (!new java.io.File("/var/run/docker.sock").exists() && System.getenv("DOCKER_HOST") == null) {
@@ -40,7 +46,7 @@ final class DockerCondition implements ExecutionCondition {
         }
         List<String> missing = new ArrayList<>();
         try {
-            for (Image image : images) {
+            for (Image image : test.value()) {
                 if (!isThere(image)) {
                     missing.add(image.imageName().asCanonicalNameString());
                 }

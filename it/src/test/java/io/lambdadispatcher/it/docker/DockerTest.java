@@ -8,8 +8,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * Runs a test class only if there are a Docker engine and the images. Otherwise, it is skipped with
- * the reason, or fails if {@code IT_DOCKER=required}.
+ * Runs a test class only if there are a Docker engine, the images and the programs. Otherwise, it
+ * is skipped with the reason, or fails if {@code IT_DOCKER=required}.
  */
 @Tag("docker")
 @Target(ElementType.TYPE)
@@ -18,4 +18,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @interface DockerTest {
     /** The images that the test needs. */
     Image[] value();
+
+    /** The programs that the test needs. */
+    String[] programs() default {};
 }
