@@ -100,6 +100,17 @@ public final class FunctionFilters {
         return Ticker.systemTicker().nanoTime();
     }
 
+    /** Returns the state of the function's canary for a later dispatcher; empty = it has none. */
+    public String canaryText() {
+        CanarySteps own = canaries.get(ownCanary);
+        return own == null ? "" : own.text();
+    }
+
+    /** Restores what {@link #canaryText} returned. Call before the first request. */
+    public void restoreCanary(String text) {
+        canaries.values().forEach(each -> each.restore(text));
+    }
+
     /** Returns the state of the function's canary; {@code null} = it has none. */
     public @Nullable CanarySnapshot canary() {
         CanarySteps own = canaries.get(ownCanary);

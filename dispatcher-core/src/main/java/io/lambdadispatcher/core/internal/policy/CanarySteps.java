@@ -28,6 +28,7 @@ public final class CanarySteps {
     /** A step does not end with fewer requests of the canary. */
     private static final int FEWEST_REQUESTS = 50;
 
+    private static final String SEPARATOR = "\t";
     private static final double QUANTILE = 0.99;
     private static final int TIMES_SLOWER = 2;
     private static final long NANOS_SLOWER = TimeUnit.MILLISECONDS.toNanos(10);
@@ -71,6 +72,31 @@ public final class CanarySteps {
         Comparison<CanaryResults> seen = new Comparison<>(new CanaryResults(), new CanaryResults(), earlier);
         Step step = new Step(index, percent, nowNanos, seen);
         return new Phase(State.CANARY, step, percent, "");
+    }
+
+    /** Returns the state, as {@link #restore} takes it. */
+    public String text() {
+        Phase now = phase;
+        return String.join(
+                SEPARATOR, now.state().name(), policy.function(), Integer.toString(now.percent()), now.reason());
+    }
+
+    /**
+     * Continues with the state that a dispatcher before this one had. A step that was being watched
+     * begins with the first step, because nothing is left to compare with. The same applies if the
+     * text is of another canary, or not known.
+     */
+    public synchronized void restore(String text) {
+        String[] parts = text.split(SEPARATOR, 4);
+        if (parts.length < 4 || !parts[1].equals(policy.function())) {
+            return;
+        }
+        int last = policy.steps().get(policy.steps().size() - 1);
+        if (parts[0].equals(State.STOPPED.name())) {
+            stop(parts[3]);
+        } else if (parts[0].equals(State.COMPLETE.name()) && parts[2].equals(Integer.toString(last))) {
+            enter(new Phase(State.COMPLETE, null, last, ""));
+        }
     }
 
     /** Replaces the policy. The state stays. */

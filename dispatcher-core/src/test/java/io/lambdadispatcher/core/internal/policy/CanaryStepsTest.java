@@ -186,6 +186,35 @@ class CanaryStepsTest {
         assertThat(log).endsWith("50 COMPLETE");
     }
 
+    private String after(String text) {
+        steps = steps(POLICY);
+        log.clear();
+        steps.restore(text);
+        return String.join(", ", log);
+    }
+
+    @Test
+    void should_continue_after_a_restart() {
+        Side side = new Side(0, 10);
+        run(side, side, 100, Duration.ofSeconds(65));
+        assertThat(after(steps.text())).as("a watched step begins again").isEmpty();
+        assertThat(steps.percent()).isEqualTo(10);
+        run(side, side, 100, Duration.ofMinutes(4));
+        String complete = steps.text();
+        assertThat(after(complete)).isEqualTo("100 COMPLETE");
+        steps.stop();
+        assertThat(after(steps.text())).isEqualTo("an operator has stopped it");
+        assertThat(steps.percent()).isZero();
+        assertThat(steps.step()).isNull();
+        for (String other : List.of("", "STOPPED", "STOPPED\tother\t0\tbad", "LATER\tnext\t5\t")) {
+            assertThat(after(other)).as(other).isEmpty();
+            assertThat(steps.percent()).isEqualTo(10);
+        }
+        steps = steps(new CanaryPolicy("next", List.of(10, 50), Duration.ofMinutes(1)));
+        steps.restore(complete);
+        assertThat(steps.percent()).as("more was watched than may be given now").isEqualTo(10);
+    }
+
     @Test
     void should_know_quantiles_to_a_quarter() {
         CanaryResults results = new CanaryResults();
