@@ -104,7 +104,7 @@ class ReleaseIT {
             Seen seen = TrafficIT.load(rig, 2_000);
             System.out.println("failing canary: " + seen + ", " + canary(rig));
             assertThat(canary(rig).state()).isEqualTo(State.STOPPED);
-            assertThat(canary(rig).reason()).contains("% of the requests to function next failed, ");
+            assertThat(canary(rig).reason()).contains("% of the requests to canary next failed, ");
             assertThat(canary(rig).requests()).isLessThan(150);
             assertThat(seen.outcomes).containsOnlyKeys("200", "500");
             assertThat(seen.outcomes.get("500").get()).isBetween(1, 50).isEqualTo((int)

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.filter;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.policy.Breaker;
 import io.lambdadispatcher.core.internal.policy.CanarySteps;
+import io.lambdadispatcher.core.internal.policy.ChangeLog;
 import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -93,7 +94,11 @@ public final class FunctionFilters {
                 ? steps
                 : canaries.computeIfAbsent(
                         policy.function(),
-                        name -> new CanarySteps(function, policy, new CanaryLog(function, name), nanoTime()));
+                        name -> new CanarySteps(
+                                function,
+                                policy,
+                                new ChangeLog(function, "canary " + name, "function " + function),
+                                nanoTime()));
     }
 
     private static long nanoTime() {

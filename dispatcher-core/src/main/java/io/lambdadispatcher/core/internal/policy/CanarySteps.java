@@ -216,7 +216,7 @@ public final class CanarySteps {
         if (alone && canary.completed() < FEWEST_REQUESTS) {
             return null;
         }
-        String failure = seen.failure("function " + policy.function(), "function " + function);
+        String failure = seen.failure("canary " + policy.function(), "function " + function);
         if (alone || failure != null) {
             return failure;
         }

@@ -96,7 +96,7 @@ class CanaryStepsTest {
             random = new Random(seed);
             steps = steps(POLICY);
             run(new Side(0.002, 10), new Side(0.2, 10), 100, Duration.ofMinutes(1));
-            assertThat(steps.snapshot().reason()).contains("% of the requests to function next failed, ");
+            assertThat(steps.snapshot().reason()).contains("% of the requests to canary next failed, ");
             assertThat(steps.percent()).isZero();
             most = Math.max(most, steps.snapshot().requests());
         }
@@ -137,7 +137,7 @@ class CanaryStepsTest {
     void should_stop_a_canary_that_gets_all_requests_at_first() {
         steps = steps(new CanaryPolicy("next", List.of(100), Duration.ofMinutes(1)));
         run(new Side(0, 10), new Side(0.2, 10), 10, Duration.ofSeconds(50));
-        assertThat(steps.snapshot().reason()).contains("% of the requests to function next failed");
+        assertThat(steps.snapshot().reason()).contains("% of the requests to canary next failed");
     }
 
     @Test
