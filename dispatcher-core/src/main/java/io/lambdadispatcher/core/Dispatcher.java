@@ -155,6 +155,7 @@ public final class Dispatcher implements AutoCloseable {
                 from.routerOrFirst(),
                 from.cacheMemoryBytes,
                 observer);
+        from.history.forEach(earlier -> engine.restoreCanary(earlier.function(), earlier.canary()));
         descriptors = Descriptors.ofProcess();
         int clientConnections = descriptors.forClients(from.limits, from.functions);
         int acceptsPerTurn = descriptors.acceptsPerTurn(clientConnections);
@@ -537,12 +538,27 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     /**
-     * Returns what must not be forgotten of each function whose workers are launched here when the
-     * dispatcher restarts. It is at most a second old, and remains available after {@link #close}.
-     * See {@link Builder#launchHistory}.
+     * Returns what must not be forgotten when the dispatcher restarts, of each function that has a
+     * canary or whose workers are launched here. It is at most a second old, and remains available
+     * after {@link #close}. See {@link Builder#launchHistory}.
      */
     public List<LaunchHistory> launchHistory() {
-        return supervisors.values().stream().map(LaunchSupervisor::history).toList();
+        return engine.pools().keySet().stream()
+                .map(this::historyOf)
+                .filter(its ->
+                        supervisors.containsKey(its.function()) || !its.canary().isEmpty())
+                .toList();
+    }
+
+    private LaunchHistory historyOf(String function) {
+        LaunchSupervisor supervisor = supervisors.get(function);
+        String canary = engine.canaryText(function);
+        if (supervisor == null) {
+            return new LaunchHistory(function, true, 0, List.of(), "", canary);
+        }
+        LaunchHistory its = supervisor.history();
+        return new LaunchHistory(
+                function, its.launching(), its.launchesInLastMinute(), its.gbSecondsByMinute(), its.rollout(), canary);
     }
 
     /**
@@ -941,7 +957,8 @@ public final class Dispatcher implements AutoCloseable {
          * previous dispatcher. Default: everything starts from zero, and every function launches.
          *
          * @param taken when {@link Dispatcher#launchHistory} was called
-         * @param history its result. Functions whose workers are not launched here are ignored
+         * @param history its result. What is not known here is ignored: functions, and canaries
+         *     of other names
          */
         public Builder launchHistory(Instant taken, List<LaunchHistory> history) {
             historyTaken = Objects.requireNonNull(taken, "taken");

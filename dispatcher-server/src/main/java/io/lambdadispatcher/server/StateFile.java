@@ -26,9 +26,9 @@ import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * The file of {@code state.file}, which keeps the launch rate, the spending, the kill switch and
- * the version of each function across restarts. The file is replaced by renaming a temporary file:
- * after a crash, it has either the old or the new content.
+ * The file of {@code state.file}, which keeps the launch rate, the spending, the kill switch, the
+ * version and the canary of each function across restarts. The file is replaced by renaming a
+ * temporary file: after a crash, it has either the old or the new content.
  *
  * <p><i>Threading:</i> a separate thread writes the file. {@link #read}, {@link #keep} and {@link
  * #close} are called on the main thread.
@@ -105,6 +105,7 @@ final class StateFile implements AutoCloseable {
         for (JsonNode function : state.path("functions")) {
             if (function instanceof ObjectNode members) {
                 members.putIfAbsent("rollout", members.stringNode(""));
+                members.putIfAbsent("canary", members.stringNode(""));
             }
         }
         return state;

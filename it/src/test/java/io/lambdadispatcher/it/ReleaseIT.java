@@ -104,7 +104,7 @@ class ReleaseIT {
             Seen seen = TrafficIT.load(rig, 2_000);
             System.out.println("failing canary: " + seen + ", " + canary(rig));
             assertThat(canary(rig).state()).isEqualTo(State.STOPPED);
-            assertThat(canary(rig).reason()).contains("of its requests failed");
+            assertThat(canary(rig).reason()).contains("% of the requests to canary next failed, ");
             assertThat(canary(rig).requests()).isLessThan(150);
             assertThat(seen.outcomes).containsOnlyKeys("200", "500");
             assertThat(seen.outcomes.get("500").get()).isBetween(1, 50).isEqualTo((int)
@@ -212,6 +212,7 @@ class ReleaseIT {
                             "public.plain: {host: 127.0.0.1, port: " + publicPort + "}",
                             "workers: {host: 127.0.0.1, port: 0, ping-timeout: 30s}",
                             "shutdown.delay: 0",
+                            "state.file: " + file.resolveSibling("state.json"),
                             "admin: {port: " + adminPort + ", token: " + TOKEN + "}",
                             "functions:",
                             String.format(function, "shop", 100, canary, DemoHandler.class.getName()),
@@ -234,6 +235,14 @@ class ReleaseIT {
             } catch (Exception e) {
                 return 0;
             }
+        }
+
+        Map<Integer, Integer> pings(int count) {
+            Map<Integer, Integer> statuses = new HashMap<>();
+            for (int i = 0; i < count; i++) {
+                statuses.merge(status(publicPort, "/ping"), 1, Integer::sum);
+            }
+            return statuses;
         }
 
         HttpResponse<String> command(String to) throws Exception {
@@ -268,10 +277,7 @@ class ReleaseIT {
     @Test
     void should_show_and_steer_the_canary_of_a_running_dispatcher(@TempDir Path directory) throws Exception {
         try (Served served = new Served(directory)) {
-            Map<Integer, Integer> statuses = new HashMap<>();
-            for (int i = 0; i < 200; i++) {
-                statuses.merge(served.status(served.publicPort, "/ping"), 1, Integer::sum);
-            }
+            Map<Integer, Integer> statuses = served.pings(200);
             Map<?, ?> canary = served.canary();
             System.out.println("served: " + statuses + ", " + canary);
             assertThat(canary.get("state")).isEqualTo("stopped");
@@ -295,6 +301,24 @@ class ReleaseIT {
 
             served.write("");
             Rig.await("the canary is removed", () -> served.canary().isEmpty());
+        }
+    }
+
+    @Test
+    void should_keep_a_stopped_canary_stopped_after_a_restart(@TempDir Path directory) throws Exception {
+        Object reason;
+        try (Served served = new Served(directory)) {
+            served.pings(200);
+            assertThat(served.canary().get("state")).isEqualTo("stopped");
+            reason = served.canary().get("reason");
+        }
+        try (Served served = new Served(directory)) {
+            System.out.println("restarted: " + served.canary());
+            assertThat(served.canary().get("state")).isEqualTo("stopped");
+            assertThat(served.canary().get("reason")).isEqualTo(reason);
+            assertThat(served.pings(50)).containsOnly(Map.entry(200, 50));
+            assertThat(served.command("resume").statusCode()).isEqualTo(200);
+            assertThat(served.canary().get("state")).isEqualTo("canary");
         }
     }
 

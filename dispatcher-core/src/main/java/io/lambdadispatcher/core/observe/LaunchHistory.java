@@ -4,9 +4,10 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * The state of a function's launching that must survive a restart: recent launches, recent
- * spending, the kill switch, and the version of its workers. Otherwise, launch limits would start
- * from zero, and a function that was switched off would launch workers again. Immutable.
+ * The state of a function that must survive a restart: recent launches, recent spending, the kill
+ * switch, the version of its workers, and its canary. Otherwise, launch limits would start from
+ * zero, a function that was switched off would launch workers again, and a canary that has failed
+ * would get requests again. Immutable.
  *
  * <pre>{@code
  * List<LaunchHistory> history = previous.launchHistory();
@@ -20,9 +21,15 @@ import java.util.Objects;
  *     Each is 0 or more, and the list is copied
  * @param rollout which version the workers have, and the state of the change to another one; for
  *     this library only. Empty = not known
+ * @param canary the state of the function's canary, for this library only. Empty = not known
  */
 public record LaunchHistory(
-        String function, boolean launching, int launchesInLastMinute, List<Double> gbSecondsByMinute, String rollout) {
+        String function,
+        boolean launching,
+        int launchesInLastMinute,
+        List<Double> gbSecondsByMinute,
+        String rollout,
+        String canary) {
 
     /**
      * Validates the components.
@@ -32,6 +39,7 @@ public record LaunchHistory(
     public LaunchHistory {
         Objects.requireNonNull(function, "function");
         Objects.requireNonNull(rollout, "rollout");
+        Objects.requireNonNull(canary, "canary");
         gbSecondsByMinute = List.copyOf(gbSecondsByMinute);
         for (double gbSeconds : gbSecondsByMinute) {
             if (!(gbSeconds >= 0 && gbSeconds < Double.POSITIVE_INFINITY)) {

@@ -634,7 +634,7 @@ public final class Settings {
             .doc("Number of event loops, which are the threads that serve sockets. auto means one for each processor.");
     public static final Setting<Path> STATE_FILE = PROCESS.setting("state.file", path())
             .doc(
-                    "File that keeps the launch rate, the spending, the kill switch and the version of each function across"
+                    "File that keeps the launch rate, the spending, the kill switch, the version and the canary of each function across"
                             + " restarts. Each dispatcher needs its own file. If it is not set, a restart resets them.");
     public static final Setting<Duration> SHUTDOWN_DELAY = PROCESS.setting("shutdown.delay", duration(), "10s")
             .doc(

@@ -1,7 +1,7 @@
 package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
-import io.lambdadispatcher.core.internal.policy.CanaryRule;
+import io.lambdadispatcher.core.internal.policy.Comparison;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.observe.RolloutSnapshot.State;
 import io.lambdadispatcher.core.options.LaunchLimits;
@@ -36,7 +36,6 @@ import org.jspecify.annotations.Nullable;
 public final class Rollout {
     private static final int MOST_FAILED_LAUNCHES = 3;
 
-    private static final int FEWEST_COMPARED = 10;
     private static final int FEWEST_SLOW_SECONDS = 5;
     /**
      * A worker that was ejected only once may have had a few slow requests. It serves again some
@@ -67,7 +66,7 @@ public final class Rollout {
     }
 
     /** What the workers of one version did. */
-    private static final class Tally {
+    private static final class Tally implements Comparison.Results {
         double completed;
         double failed;
         double timed;
@@ -87,8 +86,14 @@ public final class Rollout {
             timedNanos *= DECAY;
         }
 
-        double failureRate() {
-            return completed == 0 ? 0 : failed / completed;
+        @Override
+        public double completed() {
+            return completed;
+        }
+
+        @Override
+        public double failed() {
+            return failed;
         }
 
         double meanNanos() {
@@ -107,12 +112,7 @@ public final class Rollout {
     private Wish wish = Wish.NONE;
     private boolean surprised;
 
-    /** The old version since the change began, so that a sick database counts for both versions. */
-    private Tally before = new Tally();
-    /** The old version before that. Counts if the old version serves nothing any more. */
-    private Tally earlier = new Tally();
-
-    private Tally after = new Tally();
+    private Comparison<Tally> seen = new Comparison<>(new Tally(), new Tally(), new Tally());
     /** Seconds of a worker of the new version with measured requests. */
     private int judgedSeconds;
     /**
@@ -220,14 +220,9 @@ public final class Rollout {
                 && last != null
                 && last.is(State.ROLLING)
                 && next.version().equals(last.next());
-        if (complete) {
-            before = after;
-        }
-        if (next != null && next.is(State.CANARY)) {
-            earlier = before;
-            before = new Tally();
-        }
-        after = new Tally();
+        Tally old = complete ? seen.fresh() : seen.old();
+        boolean begins = next != null && next.is(State.CANARY);
+        seen = new Comparison<>(new Tally(), begins ? new Tally() : old, begins ? old : seen.earlier());
         judgedSeconds = 0;
         slowSeconds = 0;
         watching = false;
@@ -238,18 +233,18 @@ public final class Rollout {
     /** Records what a worker did in the last second. */
     void onExchanges(WorkerLife worker, WorkerDemand second) {
         if (!isNext(worker)) {
-            before.add(second);
+            seen.old().add(second);
             return;
         }
-        after.add(second);
-        if (second.timed() > 0 && old().timed >= FEWEST_COMPARED) {
+        seen.fresh().add(second);
+        if (second.timed() > 0 && seen.baseline().timed >= Comparison.FEWEST_COMPARED) {
             judgedSeconds++;
             slowSeconds += isSlow((double) second.timedNanos() / second.timed()) ? 1 : 0;
         }
     }
 
     private boolean isSlow(double meanNanos) {
-        double typical = old().meanNanos();
+        double typical = seen.baseline().meanNanos();
         return meanNanos > typical * TIMES_SLOWER && meanNanos - typical > NANOS_SLOWER;
     }
 
@@ -375,7 +370,7 @@ public final class Rollout {
      * @param mayBegin whether workers of a previous dispatcher have had the time to dial in
      */
     void onSecond(long nowNanos, WorkerLives workers, boolean mayBegin) {
-        before.decay();
+        seen.old().decay();
         boolean ready = phase != null && phase.is(State.CANARY) && workers.count(this::isReadyCanary) > 0;
         watchedNanos += watching && ready ? nowNanos - secondNanos : 0;
         watching = ready;
@@ -486,7 +481,7 @@ public final class Rollout {
             return null;
         }
         if (wish == Wish.STOP) {
-            return "an operator has stopped it";
+            return Comparison.BY_OPERATOR;
         }
         if (failedLaunches >= MOST_FAILED_LAUNCHES) {
             return "workers of version " + now.next() + " fail: " + lastFailure;
@@ -496,34 +491,21 @@ public final class Rollout {
                 return "worker " + worker.id + " was ejected: " + worker.ejection();
             }
         }
-        if (failsMoreOften()) {
-            return String.format(
-                    Locale.ROOT,
-                    "%.1f %% of the requests to version %s failed, %.1f %% to version %s",
-                    after.failureRate() * 100,
-                    now.next(),
-                    old().failureRate() * 100,
-                    now.version());
+        String failure = seen.failure("version " + now.next(), "version " + now.version());
+        if (failure != null) {
+            return failure;
         }
         return slowSeconds >= FEWEST_SLOW_SECONDS && slowSeconds > judgedSeconds / 2
                 ? String.format(
                         Locale.ROOT,
                         "requests to version %s took %.0f ms, to version %s %.0f ms, and were slow in %d of %d seconds",
                         now.next(),
-                        after.meanNanos() / 1e6,
+                        seen.fresh().meanNanos() / 1e6,
                         now.version(),
-                        old().meanNanos() / 1e6,
+                        seen.baseline().meanNanos() / 1e6,
                         slowSeconds,
                         judgedSeconds)
                 : null;
-    }
-
-    private Tally old() {
-        return before.completed >= FEWEST_COMPARED ? before : earlier;
-    }
-
-    private boolean failsMoreOften() {
-        return CanaryRule.isHigher(after.failed, after.completed, old().failed, old().completed);
     }
 
     /** Returns what an operator sees; {@code null} if the launcher names no version. */

@@ -186,6 +186,19 @@ public final class Engine {
                 .toList();
     }
 
+    /** Returns the state of a function's canary for a later dispatcher; empty = it has none. */
+    public String canaryText(String function) {
+        return Objects.requireNonNull(filters.get(function), function).canaryText();
+    }
+
+    /** Restores what {@link #canaryText} returned. Call before the first request. */
+    public void restoreCanary(String function, String text) {
+        FunctionFilters its = filters.get(function);
+        if (its != null) {
+            its.restoreCanary(text);
+        }
+    }
+
     /** @return false if there is no such function, or it has no canary that gets requests */
     public boolean stopCanary(String function) {
         FunctionFilters its = filters.get(function);

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.filter;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.policy.Breaker;
 import io.lambdadispatcher.core.internal.policy.CanarySteps;
+import io.lambdadispatcher.core.internal.policy.ChangeLog;
 import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -93,11 +94,26 @@ public final class FunctionFilters {
                 ? steps
                 : canaries.computeIfAbsent(
                         policy.function(),
-                        name -> new CanarySteps(function, policy, new CanaryLog(function, name), nanoTime()));
+                        name -> new CanarySteps(
+                                function,
+                                policy,
+                                new ChangeLog(function, "canary " + name, "function " + function),
+                                nanoTime()));
     }
 
     private static long nanoTime() {
         return Ticker.systemTicker().nanoTime();
+    }
+
+    /** Returns the state of the function's canary for a later dispatcher; empty = it has none. */
+    public String canaryText() {
+        CanarySteps own = canaries.get(ownCanary);
+        return own == null ? "" : own.text();
+    }
+
+    /** Restores what {@link #canaryText} returned. Call before the first request. */
+    public void restoreCanary(String text) {
+        canaries.values().forEach(each -> each.restore(text));
     }
 
     /** Returns the state of the function's canary; {@code null} = it has none. */

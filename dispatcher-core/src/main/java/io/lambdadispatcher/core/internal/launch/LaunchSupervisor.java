@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.FunctionShare;
 import io.lambdadispatcher.core.internal.fleet.SlotState;
+import io.lambdadispatcher.core.internal.policy.ChangeLog;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -113,7 +114,7 @@ public final class LaunchSupervisor {
         this.fleet = fleet;
         this.observer = observer;
         this.snapshot = new CapacitySnapshot(function.name(), 0, 0, 0, 0, 0, 0, 0, 0, null, null);
-        this.history = new LaunchHistory(function.name(), true, 0, List.of(), "");
+        this.history = new LaunchHistory(function.name(), true, 0, List.of(), "", "");
         this.confined = new Confined();
     }
 
@@ -579,27 +580,14 @@ public final class LaunchSupervisor {
             if (now == null || earlier != null && isSameStep(earlier, now)) {
                 return;
             }
+            String version = "version " + now.version();
+            String next = "version " + now.newVersion();
+            ChangeLog change = new ChangeLog(function.name(), next, version);
             switch (now.state()) {
-                case STEADY -> log.info("function {}: workers have version {}", function.name(), now.version());
-                case CANARY ->
-                    log.info(
-                            "function {}: version changes from {} to {}, a few workers at first",
-                            function.name(),
-                            now.version(),
-                            now.newVersion());
-                case ROLLING ->
-                    log.info(
-                            "function {}: workers of version {} replace those of version {}",
-                            function.name(),
-                            now.newVersion(),
-                            now.version());
-                case STOPPED ->
-                    log.warn(
-                            "function {}: the change to version {} has stopped, and version {} keeps serving: {}",
-                            function.name(),
-                            now.newVersion(),
-                            now.version(),
-                            now.reason());
+                case STEADY -> change.onStep("workers have " + version);
+                case CANARY -> change.onStep("a few workers change from " + version + " to " + next);
+                case ROLLING -> change.onStep("workers of " + next + " replace those of " + version);
+                case STOPPED -> change.onStopped(now.reason());
             }
         }
 

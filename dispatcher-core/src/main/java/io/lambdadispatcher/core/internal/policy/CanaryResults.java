@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.LongAdder;
  * took. Times are counted in four classes for each power of two of microseconds, so that a quantile
  * is exact to a quarter. Any thread.
  */
-public final class CanaryResults {
+public final class CanaryResults implements Comparison.Results {
     private static final int CLASSES_PER_DOUBLING = 4;
     private static final int CLASSES = 32 * CLASSES_PER_DOUBLING;
 
@@ -31,17 +31,14 @@ public final class CanaryResults {
         failed.increment();
     }
 
-    long completed() {
+    @Override
+    public double completed() {
         return completed.sum();
     }
 
-    long failed() {
+    @Override
+    public double failed() {
         return failed.sum();
-    }
-
-    double failureRate() {
-        long of = completed();
-        return of == 0 ? 0 : (double) failed() / of;
     }
 
     /** Returns how many responses took at least this time. Its class counts as a whole. */

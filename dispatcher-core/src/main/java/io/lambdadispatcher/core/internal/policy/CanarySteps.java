@@ -28,9 +28,7 @@ public final class CanarySteps {
     /** A step does not end with fewer requests of the canary. */
     private static final int FEWEST_REQUESTS = 50;
 
-    /** The function is not compared with fewer of its requests. */
-    private static final int FEWEST_COMPARED = 10;
-
+    private static final String SEPARATOR = "\t";
     private static final double QUANTILE = 0.99;
     private static final int TIMES_SLOWER = 2;
     private static final long NANOS_SLOWER = TimeUnit.MILLISECONDS.toNanos(10);
@@ -43,23 +41,10 @@ public final class CanarySteps {
         void onStopped(String reason);
     }
 
-    /**
-     * A step, and what it has counted. A request belongs to the step in which it began.
-     *
-     * @param earlier the function before this step; {@code null} = not known
-     */
-    public record Step(
-            int index,
-            int percent,
-            long startNanos,
-            CanaryResults canary,
-            CanaryResults function,
-            @Nullable CanaryResults earlier) {
-
-        /** What the canary is compared with; {@code null} = too few requests. */
-        @Nullable
-        CanaryResults baseline() {
-            return function.completed() >= FEWEST_COMPARED ? function : earlier;
+    /** A step, and what it has counted. A request belongs to the step in which it began. */
+    public record Step(int index, int percent, long startNanos, Comparison<CanaryResults> seen) {
+        CanaryResults results(boolean ofCanary) {
+            return ofCanary ? seen.fresh() : seen.old();
         }
     }
 
@@ -79,13 +64,39 @@ public final class CanarySteps {
         this.policy = policy;
         this.listener = listener;
         this.nextLookNanos = nowNanos + LOOK_NANOS;
-        this.phase = step(0, null, nowNanos);
+        this.phase = step(0, new CanaryResults(), nowNanos);
     }
 
-    private Phase step(int index, @Nullable CanaryResults earlier, long nowNanos) {
+    private Phase step(int index, CanaryResults earlier, long nowNanos) {
         int percent = policy.steps().get(index);
-        Step step = new Step(index, percent, nowNanos, new CanaryResults(), new CanaryResults(), earlier);
+        Comparison<CanaryResults> seen = new Comparison<>(new CanaryResults(), new CanaryResults(), earlier);
+        Step step = new Step(index, percent, nowNanos, seen);
         return new Phase(State.CANARY, step, percent, "");
+    }
+
+    /** Returns the state, as {@link #restore} takes it. */
+    public String text() {
+        Phase now = phase;
+        return String.join(
+                SEPARATOR, now.state().name(), policy.function(), Integer.toString(now.percent()), now.reason());
+    }
+
+    /**
+     * Continues with the state that a dispatcher before this one had. A step that was being watched
+     * begins with the first step, because nothing is left to compare with. The same applies if the
+     * text is of another canary, or not known.
+     */
+    public synchronized void restore(String text) {
+        String[] parts = text.split(SEPARATOR, 4);
+        if (parts.length < 4 || !parts[1].equals(policy.function())) {
+            return;
+        }
+        int last = policy.steps().get(policy.steps().size() - 1);
+        if (parts[0].equals(State.STOPPED.name())) {
+            stop(parts[3]);
+        } else if (parts[0].equals(State.COMPLETE.name()) && parts[2].equals(Integer.toString(last))) {
+            enter(new Phase(State.COMPLETE, null, last, ""));
+        }
     }
 
     /** Replaces the policy. The state stays. */
@@ -111,7 +122,7 @@ public final class CanarySteps {
      * @param failed whether the client gets 5xx
      */
     public void onResponse(Step in, boolean ofCanary, boolean failed, long nanos, long nowNanos) {
-        (ofCanary ? in.canary() : in.function()).add(failed, nanos);
+        in.results(ofCanary).add(failed, nanos);
         if (ofCanary) {
             requests.increment();
             failures.add(failed ? 1 : 0);
@@ -121,7 +132,7 @@ public final class CanarySteps {
 
     /** Counts a response that was cut off after {@link #onResponse}. */
     public void onCutOff(Step in, boolean ofCanary, long nowNanos) {
-        (ofCanary ? in.canary() : in.function()).addFailure();
+        in.results(ofCanary).addFailure();
         if (ofCanary) {
             failures.increment();
         }
@@ -142,18 +153,18 @@ public final class CanarySteps {
         if (step == null) {
             return;
         }
-        String reason = reasonToStop(step);
+        String reason = reasonToStop(step.seen());
         if (reason != null) {
             stop(reason);
             return;
         }
         boolean watched = nowNanos - step.startNanos() >= policy.stepTime().toNanos()
-                && step.canary().completed() >= FEWEST_REQUESTS;
+                && step.seen().fresh().completed() >= FEWEST_REQUESTS;
         if (!watched) {
             return;
         }
         if (step.index() + 1 < policy.steps().size()) {
-            enter(step(step.index() + 1, step.baseline(), nowNanos));
+            enter(step(step.index() + 1, step.seen().baseline(), nowNanos));
         } else {
             enter(new Phase(State.COMPLETE, null, step.percent(), ""));
         }
@@ -177,7 +188,7 @@ public final class CanarySteps {
     public synchronized boolean stop() {
         boolean running = phase.state() != State.STOPPED;
         if (running) {
-            stop("an operator has stopped it");
+            stop(Comparison.BY_OPERATOR);
         }
         return running;
     }
@@ -192,29 +203,22 @@ public final class CanarySteps {
         if (stopped) {
             requests.reset();
             failures.reset();
-            enter(step(0, null, nowNanos));
+            enter(step(0, new CanaryResults(), nowNanos));
         }
         return stopped;
     }
 
-    private @Nullable String reasonToStop(Step step) {
-        CanaryResults old = step.baseline();
-        CanaryResults canary = step.canary();
-        if (old == null) {
-            // The first step is 100 %, or the function had hardly any request.
-            boolean fails = canary.completed() >= FEWEST_REQUESTS
-                    && CanaryRule.isHigher(canary.failed(), canary.completed(), 0, 0);
-            return fails
-                    ? String.format(Locale.ROOT, "%.1f %% of its requests failed", canary.failureRate() * 100)
-                    : null;
+    private @Nullable String reasonToStop(Comparison<CanaryResults> seen) {
+        CanaryResults old = seen.baseline();
+        CanaryResults canary = seen.fresh();
+        // The first step is 100 %, or the function had hardly any request.
+        boolean alone = old.completed() == 0;
+        if (alone && canary.completed() < FEWEST_REQUESTS) {
+            return null;
         }
-        if (CanaryRule.isHigher(canary.failed(), canary.completed(), old.failed(), old.completed())) {
-            return String.format(
-                    Locale.ROOT,
-                    "%.1f %% of its requests failed, %.1f %% of the requests of function %s",
-                    canary.failureRate() * 100,
-                    old.failureRate() * 100,
-                    function);
+        String failure = seen.failure("canary " + policy.function(), "function " + function);
+        if (alone || failure != null) {
+            return failure;
         }
         long p99 = old.quantileNanos(QUANTILE);
         long slow = Math.max(TIMES_SLOWER * p99, p99 + NANOS_SLOWER);

@@ -96,7 +96,7 @@ class CanaryStepsTest {
             random = new Random(seed);
             steps = steps(POLICY);
             run(new Side(0.002, 10), new Side(0.2, 10), 100, Duration.ofMinutes(1));
-            assertThat(steps.snapshot().reason()).contains("% of its requests failed, ");
+            assertThat(steps.snapshot().reason()).contains("% of the requests to canary next failed, ");
             assertThat(steps.percent()).isZero();
             most = Math.max(most, steps.snapshot().requests());
         }
@@ -137,7 +137,7 @@ class CanaryStepsTest {
     void should_stop_a_canary_that_gets_all_requests_at_first() {
         steps = steps(new CanaryPolicy("next", List.of(100), Duration.ofMinutes(1)));
         run(new Side(0, 10), new Side(0.2, 10), 10, Duration.ofSeconds(50));
-        assertThat(steps.snapshot().reason()).endsWith("% of its requests failed");
+        assertThat(steps.snapshot().reason()).contains("% of the requests to canary next failed");
     }
 
     @Test
@@ -186,6 +186,35 @@ class CanaryStepsTest {
         assertThat(log).endsWith("50 COMPLETE");
     }
 
+    private String after(String text) {
+        steps = steps(POLICY);
+        log.clear();
+        steps.restore(text);
+        return String.join(", ", log);
+    }
+
+    @Test
+    void should_continue_after_a_restart() {
+        Side side = new Side(0, 10);
+        run(side, side, 100, Duration.ofSeconds(65));
+        assertThat(after(steps.text())).as("a watched step begins again").isEmpty();
+        assertThat(steps.percent()).isEqualTo(10);
+        run(side, side, 100, Duration.ofMinutes(4));
+        String complete = steps.text();
+        assertThat(after(complete)).isEqualTo("100 COMPLETE");
+        steps.stop();
+        assertThat(after(steps.text())).isEqualTo("an operator has stopped it");
+        assertThat(steps.percent()).isZero();
+        assertThat(steps.step()).isNull();
+        for (String other : List.of("", "STOPPED", "STOPPED\tother\t0\tbad", "LATER\tnext\t5\t")) {
+            assertThat(after(other)).as(other).isEmpty();
+            assertThat(steps.percent()).isEqualTo(10);
+        }
+        steps = steps(new CanaryPolicy("next", List.of(10, 50), Duration.ofMinutes(1)));
+        steps.restore(complete);
+        assertThat(steps.percent()).as("more was watched than may be given now").isEqualTo(10);
+    }
+
     @Test
     void should_know_quantiles_to_a_quarter() {
         CanaryResults results = new CanaryResults();
@@ -195,7 +224,7 @@ class CanaryStepsTest {
         assertThat(results.quantileNanos(0.99) / 1e6).isBetween(99.0, 125.0);
         assertThat(results.quantileNanos(0.5) / 1e6).isBetween(50.0, 62.5);
         assertThat(results.slowerThan(TimeUnit.MILLISECONDS.toNanos(50))).isBetween(500L, 550L + 60);
-        assertThat(results.failureRate()).isEqualTo(0.1);
+        assertThat(results.failed()).isEqualTo(100);
         results.add(false, Long.MAX_VALUE);
         results.add(false, 0);
         assertThat(results.completed()).isEqualTo(1002);
