@@ -590,7 +590,8 @@ class ConfigurationLoaderTest {
         "'workers.port: 8080x', workers.port",
         "'public.tls.port: 8080x', public.tls.port",
         "'tracing: {endpoint: \"http://c:4318/v1\", protocol: http2}', tracing.protocol",
-        "'functions: [{name: a}, {name: b', dispatcher.yaml line 1"
+        "'functions: [{name: a}, {name: b', dispatcher.yaml line 1",
+        "'functions: [{name: a, weight: 0}, {name: b', dispatcher.yaml line 1"
     })
     void should_report_one_mistake_once(String line, String start) throws Exception {
         write(line);
