@@ -207,11 +207,11 @@ final class ConfigurationChecks {
 
     private void checkTls(Setting<Path> certificate, Setting<Path> key, Setting<Path> clients) {
         if (checked.isSet(certificate)) {
-            require(checked.isSet(key), certificate, key.name() + " to be set as well");
+            require(checked.isSet(key), certificate, key.name() + " to be set as well", key);
             checkCertificates(certificate, key, clients);
         } else {
-            require(!checked.isSet(key), key, certificate.name() + " to be set as well");
-            require(!checked.isSet(clients), clients, certificate.name() + " to be set as well");
+            require(!checked.isSet(key), key, certificate.name() + " to be set as well", certificate);
+            require(!checked.isSet(clients), clients, certificate.name() + " to be set as well", certificate);
         }
     }
 
@@ -274,7 +274,8 @@ final class ConfigurationChecks {
         require(
                 tls.isPresent() || !checked.get(Settings.PUBLIC_TLS_PROXY_PROTOCOL),
                 Settings.PUBLIC_TLS_PROXY_PROTOCOL,
-                "false, or public.tls.port to be a port and public.tls.certificate to be set");
+                "false, or public.tls.port to be a port and public.tls.certificate to be set",
+                Settings.PUBLIC_TLS_CERTIFICATE);
         Map<String, Setting<?>> taken = new HashMap<>();
         checkPort(Settings.PUBLIC_PLAIN_HOST, Settings.PUBLIC_PLAIN_PORT, plain, taken);
         checkPort(Settings.PUBLIC_TLS_HOST, Settings.PUBLIC_TLS_PORT, tls, taken);

@@ -590,7 +590,9 @@ class ConfigurationLoaderTest {
         "'workers.port: 8080x', workers.port",
         "'public.tls.port: 8080x', public.tls.port",
         "'tracing: {endpoint: \"http://c:4318/v1\", protocol: http2}', tracing.protocol",
-        "'functions: [{name: a}, {name: b', dispatcher.yaml line 1"
+        "'functions: [{name: a}, {name: b', dispatcher.yaml line 1",
+        "'functions: [{name: a, weight: 0}, {name: b', dispatcher.yaml line 1",
+        "'public.tls: {proxy-protocol: true, certficate: a.pem}', unknown setting"
     })
     void should_report_one_mistake_once(String line, String start) throws Exception {
         write(line);
@@ -601,6 +603,16 @@ class ConfigurationLoaderTest {
                 .asString()
                 .satisfies(problem ->
                         assertThat(problem.replace(directory + "/", "")).startsWith(start));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"certificate, kye", "key, certficate", "client-certificates, certficate"})
+    void should_not_miss_a_file_of_tls_whose_setting_is_misspelt(String setting, String misspelt) throws Exception {
+        Path pem = Files.writeString(directory.resolve("a.pem"), "");
+        write("public.tls:", "  " + setting + ": " + pem, "  " + misspelt + ": " + pem);
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+
+        assertThat(problems()).singleElement().asString().startsWith("unknown setting \"public.tls." + misspelt + "\"");
     }
 
     @Test

@@ -7,7 +7,9 @@ import io.lambdadispatcher.worker.adapter.web.WebConfig.AppProtocol;
 import io.lambdadispatcher.worker.adapter.web.WebConfig.Probe;
 import java.net.ServerSocket;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class WebEnvironmentTest {
@@ -131,6 +133,17 @@ class WebEnvironmentTest {
             assertThat(config.readiness.port()).isEqualTo(port);
             new ServerSocket(port, 1, config.address.getAddress()).close();
         }
+    }
+
+    /** Workers that start together choose a port before the application of another one listens. */
+    @Test
+    void should_seldom_choose_the_port_of_another_worker() {
+        Map<String, String> variables = Map.of("LAMBDA_DISPATCHER_WEB_PORT", "0", "LAMBDA_DISPATCHER_WEB_COMMAND", "x");
+        Set<Integer> ports = new HashSet<>();
+        for (int i = 0; i < 20; i++) {
+            ports.add(WebEnvironment.read(variables).address.getPort());
+        }
+        assertThat(ports).hasSizeGreaterThan(15);
     }
 
     @Test

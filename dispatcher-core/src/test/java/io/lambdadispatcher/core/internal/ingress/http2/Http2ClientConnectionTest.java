@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.ingress.http2;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
+import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
@@ -234,6 +235,24 @@ class Http2ClientConnectionTest {
     @Test
     void should_date_an_error_response() throws Exception {
         read("000008 01 05 00000001 02 04 48454144 86 84");
+        Http2Headers head = sentHead();
+        assertThat(head.status()).hasToString("400");
+        assertThat(head.get("date")).asString().endsWith(" GMT");
+    }
+
+    /** It is not like other errors: the status is 200. */
+    @Test
+    void should_date_the_response_to_a_late_call_of_grpc() throws Exception {
+        read(GRPC_CALL);
+        responses.get(0).onFailure(new Failure(Failure.Kind.DEADLINE_EXCEEDED, "late"));
+        Http2Headers head = sentHead();
+        assertThat(head.status()).hasToString("200");
+        assertThat(head.get("grpc-status")).hasToString("4");
+        assertThat(head.get("date")).asString().endsWith(" GMT");
+    }
+
+    /** Returns the headers of the frame that was sent first. */
+    private Http2Headers sentHead() throws Http2Exception {
         channel.runPendingTasks();
         ByteBuf all = Unpooled.buffer();
         for (ByteBuf some = channel.readOutbound(); some != null; some = channel.readOutbound()) {
@@ -242,10 +261,8 @@ class Http2ClientConnectionTest {
         }
         int bytes = all.readMedium();
         assertThat(all.readByte()).isEqualTo(Http2FrameTypes.HEADERS);
-        Http2Headers head = new DefaultHttp2HeadersDecoder()
+        return new DefaultHttp2HeadersDecoder()
                 .decodeHeaders(1, all.skipBytes(5).readSlice(bytes));
-        assertThat(head.status()).hasToString("400");
-        assertThat(head.get("date")).asString().endsWith(" GMT");
     }
 
     private void respond() {
