@@ -225,7 +225,7 @@ def check(result):
         problems.append(f"good requests used {100 * result['goodput_of_capacity']} % of the capacity, expected 90 %")
     if result["recovery_seconds"] > RECOVERY_SECONDS:
         problems.append(f"the last request that was not good began {result['recovery_seconds']} s after the overload, expected 2 s")
-    # While the machine stalls, more requests are queued than can be served in time.
+    # When the queue has not been empty for 10 s, its timeout is 500 ms, which refuses a few normal requests, too.
     if result["refused"].get("shed", 0) < 0.95 * sum(result["refused"].values()):
         problems.append(f"refused: {result['refused']}, expected 95 % of them shed")
     if problems:
