@@ -35,6 +35,11 @@ final class WaitingRequest implements RequestSink {
     /** A response that takes longer is probably a stream, or never comes. */
     private static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(10);
 
+    /**
+     * Minimum time between two looks at the breaker. Many requests can wait, each with its timer.
+     */
+    private static final long MIN_CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
     /** Memory of this object and its headers, as an estimate. */
     private static final int HELD_BYTES = 2048;
 
@@ -60,10 +65,12 @@ final class WaitingRequest implements RequestSink {
     }
 
     void startTimer() {
-        long latency = policy.breaker().latency().toNanos();
         long wait = Math.max(0, leftNanos());
-        timer = filter.loop()
-                .schedule(this::onTimer, latency == 0 ? wait : Math.min(wait, latency), TimeUnit.NANOSECONDS);
+        long latency = policy.breaker().latency().toNanos();
+        if (latency > 0) {
+            wait = Math.min(wait, Math.max(latency, MIN_CHECK_NANOS));
+        }
+        timer = filter.loop().schedule(this::onTimer, wait, TimeUnit.NANOSECONDS);
     }
 
     private long leftNanos() {
