@@ -269,8 +269,13 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         Http1ClientExchange current = exchange;
         if (current != null) {
             boolean headSent = current.isHeadSent();
+            boolean responded = current.isResponseEnded();
             current.onClientGone();
             exchange = null;
+            if (responded) {
+                linger(); // A reset could lose the complete response before the client reads it.
+                return;
+            }
             if (headSent) {
                 cut();
                 return;

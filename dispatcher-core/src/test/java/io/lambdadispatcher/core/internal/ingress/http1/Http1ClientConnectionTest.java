@@ -413,6 +413,8 @@ class Http1ClientConnectionTest {
         pass(BODY_TIMEOUT);
         assertThat(channel.isOpen()).isTrue();
         pass(LOOK.multipliedBy(2));
+        pass(LINGER);
+        pass(LINGER);
         assertThat(channel.isOpen()).isFalse();
         connectAnew();
         read("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n");
@@ -420,6 +422,19 @@ class Http1ClientConnectionTest {
         pass(LINGER);
         pass(LINGER);
         assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void should_not_reset_a_connection_whose_response_is_complete_for_a_malformed_rest() {
+        read("POST /wait HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n");
+        answerWaiting();
+        read("no size\r\n");
+        assertThat(sent()).startsWith("HTTP/1.1 200 ").doesNotContain("HTTP/1.1 400");
+        assertThat(channel.isOpen()).isTrue();
+        pass(LINGER);
+        pass(LINGER);
+        assertThat(channel.isOpen()).isFalse();
+        assertThat(opened).isEqualTo(1);
     }
 
     private void answerWaiting() {
