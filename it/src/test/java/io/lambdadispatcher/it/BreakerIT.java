@@ -154,7 +154,7 @@ class BreakerIT {
                 assertThat(response.headers().firstValue("cache-control")).contains("no-store");
             }
             assertThat(changes.element().state).isEqualTo(BreakerState.OPEN);
-            assertThat(reported).containsKeys("503 null FIXED", "503 breaker_open FIXED");
+            assertThat(reported).containsKeys("500 null FIXED", "503 breaker_open FIXED");
         }
     }
 

@@ -9,8 +9,9 @@ import java.util.concurrent.TimeUnit;
 /**
  * Runs in the workers of {@link TrafficIT} and {@link ReleaseIT}, as {@code IT_TRAFFIC} says:
  * {@code healthy} responds after 5 ms, {@code hanging} does so except for one request in 326, to
- * which it never responds, {@code slow} takes 50 times as long, {@code broken} responds with 503,
- * {@code failing} with 500 to one request in five, and {@code silent} never responds.
+ * which it never responds, {@code slow} takes 50 times as long, {@code broken} responds with 500,
+ * {@code overloaded} with 503, {@code failing} with 500 to one request in five, and {@code silent}
+ * never responds.
  */
 public final class TrafficHandler implements Handler {
     private static final long MILLIS = 5;
@@ -29,7 +30,8 @@ public final class TrafficHandler implements Handler {
             return;
         }
         switch (kind) {
-            case "broken" -> response.respond(503, "broken");
+            case "broken" -> response.respond(500, "broken");
+            case "overloaded" -> response.respond(503, "overloaded");
             case "silent" -> {}
             case "failing" -> {
                 if (ThreadLocalRandom.current().nextInt(5) == 0) {

@@ -28,10 +28,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Clients that send 200 requests/s to worker processes of which some hang, die, are slow or answer
- * 503. {@code -Dtraffic.requests=60000} runs the published incident at its full length.
+ * 500 or 503. {@code -Dtraffic.requests=60000} runs the published incident at its full length.
  */
 class TrafficIT {
     private static final int REQUESTS = Integer.getInteger("traffic.requests", 2_000);
@@ -220,8 +222,9 @@ class TrafficIT {
     }
 
     /** The demand for workers ejects none here, because nobody launches workers. */
-    @Test
-    void should_hide_a_third_of_workers_that_answer_503() throws Exception {
+    @ParameterizedTest
+    @CsvSource({"broken, 500", "overloaded, 503"})
+    void should_hide_a_third_of_workers_that_answer_with_an_error(String kind, int status) throws Exception {
         TrafficPolicy policy = RETRIED;
         FunctionOptions function = Rig.function()
                 .traffic(policy)
@@ -229,9 +232,9 @@ class TrafficIT {
                 .requestTimeout(Duration.ofSeconds(10))
                 .build();
         try (Rig rig = Rig.start(function, observer)) {
-            workers(rig, "broken", "healthy", "healthy");
+            workers(rig, kind, "healthy", "healthy");
             Seen seen = load(rig, REQUESTS);
-            report("a third answers 503", seen);
+            report("a third answers " + status, seen);
             assertNothingLost(seen);
         }
     }

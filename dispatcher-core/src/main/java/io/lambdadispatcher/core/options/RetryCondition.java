@@ -11,6 +11,8 @@ public enum RetryCondition {
     LOST("lost"),
     /** No headers of the response have arrived within {@link AttemptPolicy#attemptTimeout}. */
     TIMEOUT("timeout"),
+    /** The handler responded with 500, or failed before the headers of its response. */
+    STATUS_500("500"),
     /** The handler responded with 502. */
     STATUS_502("502"),
     /** The handler responded with 503. */

@@ -933,7 +933,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     @Override
     public void onFailure(Failure failure) {
         boolean late = failure.kind() == Failure.Kind.TIMEOUT && limitedByDeadline;
-        if (late || !continueWithHedge(failure.kind().token())) {
+        if (late || !continueWithHedge(failure.kind().token()) && !isFailureRetried(failure)) {
             dropHedge();
             endFailed(late ? lateFailure() : failure);
         }
@@ -996,6 +996,28 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return sendAgain(condition, ExtraAttempt.STATUS, condition.token(), ErrorCode.CANCELLED);
     }
 
+    /** The handler has failed, of which the client would learn as 500. */
+    private boolean isFailureRetried(Failure failure) {
+        Carrier failed = lastCarrier;
+        boolean ofHandler =
+                failure.kind() == Failure.Kind.HANDLER_FAILED || failure.kind() == Failure.Kind.HANDLER_CANCELLED;
+        boolean wanted = ofHandler
+                && policy.attempts().retryOn().contains(RetryCondition.STATUS_500)
+                && state == State.CARRIED
+                && failed != null
+                && failed.isOfWorker();
+        if (!wanted
+                || !sendAgain(
+                        RetryCondition.STATUS_500,
+                        ExtraAttempt.STATUS,
+                        failure.kind().token(),
+                        null)) {
+            return false;
+        }
+        giveUp(failed);
+        return true;
+    }
+
     private void onAttemptTimeout() {
         // While it crosses over, there is nothing to cancel yet. The timer starts again on arrival.
         if (state != State.CARRIED) {
@@ -1037,6 +1059,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         String workerId = lastCarrier == null ? null : lastCarrier.workerId();
         addTried(workerId);
         waitAgain();
+        // The time of this attempt is no time in the queue.
+        ticket = owner.newTicket(this);
         report(listener, attempt, workerId, token);
         countExtra(reason);
         owner.retry(this);

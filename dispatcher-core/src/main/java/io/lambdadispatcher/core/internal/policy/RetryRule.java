@@ -49,6 +49,7 @@ public final class RetryRule {
     /** Returns the condition that a response's status is, or {@code null} if it is none. */
     public static @Nullable RetryCondition ofStatus(int status) {
         return switch (status) {
+            case 500 -> RetryCondition.STATUS_500;
             case 502 -> RetryCondition.STATUS_502;
             case 503 -> RetryCondition.STATUS_503;
             case 504 -> RetryCondition.STATUS_504;

@@ -774,7 +774,10 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     public void retry(Exchange exchange) {
         assert loop.inEventLoop();
         underWay.remove(exchange);
-        waitAgain(newTicket(exchange));
+        // Not by way of the queue: while it is not empty, other loops would not retry.
+        if (pool.pending.get() != 0 || !mayGo(exchange) || !dispatch(exchange)) {
+            waitAgain(exchange.ticket());
+        }
     }
 
     @Override

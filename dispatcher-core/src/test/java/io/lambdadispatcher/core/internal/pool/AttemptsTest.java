@@ -33,6 +33,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Retries, hedges and deadlines of a pool over two event loops that the test runs step by step. */
@@ -152,6 +153,11 @@ class AttemptsTest extends OnTwoLoops {
             shard.setOpen(member, false);
             shard.onStreamClosed(member, this, false);
             current.onLost(GONE);
+        }
+
+        void fail(Failure.Kind kind) {
+            take().onFailure(new Failure(kind, "failed"));
+            shard.onStreamFree(member, this);
         }
 
         void refuse() {
@@ -283,6 +289,50 @@ class AttemptsTest extends OnTwoLoops {
         assertThat(failed).containsExactly("1 w1 503", "2 w2 502");
         assertThat(end().retryDenial()).isEqualTo(RetryDenial.MAX_ATTEMPTS);
         assertThat(end().extraAttempts(ExtraAttempt.STATUS)).isEqualTo(2);
+    }
+
+    /** Without a retry, the client would get 500. */
+    @ParameterizedTest
+    @EnumSource(names = {"HANDLER_FAILED", "HANDLER_CANCELLED"})
+    void should_send_a_request_to_another_worker_if_its_handler_fails(Failure.Kind kind) {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(here, "w2");
+        Worker third = new Worker(there, "w3");
+        get(RETRIES);
+        first.fail(kind);
+        turn();
+        second.respond(500);
+        turn();
+        third.respond(200);
+        turn();
+        assertThat(client.log).containsExactly("200 end");
+        assertThat(failed).containsExactly("1 w1 " + kind.token(), "2 w2 500");
+        assertThat(end().extraAttempts(ExtraAttempt.STATUS)).isEqualTo(2);
+        assertThat(end().waitReason()).as("was queued").isNull();
+    }
+
+    @Test
+    void should_pass_on_that_the_handler_failed_unless_500_is_retried() {
+        AttemptPolicy others = AttemptPolicy.builder()
+                .retryOn(EnumSet.complementOf(EnumSet.of(RetryCondition.STATUS_500)))
+                .build();
+        Worker first = new Worker(here, "w1");
+        new Worker(here, "w2");
+        get(TrafficPolicy.builder().attempts(others).build());
+        first.fail(Failure.Kind.HANDLER_FAILED);
+        assertThat(client.log).containsExactly("handler_failed");
+        assertThat(end().retryDenial()).isNull();
+    }
+
+    @Test
+    void should_pass_on_that_the_handler_failed_after_the_response_began() {
+        Worker first = new Worker(here, "w1");
+        new Worker(here, "w2");
+        get(RETRIES);
+        first.begin(200);
+        first.fail(Failure.Kind.HANDLER_FAILED);
+        assertThat(client.log).containsExactly("200", "handler_failed");
+        assertThat(end().retryDenial()).isNull();
     }
 
     @Test
