@@ -11,7 +11,8 @@ public enum ExtraAttempt {
     /** No headers of a response arrived within the attempt timeout. */
     TIMEOUT,
     /**
-     * The handler responded with 500, 502, 503 or 504, or failed before the headers of its response.
+     * The handler responded with 500, 502, 503 or 504, or failed before the headers of its
+     * response.
      */
     STATUS,
     /** The first attempt took longer than most, and continues. */
