@@ -1,7 +1,6 @@
 """Generates load: h2load for the maximum, and a constant rate whose latencies include all waiting time."""
 
 import collections
-import functools
 import json
 import os
 import pathlib
@@ -95,26 +94,15 @@ def quantile(ordered, q):
     return ordered[min(len(ordered) - 1, int(q * len(ordered)))]
 
 
-@functools.cache
-def first():
-    """The prefix that runs a command before all ordinary processes of its core; empty if the user may not."""
-    prefix = [tool("chrt"), "--rr", "1"]
-    allowed = prefix[0] and subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode == 0
-    return prefix if allowed else []
-
-
 class ConstantRate:
-    """
-    The load generator of benchmarks/…/bench/load. One process serves many loads, so it is warm after the first. It precedes all other
-    processes of its core if the user may have that (root may). Otherwise, the time until it runs would count as latency of the server.
-    """
+    """The load generator of benchmarks/…/bench/load. One process serves many loads, so it is warm after the first."""
 
     FLAGS = ["-Xms256m", "-Xmx256m", "-Xmn128m", "-XX:+UseSerialGC"]
 
     def __init__(self, java, directory, core=LOAD_CORE):
         self.directory = directory
         flags = machine.jvm_flags(java, self.FLAGS)
-        command = [*first(), java, *flags, "-cp", machine.BENCHMARKS_JAR, "io.lambdadispatcher.bench.load.LoadMain"]
+        command = [java, *flags, "-cp", machine.BENCHMARKS_JAR, "io.lambdadispatcher.bench.load.LoadMain"]
         self.process = Process("load", command, core, directory, pipes=True)
 
     def warm_up(self, port, scenario, seconds):

@@ -27,7 +27,7 @@ sys.dont_write_bytecode = True
 import machine  # noqa: E402
 import processes  # noqa: E402
 from contenders import Direct, HaProxy, LambdaDispatcher, Nghttpx, Nginx, SpringGateway, VertxGateway  # noqa: E402
-from load import CONNECTIONS, LOAD_CORE, PROXY_CORE, SCENARIOS, STREAMS, ConstantRate, Load, first, reached  # noqa: E402
+from load import CONNECTIONS, LOAD_CORE, PROXY_CORE, SCENARIOS, STREAMS, ConstantRate, Load, reached  # noqa: E402
 from machine import java_of, progress, version  # noqa: E402
 from measure import await_answers, measure, summary, warm  # noqa: E402
 from processes import ROOT, Failure, Process, free_port  # noqa: E402
@@ -211,7 +211,6 @@ class Run:
             rounds=self.options.rounds,
             seconds=self.options.seconds,
             latency_rounds=self.options.latency_rounds,
-            latency_priority=bool(first()),
             latency_seconds=self.options.latency_seconds,
             contenders={contender.name: contender.note for contender in self.contenders},
         )
