@@ -20,6 +20,7 @@ import io.lambdadispatcher.core.internal.launch.WorkerInspection;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.worker.WorkerPort;
+import io.lambdadispatcher.core.observe.BreakerSnapshot;
 import io.lambdadispatcher.core.observe.CacheSnapshot;
 import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
@@ -602,6 +603,11 @@ public final class Dispatcher implements AutoCloseable {
     /** Returns how far the canary of each function that has one is. */
     public List<CanarySnapshot> canaries() {
         return engine.canaries();
+    }
+
+    /** Returns the state of each breaker that has opened since the dispatcher started. */
+    public List<BreakerSnapshot> breakers() {
+        return engine.breakers();
     }
 
     private LaunchSupervisor supervisor(String function) {

@@ -42,7 +42,15 @@ class AdminApiIT {
 
     @BeforeAll
     static void open() throws Exception {
-        program = ServedProgram.start(Map.of("ADMIN_TOKEN", TOKEN, "FUNCTION_REQUEST_TIMEOUT", "2s"));
+        program = ServedProgram.start(Map.of(
+                "ADMIN_TOKEN",
+                TOKEN,
+                "FUNCTION_REQUEST_TIMEOUT",
+                "2s",
+                "FUNCTION_BREAKER_ERRORS",
+                "50",
+                "FUNCTION_BREAKER_OPEN",
+                "1s"));
     }
 
     @AfterAll
@@ -167,6 +175,18 @@ class AdminApiIT {
             check(404, "POST", command + "?worker=none", AUTHORIZED);
             check(200, "POST", command + "?function=shop", AUTHORIZED);
         }
+
+        // Opens the breaker.
+        for (int i = 0; i < 30; i++) {
+            program.get("/fail").get(10, TimeUnit.SECONDS);
+        }
+        check(200, "GET", "/api/functions");
+        // Closes it, for the other tests.
+        Rig.await("the breaker is closed", () -> {
+            program.get("/ping").join();
+            return program.document("functions")
+                    .allMatch(each -> String.valueOf(each.get("breakers")).contains("passingPercent=100"));
+        });
 
         Map<String, Set<String>> unseen = description.unseen();
         // FleetIT sees those of a fleet.

@@ -154,6 +154,11 @@ class BreakerIT {
                 assertThat(response.headers().firstValue("cache-control")).contains("no-store");
             }
             assertThat(changes.element().state).isEqualTo(BreakerState.OPEN);
+            assertThat(rig.dispatcher.breakers()).singleElement().satisfies(seen -> {
+                assertThat(seen.function()).isEqualTo("demo");
+                assertThat(seen.state()).isNotEqualTo(BreakerState.CLOSED);
+                assertThat(seen.reason()).isNotEmpty();
+            });
             assertThat(reported).containsKeys("500 null FIXED", "503 breaker_open FIXED");
         }
     }

@@ -44,7 +44,7 @@ class LivePageIT {
 
     @BeforeEach
     void open() throws Exception {
-        program = ServedProgram.start(Map.of("ADMIN_TOKEN", TOKEN));
+        program = ServedProgram.start(Map.of("ADMIN_TOKEN", TOKEN, "FUNCTION_BREAKER_ERRORS", "50"));
         browser = Browser.start();
     }
 
@@ -119,6 +119,13 @@ class LivePageIT {
 
         // Why do requests fail?
         browser.awaitText("#failures", "timeout", "504", "GET /delay");
+
+        // Does a breaker keep requests away from the function?
+        for (int i = 0; i < 30; i++) {
+            program.get("/fail").get(10, TimeUnit.SECONDS);
+        }
+        browser.awaitText(
+                "#functions", "Breaker default lets 0 % of the requests pass", "requests failed or were slow");
         assertThat(browser.problems).isEmpty();
         assertThat(browser.hosts).containsExactly("127.0.0.1:" + program.adminPort);
     }

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.live;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.BreakerSnapshot;
 import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
@@ -169,6 +170,7 @@ public final class Documents {
             put(members, "rollout", rollout(capacity.rollout()));
         }
         put(members, "canary", canary(pool.function()));
+        put(members, "breakers", breakers(pool.function()));
         members.put("streams", pool.streams());
         members.put("streamsFree", pool.free());
         addCounts(members, pool.function(), capacity);
@@ -195,6 +197,20 @@ public final class Documents {
             }
         }
         return null;
+    }
+
+    private @Nullable Object breakers(String function) {
+        List<Object> all = new ArrayList<>();
+        for (BreakerSnapshot of : dispatcher.breakers()) {
+            if (of.function().equals(function)) {
+                Map<String, Object> members = new LinkedHashMap<>();
+                members.put("name", of.breaker());
+                members.put("passingPercent", of.state().percent());
+                members.put("reason", of.reason());
+                all.add(members);
+            }
+        }
+        return all.isEmpty() ? null : all;
     }
 
     private static @Nullable Object rollout(@Nullable RolloutSnapshot of) {

@@ -90,6 +90,11 @@ function canary(of) {
   return element("p", {class: state === "canary" ? "warn" : "soft"}, `Canary ${name} gets ${sharePercent} % of the requests.${counts}`);
 }
 
+function breakers(of) {
+  return (of.breakers ?? []).filter(({passingPercent}) => passingPercent < 100).map(({name, passingPercent, reason}) =>
+    element("p", {class: passingPercent === 0 ? "bad" : "warn"}, `Breaker ${name} lets ${passingPercent} % of the requests pass: ${reason}.`));
+}
+
 function cost(of) {
   if (of.dollars === undefined) return null;
   const share = of.dollarsIfDirect > 0 ? ` (${(of.dollars / of.dollarsIfDirect).toFixed(2)} times)` : "";
@@ -102,7 +107,7 @@ function drawFunctions(functions) {
   byId("functions").replaceChildren(...functions.map((of) => {
     const column = (index) => of.history.map((sample) => sample[index]);
     return element("article", {class: "function", "aria-label": "Function " + of.name},
-      element("h3", {}, of.name), waiting(of), launching(of), rollout(of), canary(of),
+      element("h3", {}, of.name), waiting(of), launching(of), rollout(of), canary(of), ...breakers(of),
       element("div", {class: "charts"},
         chart("requests", column(0), "/s"), chart("failures", column(1), "/s"), chart("queued", column(2), ""),
         chart("busy streams", column(3), ` of ${number(of.streams)}`), chart("ready workers", column(4), "")),

@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.internal.filter.FunctionFilters;
 import io.lambdadispatcher.core.internal.filter.StoredResponses;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
+import io.lambdadispatcher.core.observe.BreakerSnapshot;
 import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
@@ -184,6 +185,11 @@ public final class Engine {
                 .map(FunctionFilters::canary)
                 .filter(Objects::nonNull)
                 .toList();
+    }
+
+    /** Returns the state of each breaker that has opened. */
+    public List<BreakerSnapshot> breakers() {
+        return filters.values().stream().flatMap(FunctionFilters::breakers).toList();
     }
 
     /** Returns the state of a function's canary for a later dispatcher; empty = it has none. */

@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.policy.Breaker;
 import io.lambdadispatcher.core.internal.policy.CanarySteps;
 import io.lambdadispatcher.core.internal.policy.ChangeLog;
+import io.lambdadispatcher.core.observe.BreakerSnapshot;
 import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -13,8 +14,10 @@ import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.Ticker;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -139,6 +142,13 @@ public final class FunctionFilters {
     Breaker breaker(String name, long nowNanos) {
         return breakers.computeIfAbsent(
                 name, key -> new Breaker((state, reason) -> onBreaker(key, state, reason), nowNanos));
+    }
+
+    /** Returns the state of each breaker that has opened. */
+    public Stream<BreakerSnapshot> breakers() {
+        return breakers.entrySet().stream()
+                .map(each -> each.getValue().snapshot(function, each.getKey()))
+                .filter(Objects::nonNull);
     }
 
     private boolean isOpen(BreakerPolicy policy) {

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.policy;
 
+import io.lambdadispatcher.core.observe.BreakerSnapshot;
 import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import java.util.Locale;
@@ -65,17 +66,21 @@ public final class Breaker {
         /** How often the open time was doubled. */
         private final int doublings;
 
+        /** Why it began, in one line; empty for the first phase. */
+        private final String reason;
+
         private final RecentFailures recent;
         private final AtomicInteger arrived = new AtomicInteger();
 
         /** Of a step of the ramp. */
         private final AtomicLong ended = new AtomicLong();
 
-        private Phase(BreakerState state, long sinceNanos, long lengthNanos, int doublings) {
+        private Phase(BreakerState state, long sinceNanos, long lengthNanos, int doublings, String reason) {
             this.state = state;
             this.sinceNanos = sinceNanos;
             this.lengthNanos = lengthNanos;
             this.doublings = doublings;
+            this.reason = reason;
             recent = new RecentFailures();
         }
 
@@ -102,11 +107,17 @@ public final class Breaker {
     /** Creates a closed breaker. */
     public Breaker(Listener listener, long nowNanos) {
         this.listener = listener;
-        current = new AtomicReference<>(new Phase(BreakerState.CLOSED, nowNanos, 0, -1));
+        current = new AtomicReference<>(new Phase(BreakerState.CLOSED, nowNanos, 0, -1, ""));
     }
 
     public BreakerState state() {
         return phase().state;
+    }
+
+    /** Returns the state and its reason; {@code null} = the breaker has never opened. */
+    public @Nullable BreakerSnapshot snapshot(String function, String name) {
+        Phase phase = phase();
+        return phase.reason.isEmpty() ? null : new BreakerSnapshot(function, name, phase.state, phase.reason);
     }
 
     private Phase phase() {
@@ -202,15 +213,14 @@ public final class Breaker {
             doublings = calm ? 0 : Math.min(MAX_DOUBLINGS, doublings + 1);
         }
         long length = state == BreakerState.OPEN ? openNanos << doublings : openNanos;
-        Phase next = new Phase(state, nowNanos, length, doublings);
+        String why = state == BreakerState.OPEN
+                ? reason + "; open for " + TimeUnit.NANOSECONDS.toMillis(length) + " ms"
+                : reason;
+        Phase next = new Phase(state, nowNanos, length, doublings, why);
         if (!current.compareAndSet(before, next)) {
             return phase();
         }
-        listener.onState(
-                state,
-                state == BreakerState.OPEN
-                        ? reason + "; open for " + TimeUnit.NANOSECONDS.toMillis(length) + " ms"
-                        : reason);
+        listener.onState(state, why);
         return next;
     }
 }

@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.policy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.observe.BreakerSnapshot;
 import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import java.time.Duration;
@@ -248,6 +249,7 @@ class BreakerSimulationTest {
     void should_let_every_fifth_request_pass_and_then_three_of_five() {
         List<BreakerState> states = new ArrayList<>();
         Breaker breaker = new Breaker((state, reason) -> states.add(state), 0);
+        assertThat(breaker.snapshot("f", "test")).isNull();
         BreakerPolicy policy = BreakerPolicy.builder("test")
                 .errors(0.5)
                 .open(Duration.ofSeconds(1))
@@ -258,6 +260,9 @@ class BreakerSimulationTest {
             breaker.onEnd(passed, true, policy, 0);
         }
         assertThat(states).containsExactly(BreakerState.OPEN);
+        assertThat(breaker.snapshot("f", "test"))
+                .isEqualTo(new BreakerSnapshot(
+                        "f", "test", BreakerState.OPEN, "20 of 20 requests failed or were slow; open for 1000 ms"));
         assertThat(breaker.tryPass(policy, SECOND - 1)).isNull();
         assertThat(breaker.leftNanos(SECOND - 1)).isEqualTo(1);
 
