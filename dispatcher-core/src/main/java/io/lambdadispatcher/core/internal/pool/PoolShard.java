@@ -776,7 +776,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         underWay.remove(exchange);
         // Not by way of the queue: while it is not empty, other loops would not retry.
         if (pool.pending.get() != 0 || !mayGo(exchange) || !dispatch(exchange)) {
-            waitAgain(exchange.ticket());
+            waitAgain(earlierTicket(exchange));
         }
     }
 
