@@ -139,7 +139,7 @@ public final class Breaker {
             if (!phase.isOver(nowNanos)) {
                 return null;
             }
-            phase = begin(phase, BreakerState.RAMP_20, policy, nowNanos, "its time is over");
+            phase = begin(phase, BreakerState.RAMP_20, policy, nowNanos, "the time for which it was open is over");
         }
         // Another thread may have changed the state.
         return phase.state == BreakerState.CLOSED || phase.passesShare() ? phase : null;
