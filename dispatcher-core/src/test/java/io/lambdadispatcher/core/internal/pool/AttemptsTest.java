@@ -312,6 +312,21 @@ class AttemptsTest extends OnTwoLoops {
     }
 
     @Test
+    void should_repeat_a_request_whose_handler_fails_before_the_end_of_the_body() {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(here, "w2");
+        Exchange exchange = here.open(head("PUT"), false, client, RETRIES);
+        exchange.data(Unpooled.copiedBuffer("abc".getBytes()), false);
+        first.fail(Failure.Kind.HANDLER_FAILED);
+        exchange.data(Unpooled.copiedBuffer("de".getBytes()), true);
+        assertThat(first.body).hasToString("abc");
+        assertThat(second.body).hasToString("abcde.");
+        second.respond(200);
+        assertThat(client.log).containsExactly("200 end");
+        assertThat(client.taken).isEqualTo(5);
+    }
+
+    @Test
     void should_pass_on_that_the_handler_failed_unless_500_is_retried() {
         AttemptPolicy others = AttemptPolicy.builder()
                 .retryOn(EnumSet.complementOf(EnumSet.of(RetryCondition.STATUS_500)))
