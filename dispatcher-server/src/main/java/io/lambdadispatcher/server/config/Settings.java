@@ -212,14 +212,14 @@ public final class Settings {
                     + " those with the same value of the header with this name.");
     public static final Setting<Integer> FUNCTION_MAX_REQUESTS = ADMISSION
             .setting("function.max-requests", number(0, 10_000_000), "0")
-            .doc("Maximum number of requests in flight, including queued ones. Others get 503. 0 means no limit.");
+            .doc("Maximum number of unfinished requests, including queued ones. Others get 503. 0 means no limit.");
     public static final Setting<String> FUNCTION_TENANT_HEADER = ADMISSION
             .setting("function.tenant-header", requestHeaderName())
             .doc(
                     "Header that names the tenant, for function.max-tenant-requests. Clients must not be able to choose it.");
     public static final Setting<Integer> FUNCTION_MAX_TENANT_REQUESTS = ADMISSION
             .setting("function.max-tenant-requests", number(0, 10_000_000), "0")
-            .doc("Maximum number of each tenant's requests in flight, including queued ones. Others get 429."
+            .doc("Maximum number of each tenant's unfinished requests, including queued ones. Others get 429."
                     + " 0 means no limit.");
     public static final Setting<Priority> FUNCTION_PRIORITY = ADMISSION
             .setting("function.priority", choice(Priority.class), "normal")
@@ -284,7 +284,7 @@ public final class Settings {
     public static final Setting<Duration> FUNCTION_BREAKER_LATENCY = FAILURE.setting(
                     "function.breaker-latency", duration(), "0")
             .doc("Time without the headers of a response after which a request has failed for function.breaker-errors."
-                    + " It begins when a worker has the request. 0 means no limit.");
+                    + " It begins when a worker has the complete request. 0 means no limit.");
     public static final Setting<Duration> FUNCTION_BREAKER_OPEN = FAILURE.setting(
                     "function.breaker-open", positiveDuration(), "5s")
             .doc(
