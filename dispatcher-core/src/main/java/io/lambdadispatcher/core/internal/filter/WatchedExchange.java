@@ -31,6 +31,9 @@ final class WatchedExchange extends DeadlineQueue.Entry implements RequestSink, 
     private boolean sent;
     private boolean requestEnded;
 
+    /** The end of the body can let the request be sent, so both events can come at once. */
+    private boolean started;
+
     WatchedExchange(
             BreakerFilter filter,
             BreakerFilter.Watch watch,
@@ -67,7 +70,8 @@ final class WatchedExchange extends DeadlineQueue.Entry implements RequestSink, 
     // What counts.
 
     private void startIfComplete() {
-        if (sent && requestEnded && passed != null) {
+        if (sent && requestEnded && passed != null && !started) {
+            started = true;
             watch.start(this);
         }
     }

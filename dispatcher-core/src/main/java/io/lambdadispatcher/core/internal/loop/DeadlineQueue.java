@@ -71,7 +71,9 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
      */
     public void add(E entry, long startNanos) {
         Entry node = entry;
-        assert node.queue == null : "entry is in a queue already";
+        if (node.queue != null) {
+            throw new IllegalStateException("entry is in a queue already");
+        }
         node.queue = this;
         node.deadlineNanos = startNanos + timeoutNanos;
         linkAfter(earlierThan(node), node);
@@ -202,14 +204,18 @@ public final class DeadlineQueue<E extends DeadlineQueue.Entry> {
             return;
         }
         timerSet = false;
-        while (first != null && first.deadlineNanos - now <= 0) {
-            E expired = poll();
-            if (expired != null) {
-                onExpired.accept(expired);
+        try {
+            while (first != null && first.deadlineNanos - now <= 0) {
+                E expired = poll();
+                if (expired != null) {
+                    onExpired.accept(expired);
+                }
             }
-        }
-        if (first != null && first.deadlineNanos - now < NEVER_NANOS / 2) {
-            setTimer(first.deadlineNanos);
+        } finally {
+            // After an exception, the other entries expire in the next turn.
+            if (first != null && first.deadlineNanos - now < NEVER_NANOS / 2) {
+                setTimer(first.deadlineNanos);
+            }
         }
     }
 }

@@ -150,13 +150,17 @@ public final class TimerHeap<T extends TimerHeap.Timer> {
         }
         timerSet = false;
         // A listener can set a timer that is due already. It is served in the next turn.
-        for (int left = size; left > 0 && size > 0 && at(0).dueNanos - now <= 0; left--) {
-            Timer due = at(0);
-            removeAt(0);
-            listener.onDue((T) due, now);
-        }
-        if (size > 0) {
-            setTimer(at(0).dueNanos);
+        try {
+            for (int left = size; left > 0 && size > 0 && at(0).dueNanos - now <= 0; left--) {
+                Timer due = at(0);
+                removeAt(0);
+                listener.onDue((T) due, now);
+            }
+        } finally {
+            // After an exception, the other timers are served in the next turn.
+            if (size > 0) {
+                setTimer(at(0).dueNanos);
+            }
         }
     }
 }

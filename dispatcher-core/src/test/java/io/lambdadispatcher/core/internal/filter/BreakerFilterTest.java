@@ -187,6 +187,19 @@ class BreakerFilterTest {
         assertThat(states).containsExactly(BreakerState.OPEN);
     }
 
+    /** The end of its body can let a request be sent that waited. */
+    @Test
+    void should_watch_a_request_once_that_is_sent_at_the_end_of_its_body() {
+        function.sendsAtEnd = true;
+        for (int i = 0; i < 20; i++) {
+            open("POST", false, new Client(), policy(BREAKER))
+                    .data(Unpooled.copiedBuffer("a", StandardCharsets.US_ASCII), true);
+            last().take();
+        }
+        pass(500);
+        assertThat(states).containsExactly(BreakerState.OPEN);
+    }
+
     @Test
     void should_count_no_request_that_the_client_cancels_or_that_is_answered() {
         for (int i = 0; i < 100; i++) {
@@ -328,6 +341,13 @@ class BreakerFilterTest {
         last().take();
         last().response.onFailure(new Failure(Failure.Kind.QUEUE_FULL, "full"));
         assertThat(begun).hasToString("203 sorry end");
+        assertThat(other.calls).isEmpty();
+
+        Client tried = new Client();
+        open("POST", true, tried, policy(BOTH));
+        // After a retry that no worker got.
+        last().response.onFailure(new Failure(Failure.Kind.QUEUE_TIMEOUT, "late", 0));
+        assertThat(tried).hasToString("203 sorry end");
         assertThat(other.calls).isEmpty();
 
         Client unseen = new Client();

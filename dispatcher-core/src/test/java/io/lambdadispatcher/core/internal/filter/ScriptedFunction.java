@@ -21,6 +21,9 @@ final class ScriptedFunction implements FunctionOpener {
     final List<Call> calls = new ArrayList<>();
     TrafficPolicy policy = TrafficPolicy.NEUTRAL;
 
+    /** Says at the end of a request's body that a worker has it, as if it had waited for that. */
+    boolean sendsAtEnd;
+
     /** Refuses the next requests while they are opened. */
     @Nullable
     Failure refusal;
@@ -32,7 +35,7 @@ final class ScriptedFunction implements FunctionOpener {
 
     @Override
     public RequestSink open(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy applied) {
-        Call call = new Call(head, end, response, applied);
+        Call call = new Call(head, end, response, applied, sendsAtEnd);
         calls.add(call);
         if (refusal != null) {
             response.onFailure(refusal);
@@ -52,9 +55,11 @@ final class ScriptedFunction implements FunctionOpener {
         final ResponseSink response;
         final TrafficPolicy policy;
         final StringBuilder log = new StringBuilder();
+        private final boolean sendsAtEnd;
         private final Queue<ByteBuf> untaken = new ArrayDeque<>();
 
-        Call(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy policy) {
+        Call(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy policy, boolean sendsAtEnd) {
+            this.sendsAtEnd = sendsAtEnd;
             this.head = head;
             this.response = response;
             this.policy = policy;
@@ -65,6 +70,9 @@ final class ScriptedFunction implements FunctionOpener {
         public void data(ByteBuf data, boolean end) {
             log.append(' ').append(data.toString(StandardCharsets.US_ASCII)).append(end ? " end" : "");
             untaken.add(data);
+            if (end && sendsAtEnd) {
+                response.onSent();
+            }
         }
 
         /** Takes the oldest part of the body that was not taken. */

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.loop;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -50,6 +51,31 @@ class DeadlineQueueTest {
         assertThat(queue.poll()).isSameAs(first);
         assertThat(queue.poll()).isSameAs(third);
         assertThat(queue.poll()).isNull();
+    }
+
+    /** Added again, it would follow itself, and the next search for a place would never end. */
+    @Test
+    void should_refuse_an_entry_that_is_queued() {
+        Waiting entry = added();
+        assertThatThrownBy(() -> queue.add(entry, 0)).isInstanceOf(IllegalStateException.class);
+        assertThat(queue.size()).isEqualTo(1);
+    }
+
+    @Test
+    void should_expire_the_other_entries_after_an_exception() {
+        DeadlineQueue<Waiting> throwing =
+                new DeadlineQueue<>(channel.eventLoop(), TimeUnit.MILLISECONDS.toNanos(100), entry -> {
+                    expired.add(entry);
+                    if (expired.size() == 1) {
+                        throw new IllegalStateException("of the test");
+                    }
+                });
+        for (int i = 0; i < 3; i++) {
+            throwing.add(new Waiting(), channel.eventLoop().ticker().nanoTime());
+        }
+        pass(100);
+        pass(0);
+        assertThat(expired).hasSize(3);
     }
 
     @Test

@@ -43,6 +43,21 @@ class TimerHeapTest {
     }
 
     @Test
+    void should_call_the_other_timers_after_an_exception() {
+        TimerHeap<Named> throwing = new TimerHeap<>(channel.eventLoop(), (timer, now) -> {
+            due.add(timer.name);
+            if (due.size() == 1) {
+                throw new IllegalStateException("of the test");
+            }
+        });
+        throwing.set(new Named("a"), start + 10);
+        throwing.set(new Named("b"), start + 10);
+        pass(10);
+        pass(0);
+        assertThat(due).containsExactly("a", "b");
+    }
+
+    @Test
     void should_call_timers_in_order_of_time_and_forget_cancelled_ones() {
         Named a = new Named("a");
         Named b = new Named("b");
