@@ -238,6 +238,9 @@ final class FetchedResponse implements RequestSink, ResponseSink {
                 filter.store().setUnshared(flightKey);
             }
             land(null);
+            if (!end) {
+                cancelIfUseless();
+            }
         }
         if (state == State.PASSING && client != null) {
             CacheFilter.addForwarded(responseHead, stale != null, terms != null);
@@ -283,7 +286,18 @@ final class FetchedResponse implements RequestSink, ResponseSink {
             data.release();
             take(bytes);
         }
+        if (!end) {
+            cancelIfUseless();
+        }
         endIf(end);
+    }
+
+    /** Cancels the request if no client, no other request and not the store needs its response. */
+    private void cancelIfUseless() {
+        if (state == State.UNWATCHED && flight == null && terms == null && target != null) {
+            state = State.ENDED;
+            target.cancel(ErrorCode.CANCELLED);
+        }
     }
 
     /** @return whether the data is stored */

@@ -167,6 +167,31 @@ class CacheFilterTest {
     }
 
     @Test
+    void should_cancel_if_a_response_without_a_client_is_not_for_others() {
+        Client leader = rig.get(0, "/a");
+        Client waiting = rig.get(1, "/a");
+        leader.request.cancel(ErrorCode.CANCELLED);
+        assertThat(call(0).cancelled).isFalse();
+        call(0).head(200, false, "cache-control: no-store");
+        assertThat(call(0).cancelled).isTrue();
+        rig.run();
+        call(1).respond(200, "own", "cache-control: no-store");
+        assertThat(waiting.answer()).isEqualTo("200 own");
+    }
+
+    @Test
+    void should_cancel_if_a_response_without_a_client_is_too_large() {
+        Client leader = rig.get(0, "/a");
+        rig.get(1, "/a");
+        leader.request.cancel(ErrorCode.CANCELLED);
+        call(0).head(200, false, FRESH);
+        call(0).data("x".repeat(900), false);
+        assertThat(call(0).cancelled).isFalse();
+        call(0).data("y".repeat(200), false);
+        assertThat(call(0).cancelled).isTrue();
+    }
+
+    @Test
     void should_cancel_if_nobody_waits() {
         Client leader = rig.get(0, "/a");
         leader.request.cancel(ErrorCode.CANCELLED);
