@@ -187,12 +187,14 @@ public final class Settings {
                     + " the worker is gone, timeout = function.attempt-timeout is over, or a status of the handler.");
     public static final Setting<Duration> FUNCTION_ATTEMPT_TIMEOUT = TRAFFIC.setting(
                     "function.attempt-timeout", duration(), "0")
-            .doc("Sends a repeatable request to another worker if there are no headers of a response within this time."
-                    + " It needs timeout in function.retry-on. 0 means no limit.");
+            .doc(
+                    "Sends a repeatable request to another worker if there are no headers of a response within this time"
+                            + " after the worker has the complete request. It needs timeout in function.retry-on. 0 means no limit.");
     public static final Setting<HedgeDelay> FUNCTION_HEDGE_AFTER = TRAFFIC.setting(
                     "function.hedge-after", hedgeDelay(), "off")
-            .doc("Sends a repeatable request to a second worker, too, if there are no headers of a response after this"
-                    + " time. p95 = the time in which 95 % of the recent responses began. The first response wins.");
+            .doc(
+                    "Sends a repeatable request to a second worker, too, if there are no headers of a response this long"
+                            + " after the worker has the complete request. p95 = the time in which 95 % of the recent responses began. The first response wins.");
     public static final Setting<Integer> FUNCTION_EXTRA_ATTEMPTS = TRAFFIC.setting(
                     "function.extra-attempts", number(0, 100), "10")
             .doc("Maximum number of retries and hedges together, in percent of the requests. It is the same for all"

@@ -336,7 +336,9 @@ public final class Engine {
      * runs.
      */
     public CompletionStage<Void> quiet() {
-        return onAllLoops(LoopDispatch::quiet);
+        // Twice, because the end of an exchange can resume requests on other event loops, which
+        // have waited for its response.
+        return onAllLoops(LoopDispatch::quiet).thenCompose(once -> onAllLoops(LoopDispatch::quiet));
     }
 
     /**

@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.exchange;
 
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayDeque;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,6 +38,11 @@ final class EarlyBody {
 
     boolean isEmpty() {
         return parts.isEmpty();
+    }
+
+    /** Passes each part to {@code action}, which does not own it. */
+    void forEach(Consumer<? super ByteBuf> action) {
+        parts.forEach(action);
     }
 
     /** Returns by how many bytes the memory of the parts exceeds their content. */

@@ -127,8 +127,15 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /** The number of further attempts for each reason, as {@link FinishedExchange} has them. */
     private int extraAttempts;
 
+    /** Whether the handler of an earlier attempt may have begun. */
+    private boolean seen;
+
     private long carriedNanos;
     private long lastAttemptNanos;
+
+    /** When the request was complete, if its policy is timed. */
+    private long requestEndNanos;
+
     /** 0 if the response's headers have not arrived. */
     private long headNanos;
 
@@ -213,6 +220,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         response = sink;
         policy = applied;
         startNanos = owner.nanoTime();
+        requestEndNanos = startNanos;
         listener = null;
         state = State.WAITING;
         attempts = 0;
@@ -225,6 +233,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         hedge = null;
         denial = null;
         extraAttempts = 0;
+        seen = false;
         carriedNanos = 0;
         lastAttemptNanos = 0;
         headNanos = 0;
@@ -348,7 +357,8 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     public void carryOn(Carrier stream) {
         assert state == State.CARRIED : state;
         RequestSink sink = stream.carry(head, bodyless, timeoutMillis(), this);
-        if (state != State.WAITING) {
+        // If the stream has failed immediately, another one may carry the request by now.
+        if (lastCarrier == stream && state != State.WAITING) {
             carrier = sink;
             forwardEarly(sink);
         }
@@ -431,12 +441,13 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (own == null
                 || attempts >= rule.maxAttempts()
                 || !rule.isTimed()
+                || !requestEnded
                 || !isIdempotent()
                 || lastCarrier == null
                 || !lastCarrier.isOfWorker()) {
             return;
         }
-        long elapsed = lastAttemptNanos - startNanos;
+        long elapsed = awaitedNanos() - startNanos;
         long timeout = rule.retryOn().contains(RetryCondition.TIMEOUT)
                 ? after(elapsed, rule.attemptTimeout().toNanos())
                 : ExchangeTimer.NEVER;
@@ -445,6 +456,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
                 : rule.hedgeAfter().toNanos();
         own.onAttempt(timeout, tunnelRequested ? ExchangeTimer.NEVER : after(elapsed, delay));
         setTimer(own);
+    }
+
+    /** Returns since when the handler could respond: a client may take long to send the body. */
+    private long awaitedNanos() {
+        return requestEndNanos - lastAttemptNanos > 0 ? requestEndNanos : lastAttemptNanos;
     }
 
     /** @param nanos 0 = never */
@@ -602,17 +618,28 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     private void forwardEarly(RequestSink sink) {
         EarlyBody held = earlyData;
+        Http2Headers trailers = earlyTrailers;
         earlyData = null;
-        if (held != null && state != State.ENDED) {
+        if (held != null) {
+            // All parts are kept before one is sent: if that fails, the next attempt begins inside
+            // the call.
+            held.forEach(this::keepSent);
             for (ByteBuf data = held.poll(); data != null; data = held.poll()) {
-                keepSent(data);
-                sink.data(data, held.isEmpty() && requestEnded && earlyTrailers == null);
+                if (isCarriedBy(sink)) {
+                    sink.data(data, held.isEmpty() && requestEnded && trailers == null);
+                } else {
+                    data.release();
+                }
             }
         }
-        if (earlyTrailers != null && state != State.ENDED) {
+        if (trailers != null && isCarriedBy(sink)) {
             keepSent(Unpooled.EMPTY_BUFFER);
-            sink.trailers(earlyTrailers);
+            sink.trailers(trailers);
         }
+    }
+
+    private boolean isCarriedBy(RequestSink sink) {
+        return carrier == sink && state != State.ENDED;
     }
 
     /** Keeps a part of the body that is about to be sent, if there may be another attempt. */
@@ -630,7 +657,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             dropSent();
         } else {
             sentBytes += bytes;
-            sentBody.add(data.retainedDuplicate());
+            try {
+                sentBody.add(data.retainedDuplicate());
+            } catch (RuntimeException | Error e) {
+                // There is no memory. The request is sent, but only once.
+                dropSent();
+            }
         }
     }
 
@@ -673,7 +705,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     @Override
     public void data(ByteBuf data, boolean end) {
         requestBytes += data.readableBytes();
-        requestEnded |= end;
+        if (end) {
+            endRequest();
+        }
         switch (state) {
             case WAITING, CROSSING -> {
                 if (earlyData == null) {
@@ -702,9 +736,19 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
     }
 
+    private void endRequest() {
+        requestEnded = true;
+        if (timer != null) {
+            requestEndNanos = owner.nanoTime();
+            if (state == State.CARRIED) {
+                startAttemptTimer();
+            }
+        }
+    }
+
     @Override
     public void trailers(Http2Headers trailers) {
-        requestEnded = true;
+        endRequest();
         switch (state) {
             case WAITING, CROSSING -> {
                 earlyTrailers = trailers;
@@ -801,7 +845,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (state != State.ENDED) {
             boolean late = failure.kind() == Failure.Kind.TIMEOUT || failure.kind() == Failure.Kind.DEADLINE_EXCEEDED;
             cancelAttempts(late ? ErrorCode.TIMEOUT : ErrorCode.CANCELLED);
-            endFailed(failure);
+            endFailed(seen && failure.wasNotTried() ? failure.afterAttempt() : failure);
         }
     }
 
@@ -921,7 +965,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /** A response has begun. What it is faster than no longer matters. */
     private void onAnswered(ExchangeTimer own) {
         own.onNoAttempt();
-        owner.onResponseTime(headNanos - lastAttemptNanos);
+        if (requestEnded) {
+            owner.onResponseTime(headNanos - awaitedNanos());
+        }
         Hedge other = hedge;
         if (other != null) {
             hedge = null;
@@ -1023,7 +1069,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (state != State.CARRIED) {
             return;
         }
-        owner.onResponseTime(owner.nanoTime() - lastAttemptNanos);
+        owner.onResponseTime(owner.nanoTime() - awaitedNanos());
         if (hedge != null) {
             cancelCarrier(ErrorCode.TIMEOUT);
             giveUp(lastCarrier);
@@ -1058,6 +1104,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
         String workerId = lastCarrier == null ? null : lastCarrier.workerId();
         addTried(workerId);
+        seen |= condition != RetryCondition.REFUSED;
         waitAgain();
         // The time of this attempt is no time in the queue.
         ticket = owner.newTicket(this);
@@ -1140,7 +1187,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             return false;
         }
         // The slow attempt counts, too: otherwise, times would seem shorter with each hedge.
-        owner.onResponseTime(owner.nanoTime() - lastAttemptNanos);
+        owner.onResponseTime(owner.nanoTime() - awaitedNanos());
         cancelCarrier(ErrorCode.CANCELLED);
         giveUp(lastCarrier);
         continueWithHedge(LOST_RACE);
@@ -1173,6 +1220,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             return false;
         }
         hedge = null;
+        seen = true;
         report(listener, attempt, lastCarrier == null ? null : lastCarrier.workerId(), token);
         addTried(second.workerId());
         attempt = second.number();

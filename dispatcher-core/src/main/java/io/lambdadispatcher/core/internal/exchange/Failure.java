@@ -49,6 +49,16 @@ public record Failure(
         this(kind, detail, kind.wasNotTried ? 1 : 0);
     }
 
+    /** Returns whether no handler has begun, so that the client may send any request again. */
+    public boolean wasNotTried() {
+        return retryAfterSeconds > 0;
+    }
+
+    /** Returns the same failure of a request of which an earlier attempt may have had an effect. */
+    Failure afterAttempt() {
+        return new Failure(kind, detail, 0, quota);
+    }
+
     /** The table of failures: what a client receives if it has no response headers yet. */
     public enum Kind {
         NO_FUNCTION(HttpResponseStatus.NOT_FOUND, false),
@@ -113,11 +123,6 @@ public record Failure(
         /** Returns the name in lower case, as clients, logs, metrics and traces show it. */
         public String token() {
             return token;
-        }
-
-        /** Returns whether no worker has seen the request, so that any method can be repeated. */
-        public boolean wasNotTried() {
-            return wasNotTried;
         }
 
         public HttpResponseStatus status() {

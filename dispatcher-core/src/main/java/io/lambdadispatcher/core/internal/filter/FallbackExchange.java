@@ -113,7 +113,7 @@ final class FallbackExchange implements RequestSink, ForwardingSink {
                     FUNCTION_FAILED,
                     INVOKE_FAILED,
                     TIMEOUT,
-                    DEADLINE_EXCEEDED -> replacement(failure.kind().wasNotTried());
+                    DEADLINE_EXCEEDED -> replacement(failure.wasNotTried());
             default -> null;
         };
     }

@@ -211,13 +211,27 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
                 close("cancelled before the worker accepted the request");
                 return;
             }
-            request.cancel(code);
             forgetExchange(failed || response.hasFailed());
-            state = State.ABANDONED;
-            connection.expectFromWorker(this);
+            if (sendCancel(code)) {
+                state = State.ABANDONED;
+                connection.expectFromWorker(this);
+            }
         } else if (state == State.TUNNEL_ENDING) {
+            forgetExchange(false);
+            if (sendCancel(code)) {
+                leave();
+            }
+        }
+    }
+
+    /** @return false if the stream is closed, because there is no memory for the frame */
+    private boolean sendCancel(ErrorCode code) {
+        try {
             request.cancel(code);
-            endTunnel();
+            return true;
+        } catch (RuntimeException | Error e) {
+            onUnsent(e);
+            return false;
         }
     }
 
@@ -385,6 +399,10 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     /** Ends a tunnel. The worker has ended its direction, and the client has ended or cancelled. */
     private void endTunnel() {
         forgetExchange(false);
+        leave();
+    }
+
+    private void leave() {
         state = State.LEAVING;
         connection.expectFromWorker(this);
         onLeft();

@@ -112,6 +112,13 @@ class AttemptsTest extends OnTwoLoops {
         @Nullable
         Attempt attempt;
 
+        /** Called once, inside the next call. */
+        @Nullable
+        Runnable duringCarry;
+
+        @Nullable
+        Runnable duringData;
+
         Worker(PoolShard shard, String id) {
             this.shard = shard;
             this.member = new PooledConnection(id);
@@ -126,6 +133,11 @@ class AttemptsTest extends OnTwoLoops {
             attempt = forAttempt;
             head = headers;
             log.add("carry " + timeoutMillis);
+            Runnable during = duringCarry;
+            duringCarry = null;
+            if (during != null) {
+                during.run();
+            }
             return this;
         }
 
@@ -172,6 +184,11 @@ class AttemptsTest extends OnTwoLoops {
                     .append(end ? "." : "");
             int bytes = data.readableBytes();
             data.release();
+            Runnable during = duringData;
+            duringData = null;
+            if (during != null) {
+                during.run();
+            }
             if (attempt != null) {
                 attempt.onRequestTaken(bytes);
             }
@@ -205,6 +222,7 @@ class AttemptsTest extends OnTwoLoops {
     private static final class Client extends SilentClient {
         final List<String> log = new ArrayList<>();
         int taken;
+        int retryAfterSeconds;
 
         @Override
         public void onHead(Http2Headers head, boolean end) {
@@ -220,6 +238,7 @@ class AttemptsTest extends OnTwoLoops {
         @Override
         public void onFailure(Failure failure) {
             log.add(failure.kind().token());
+            retryAfterSeconds = failure.retryAfterSeconds();
         }
 
         @Override
@@ -324,6 +343,78 @@ class AttemptsTest extends OnTwoLoops {
         second.respond(200);
         assertThat(client.log).containsExactly("200 end");
         assertThat(client.taken).isEqualTo(5);
+    }
+
+    @Test
+    void should_not_count_the_time_in_which_the_client_sends_the_body() {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(here, "w2");
+        Exchange exchange = here.open(head("PUT"), false, client, RETRIES);
+        exchange.data(Unpooled.copiedBuffer("abc".getBytes()), false);
+        pass(100);
+        exchange.data(Unpooled.copiedBuffer("de".getBytes()), true);
+        pass(49);
+        assertThat(first.log).containsExactly("carry 1000");
+        pass(1);
+        assertThat(first.log).containsExactly("carry 1000", "cancel TIMEOUT");
+        assertThat(second.body).hasToString("abcde.");
+        second.respond(200);
+        assertThat(client.log).containsExactly("200 end");
+    }
+
+    /** As when there is no memory to send a part of a body that was complete before. */
+    @Test
+    void should_send_the_whole_body_again_if_a_part_of_it_cannot_be_sent() {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(here, "w2");
+        get(RETRIES);
+        get(RETRIES);
+        Exchange exchange = here.open(head("PUT"), false, new Client(), RETRIES);
+        String part = "x".repeat(9_000);
+        exchange.data(Unpooled.copiedBuffer(part.getBytes()), false);
+        exchange.data(Unpooled.copiedBuffer(part.getBytes()), true);
+        first.duringData = () -> {
+            second.respond(200);
+            first.lose();
+        };
+        first.respond(200);
+        assertThat(second.body).hasToString(part + part + ".");
+        second.respond(200);
+        assertThat(ends).hasSize(3);
+    }
+
+    @Test
+    void should_cancel_the_worker_that_has_the_request_after_one_refuses_it_immediately() {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(here, "w2");
+        first.duringCarry = first::refuse;
+        second.duringCarry = second::refuse;
+        Exchange exchange = get(RETRIES);
+        List<Worker> carrying = List.of(first, second).stream()
+                .filter(each -> each.attempt != null)
+                .toList();
+        assertThat(carrying).isNotEmpty();
+        exchange.cancel(ErrorCode.CANCELLED);
+        assertThat(first.attempt).isNull();
+        assertThat(second.attempt).isNull();
+    }
+
+    /** The handler of the first attempt may have had an effect. */
+    @Test
+    void should_not_invite_the_client_to_repeat_what_a_worker_may_have_done() {
+        Worker worker = new Worker(here, "w1");
+        get(RETRIES);
+        worker.lose();
+        pass(5_000);
+        turn();
+        assertThat(client.log).containsExactly("queue_timeout");
+        assertThat(client.retryAfterSeconds).isZero();
+
+        get(RETRIES);
+        pass(5_000);
+        turn();
+        assertThat(client.log).containsExactly("queue_timeout", "queue_timeout");
+        assertThat(client.retryAfterSeconds).isEqualTo(1);
     }
 
     @Test
@@ -545,7 +636,7 @@ class AttemptsTest extends OnTwoLoops {
     }
 
     @Test
-    void should_not_hedge_an_upload_that_has_not_ended() {
+    void should_hedge_an_upload_only_after_its_end() {
         Worker first = new Worker(here, "w1");
         Worker second = new Worker(here, "w2");
         Exchange exchange = here.open(head("PUT"), false, client, HEDGES);
@@ -553,8 +644,13 @@ class AttemptsTest extends OnTwoLoops {
         pass(30);
         assertThat(second.log).isEmpty();
         exchange.data(Unpooled.EMPTY_BUFFER, true);
+        pass(19);
+        assertThat(second.log).isEmpty();
+        pass(1);
+        assertThat(second.body).hasToString("abc.");
         first.respond(200);
-        assertThat(end().retryDenial()).isEqualTo(RetryDenial.BODY_NOT_HELD);
+        assertThat(second.log).contains("cancel CANCELLED");
+        assertThat(end().extraAttempts(ExtraAttempt.HEDGE)).isEqualTo(1);
     }
 
     @Test
