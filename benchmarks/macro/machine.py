@@ -52,8 +52,9 @@ def jdk_version(java):
 
 
 def jvm_flags(java, flags):
-    """Flags that this Java release needs, followed by the given flags."""
-    return [*(["--enable-native-access=ALL-UNNAMED"] if jdk_release(java) >= 24 else []), *flags]
+    """Netty's flags for this Java release, as in the launch script, followed by the given flags."""
+    direct_buffers = ["--add-opens=java.base/java.nio=ALL-UNNAMED", "-Dio.netty.tryReflectionSetAccessible=true"]
+    return [*(["--enable-native-access=ALL-UNNAMED"] if jdk_release(java) >= 24 else direct_buffers), *flags]
 
 
 def version(name, flag):

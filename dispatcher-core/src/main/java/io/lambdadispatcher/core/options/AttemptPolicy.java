@@ -113,7 +113,8 @@ public final class AttemptPolicy {
 
         /**
          * Sets the time from the start of an attempt, or from the end of the request if that is
-         * later, to the headers of the response. After this time, the request is sent to another worker and the handler is told that nobody waits. It needs
+         * later, to the headers of the response. After this time, the request is sent to another
+         * worker and the handler is told that nobody waits. It needs
          * {@link RetryCondition#TIMEOUT}. A request that cannot be sent again continues to wait.
          * Default: zero.
          *
@@ -135,7 +136,8 @@ public final class AttemptPolicy {
 
         /**
          * Sends a request to a second worker if there are no headers of a response this long after
-         * the worker has the complete request. The first response wins, and the other attempt is cancelled. Default: zero.
+         * the worker has the complete request. The first response wins, and the other attempt is
+         * cancelled. Default: zero.
          *
          * @param delay 0 or more; zero means no hedge
          */

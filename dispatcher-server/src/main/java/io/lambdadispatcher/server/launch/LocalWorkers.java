@@ -47,6 +47,8 @@ public record LocalWorkers(
         }
         List<String> line = new ArrayList<>();
         line.add(java.toString());
+        // Permits Netty's native transports. Without it, JDK 24 and later print a warning.
+        line.add("--enable-native-access=ALL-UNNAMED");
         line.addAll(jvmFlags);
         line.add("-cp");
         line.add(classPath);
