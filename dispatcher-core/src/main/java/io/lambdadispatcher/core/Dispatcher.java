@@ -665,7 +665,11 @@ public final class Dispatcher implements AutoCloseable {
         }
         supervisors.values().forEach(LaunchSupervisor::close);
         if (fleet != null) {
-            fleetLoop.execute(fleet::leave);
+            try {
+                fleetLoop.execute(fleet::leave);
+            } catch (RejectedExecutionException e) {
+                log.debug("the event loop of the fleet has ended, so other dispatchers find out by themselves");
+            }
         }
         if (fleetTimer != null) {
             // The event loop may outlive the dispatcher.

@@ -274,6 +274,34 @@ class RelayTest {
         }
     }
 
+    /** Otherwise, it could not release what it has gathered. */
+    @Test
+    void should_tell_a_reader_that_throws_that_the_request_has_failed() throws Exception {
+        CompletableFuture<FailureReason> failed = new CompletableFuture<>();
+        Handler handler = (request, response) -> request.body().read(new BodyReader() {
+            @Override
+            public void onData(ByteBuf data) {
+                data.release();
+                throw new IllegalStateException("of the test");
+            }
+
+            @Override
+            public void onEnd(Http2Headers trailers) {}
+
+            @Override
+            public void onFailed(FailureReason code) {
+                failed.complete(code);
+            }
+        });
+        try (Harness harness = new Harness(handler)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(post("/"), HELLO, true);
+            assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.HANDLER_FAILED);
+            assertThat(failed.get(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS))
+                    .isEqualTo(FailureReason.HANDLER_FAILED);
+        }
+    }
+
     @Test
     void should_reset_with_handler_failed_when_the_handler_throws() throws Exception {
         Handler handler = (request, response) -> {

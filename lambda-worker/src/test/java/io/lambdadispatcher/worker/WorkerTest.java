@@ -162,6 +162,45 @@ class WorkerTest {
         }
     }
 
+    /** The response has ended for the handler, but its end is queued behind other bytes. */
+    @Test
+    void should_send_all_of_a_response_before_it_says_goodbye() throws Exception {
+        byte[] body = new byte[200_000];
+        Handler handler = (request, response) -> response.respond(
+                new io.netty.handler.codec.http2.DefaultHttp2Headers().status("200"),
+                io.netty.buffer.Unpooled.wrappedBuffer(body));
+        try (Harness harness = new Harness(handler)) {
+            ScriptedStream stream = harness.stream();
+            stream.holdsWindow = true;
+            stream.request(get("/"), 0, true);
+            stream.awaitBody(50_000);
+            harness.worker.drain(DrainReason.REQUESTED);
+            stream.link().takeMessage(Drain.class);
+            // Longer than a worker waits for the end of its streams after its grace.
+            Thread.sleep(3_000);
+            stream.releaseWindow();
+            assertThat(stream.gather().body()).hasSize(body.length);
+            stream.link().takeMessage(ControlMessage.Goodbye.class);
+            assertThat(harness.summary().failures()).isZero();
+        }
+    }
+
+    /** A dispatcher that shuts down does not know when the worker must end. */
+    @Test
+    void should_end_in_its_own_grace_although_a_dispatcher_grants_more() throws Exception {
+        Holding handler = new Holding();
+        try (Harness harness = new Harness(handler, c -> c.drainGrace(Duration.ofMillis(100)))) {
+            ScriptedStream stream = harness.stream();
+            stream.request(post("/"), 0, false);
+            handler.take();
+            stream.link().send(new Drain(DrainCode.SHUTDOWN, 600_000));
+            stream.link().roundTrip();
+            harness.worker.drain(DrainReason.REQUESTED);
+            assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.GOING_AWAY);
+            harness.summary();
+        }
+    }
+
     @Test
     void should_refuse_requests_that_come_after_the_dispatchers_own_drain() throws Exception {
         Holding handler = new Holding();

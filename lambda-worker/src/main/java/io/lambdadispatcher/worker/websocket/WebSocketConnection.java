@@ -87,6 +87,10 @@ final class WebSocketConnection implements WebSocketSession, BodyReader {
         response.head(head);
         response.onWritable(() -> tell(() -> listener.onWritable(this)));
         request.onCancel(code -> finish(ABNORMAL, code.name()));
+        if (state == State.CLOSED) {
+            // The client went while the handler decided, so it does not learn of this connection.
+            return;
+        }
         if (!options.pingEvery().isZero()) {
             long nanos = options.pingEvery().toNanos();
             // Not at a fixed rate: after a pause of the process, two pings would follow each other

@@ -8,6 +8,7 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedStream;
 import io.lambdadispatcher.worker.handler.DrainReason;
+import io.lambdadispatcher.worker.handler.Handler;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -253,6 +254,27 @@ class WebSocketHandlerTest {
         }
         client.stream.cancel(ErrorCode.CANCELLED);
         assertThat(closed()).isEqualTo("1006 CANCELLED");
+    }
+
+    /** The handler decides later, for example when it has asked who the client is. */
+    @Test
+    void should_open_nothing_for_a_client_that_has_gone() throws Exception {
+        Handler later = ((WebSocketHandler) this::open).asHandler(WebSocketOptions.usual());
+        BlockingQueue<String> handled = new LinkedBlockingQueue<>();
+        harness = new Harness(
+                (request, response) ->
+                        request.onCancel(code -> request.eventLoop().execute(() -> {
+                            try {
+                                later.handle(request, response);
+                                handled.add("handled");
+                            } catch (Exception e) {
+                                handled.add(e.toString());
+                            }
+                        })),
+                config -> config);
+        harness.stream().requestAndCancel(ScriptedClient.head("/ws"));
+        assertThat(handled.poll(20, TimeUnit.SECONDS)).isEqualTo("handled");
+        assertThat(sessions).isEmpty();
     }
 
     @ParameterizedTest

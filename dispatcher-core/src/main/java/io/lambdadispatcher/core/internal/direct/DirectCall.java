@@ -181,6 +181,10 @@ final class DirectCall implements Carrier, RequestSink {
             fail(new Failure(
                     Failure.Kind.TOO_LARGE, e.getMessage() + " cannot be sent to function " + function.name()));
             return;
+        } catch (RuntimeException | Error e) {
+            // Usually, memory has run out. The call must not stay counted.
+            onError(e);
+            return;
         } finally {
             whole.release();
         }
@@ -189,7 +193,7 @@ final class DirectCall implements Carrier, RequestSink {
         CompletionStage<InvokeResult> begun;
         try {
             begun = function.invoker().invoke(function.name(), event);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             onError(e);
             return;
         }

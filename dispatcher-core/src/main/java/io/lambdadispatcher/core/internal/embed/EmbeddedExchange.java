@@ -266,25 +266,32 @@ public final class EmbeddedExchange implements ResponseSink {
 
         @Override
         public void onNext(ByteBuf data) {
-            onLoop(() -> {
-                if (stopped || request == null) {
-                    ReferenceCountUtil.safeRelease(data);
-                    return;
-                }
-                asked = false;
-                if (data.refCnt() == 0) {
-                    refuse("a buffer of the request's body has been released, expected one that the publisher owns");
-                    return;
-                }
-                if (!requestLength.add(data.readableBytes(), false)) {
-                    data.release();
-                    refuse("the request's body is longer than its content-length");
-                    return;
-                }
-                untakenBytes += data.readableBytes();
-                request.data(new HeldBody(data), false);
-                askWhenTaken();
-            });
+            try {
+                onLoop(() -> take(data));
+            } catch (RejectedExecutionException e) {
+                // The program has ended the event loop, and with it the exchange.
+                ReferenceCountUtil.safeRelease(data);
+            }
+        }
+
+        private void take(ByteBuf data) {
+            if (stopped || request == null) {
+                ReferenceCountUtil.safeRelease(data);
+                return;
+            }
+            asked = false;
+            if (data.refCnt() == 0) {
+                refuse("a buffer of the request's body has been released, expected one that the publisher owns");
+                return;
+            }
+            if (!requestLength.add(data.readableBytes(), false)) {
+                data.release();
+                refuse("the request's body is longer than its content-length");
+                return;
+            }
+            untakenBytes += data.readableBytes();
+            request.data(new HeldBody(data), false);
+            askWhenTaken();
         }
 
         @Override

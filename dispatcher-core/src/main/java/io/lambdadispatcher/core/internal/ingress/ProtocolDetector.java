@@ -11,6 +11,8 @@ import io.netty.util.concurrent.Future;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Detects the protocol of a plain-text connection by its first bytes: HTTP/2's preface (RFC 9113
@@ -18,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  * on. Event loop only.
  */
 final class ProtocolDetector extends ByteToMessageDecoder {
+    private static final Logger log = LoggerFactory.getLogger(ProtocolDetector.class);
+
     private static final ByteBuf PREFACE = Http2CodecUtil.connectionPrefaceBuf();
 
     private final IngressContext context;
@@ -48,6 +52,13 @@ final class ProtocolDetector extends ByteToMessageDecoder {
             timer.cancel(false);
         }
         super.channelInactive(ctx);
+    }
+
+    /** A client that resets its connection before its first byte is no fault of the dispatcher. */
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+        log.debug("client {}: {}", context.client(), cause.toString());
+        ctx.close();
     }
 
     @Override

@@ -40,6 +40,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -141,7 +142,12 @@ public final class LaunchSupervisor {
 
     /** Stops launching for good. */
     public void close() {
-        executor.execute(confined::close);
+        try {
+            executor.execute(confined::close);
+        } catch (RejectedExecutionException e) {
+            // The embedding program has ended the event loop, and nothing is launched any more.
+            log.debug("the event loop of a function has ended before the dispatcher");
+        }
     }
 
     /** Sets the kill switch; {@code false} = no launches. */
@@ -402,7 +408,16 @@ public final class LaunchSupervisor {
         private void warmUp() {
             int environments = function.capacity().warmEnvironments();
             if (environments > 0 && !closed && !switchedOff && (share == null || share.isFirst())) {
+                warmUp(environments);
+            }
+        }
+
+        /** An exception would end the timer. */
+        private void warmUp(int environments) {
+            try {
                 launcher.warmUp(function.name(), environments);
+            } catch (RuntimeException | LinkageError e) {
+                log.warn("the launcher of function {} threw an exception", function.name(), e);
             }
         }
 

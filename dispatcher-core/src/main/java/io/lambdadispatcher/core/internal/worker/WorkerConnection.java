@@ -75,6 +75,10 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private final EventRate lostStreams = new EventRate();
 
     private State state = State.ADMITTED;
+
+    /** A drain that was asked for before HELLO. */
+    private @Nullable Runnable drainLater;
+
     private boolean ready;
     private boolean goodbyeSeen;
 
@@ -324,6 +328,9 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
                 streamLimit);
         port.events.onHello(this, hello);
         port.observer.onWorkerConnected(function(), workerId, remoteAddress(), streamLimit);
+        if (drainLater != null) {
+            drainLater.run();
+        }
     }
 
     /** Announces the limit in SETTINGS. Further streams of a worker that ignores it are refused. */
@@ -364,7 +371,10 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      */
     public void drain(DrainCode reason, Duration grace) {
         loop().execute(() -> {
-            if (state == State.WELCOMED) {
+            if (state == State.ADMITTED) {
+                // A worker expects WELCOME first.
+                drainLater = () -> drain(reason, grace);
+            } else if (state == State.WELCOMED) {
                 state = State.DRAINING;
                 shard.setOpen(pooled, false);
                 control.send(new ControlMessage.Drain(reason, (int) Math.min(Integer.MAX_VALUE, grace.toMillis())));

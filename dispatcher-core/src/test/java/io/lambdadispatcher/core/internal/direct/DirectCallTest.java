@@ -302,6 +302,18 @@ class DirectCallTest {
         assertThat(throwing.calls()).isZero();
     }
 
+    /** For example if the invoker's libraries do not fit together. */
+    @Test
+    void should_answer_for_an_invoker_that_throws_an_error() {
+        DirectFunction throwing = new DirectFunction("f", options, (name, event) -> {
+            throw new NoSuchMethodError("of the test");
+        });
+        shard(throwing).open(head("GET"), true, client);
+
+        assertThat(client.log).containsExactly("INVOKE_FAILED 502");
+        assertThat(throwing.calls()).isZero();
+    }
+
     @Test
     void should_end_the_invocation_when_the_client_goes() {
         RequestSink gathering = open("POST", false);

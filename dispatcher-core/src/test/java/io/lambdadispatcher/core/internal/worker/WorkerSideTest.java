@@ -683,6 +683,36 @@ class WorkerSideTest {
         }
     }
 
+    /** An embedding program may end its event loops before it closes the dispatcher. */
+    @Test
+    void should_close_after_its_event_loops_have_ended() throws Exception {
+        EventLoopGroup own = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+        CompletableFuture<Void> closed = new CompletableFuture<>();
+        Dispatcher embedded = Dispatcher.builder()
+                .function(FunctionOptions.builder("f")
+                        .capacity(CapacityPolicy.between(0, 1))
+                        .build())
+                .eventLoopGroup(own)
+                .transport(new Transport("nio", NioIoHandler.newFactory(), NioServerSocketChannel.class))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .secret(SECRET)
+                .launcher(new WorkerLauncher() {
+                    @Override
+                    public LaunchedWorker launch(LaunchRequest request) {
+                        throw new IllegalStateException("nothing is to be launched");
+                    }
+
+                    @Override
+                    public void close(Duration grace) {
+                        closed.complete(null);
+                    }
+                })
+                .start();
+        own.shutdownGracefully(0, 5, TimeUnit.SECONDS).await(20, TimeUnit.SECONDS);
+        embedded.close(Duration.ZERO).toCompletableFuture().get(20, TimeUnit.SECONDS);
+        assertThat(closed).isDone();
+    }
+
     public static final class RememberedPort extends NioServerSocketChannel {
         private static final Queue<Channel> ALL = new ConcurrentLinkedQueue<>();
 

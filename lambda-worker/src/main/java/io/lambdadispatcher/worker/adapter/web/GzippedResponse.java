@@ -76,12 +76,18 @@ final class GzippedResponse implements Response {
     }
 
     private static ByteBuf encode(GzipEncoder codec, ByteBuf data, Mode mode) {
-        ByteBuf out = ByteBufAllocator.DEFAULT.directBuffer(Math.max(LEAST_OUTPUT_BYTES, data.readableBytes() / 4));
+        ByteBuf out = null;
         try {
+            out = ByteBufAllocator.DEFAULT.directBuffer(Math.max(LEAST_OUTPUT_BYTES, data.readableBytes() / 4));
             codec.encode(data, mode, out);
-            return out;
+            ByteBuf encoded = out;
+            out = null;
+            return encoded;
         } finally {
             data.release();
+            if (out != null) {
+                out.release();
+            }
         }
     }
 

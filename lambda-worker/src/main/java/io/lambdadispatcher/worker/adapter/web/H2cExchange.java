@@ -224,8 +224,7 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
             return;
         }
         Trailers.removeForbidden(trailers);
-        onResponseEnded();
-        response.end(trailers);
+        endWith(() -> response.end(trailers));
     }
 
     private void onHead(Http2Headers head, boolean end) {
@@ -243,8 +242,7 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         } else if (interim) {
             response.interim(head);
         } else if (end) {
-            onResponseEnded();
-            response.respond(head);
+            endWith(() -> response.respond(head));
         } else {
             state = State.RESPONDING;
             response.head(head);
@@ -262,8 +260,7 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         }
         boolean writable = bytes == 0 || response.write(data.retainedSlice());
         if (end) {
-            onResponseEnded();
-            response.end();
+            endWith(response::end);
             return bytes;
         }
         if (writable) {
@@ -279,6 +276,19 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         untakenBytes = 0;
         if (connection != null && stream != null) {
             connection.http2().giveBack(stream, bytes);
+        }
+    }
+
+    /**
+     * Ends the exchange. The connection no longer refers to it then, so nobody else would answer.
+     */
+    private void endWith(Runnable lastPart) {
+        onResponseEnded();
+        try {
+            lastPart.run();
+        } catch (RuntimeException | Error e) {
+            response.fail(FailureReason.BAD_MESSAGE, "the app's response could not be passed on: " + e.getMessage());
+            throw e;
         }
     }
 

@@ -22,6 +22,7 @@ import java.util.List;
 final class H2cUpstream implements Upstream {
     final WebConfig config;
     final FreezeClocks clocks;
+    private final EventLoop loop;
     private final Bootstrap bootstrap;
     private final Http1Upstream http1;
     private final List<H2cConnection> connections = new ArrayList<>(2);
@@ -29,6 +30,7 @@ final class H2cUpstream implements Upstream {
     private boolean connecting;
 
     H2cUpstream(EventLoop loop, WebConfig config, FreezeClocks clocks) {
+        this.loop = loop;
         this.config = config;
         this.clocks = clocks;
         this.bootstrap =
@@ -82,9 +84,18 @@ final class H2cUpstream implements Upstream {
                 .connect(config.address)
                 .addListener(connected -> {
                     if (!connected.isSuccess()) {
-                        onNotReady(connected.cause());
+                        onLoop(() -> onNotReady(connected.cause()));
                     }
                 });
+    }
+
+    /** Without descriptors there is no channel, and its listeners run on a thread of Netty. */
+    private void onLoop(Runnable task) {
+        if (loop.inEventLoop()) {
+            task.run();
+        } else {
+            loop.execute(task);
+        }
     }
 
     /**

@@ -318,7 +318,12 @@ final class Http1Exchange extends AppExchange {
         } else if (last) {
             onLastContent((LastHttpContent) content);
         } else {
-            releaseHead();
+            try {
+                releaseHead();
+            } catch (RuntimeException | Error e) {
+                content.release();
+                throw e;
+            }
             write(content.content());
         }
     }
@@ -346,7 +351,13 @@ final class Http1Exchange extends AppExchange {
         if (from != null) {
             from.finish(keepAlive && requestEnded, keepAliveSeconds);
         }
-        endResponse(last.content(), trailers);
+        try {
+            endResponse(last.content(), trailers);
+        } catch (RuntimeException | Error e) {
+            // The connection no longer refers to this exchange, so nobody else would answer.
+            response.fail(FailureReason.BAD_MESSAGE, "the app's response could not be passed on: " + e.getMessage());
+            throw e;
+        }
     }
 
     private void endResponse(ByteBuf bytes, Http2Headers trailers) {

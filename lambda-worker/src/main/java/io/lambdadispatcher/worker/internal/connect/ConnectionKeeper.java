@@ -11,7 +11,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.concurrent.ThreadLocalRandom;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -87,10 +87,7 @@ public final class ConnectionKeeper {
     private final DownstreamShare share;
     private final long deadlineNanos;
     private final Tally tally = new Tally();
-    private final Backoff backoff = new Backoff(
-            FIRST_WAIT_MILLIS,
-            MOST_WAIT_MILLIS,
-            () -> ThreadLocalRandom.current().nextDouble());
+    private final Backoff backoff = new Backoff(FIRST_WAIT_MILLIS, MOST_WAIT_MILLIS, ConnectionKeeper::random);
 
     private State state = State.IDLE;
     private List<InetSocketAddress> addresses;
@@ -165,16 +162,25 @@ public final class ConnectionKeeper {
         loop.execute(() -> onDrainAsked(reason, graceMillis));
     }
 
+    /**
+     * Returns a random number from a UUID, because a thread's generator is equal in all
+     * environments that are restored from one snapshot (AWS Lambda developer guide, SnapStart and
+     * uniqueness).
+     */
+    private static double random() {
+        return (UUID.randomUUID().getLeastSignificantBits() & (1L << 53) - 1) * 0x1.0p-53;
+    }
+
     private void onDrainAsked(DrainCode reason, int graceMillis) {
         switch (state) {
             case IDLE, WAITING -> stopped(false, "drained: " + reason);
-            case DIALLING, UP -> {
+            case DIALLING, UP, STOPPING -> {
                 state = State.STOPPING;
                 if (connection != null) {
                     connection.drain(reason, graceMillis);
                 }
             }
-            case STOPPING, STOPPED -> {}
+            case STOPPED -> {}
         }
     }
 

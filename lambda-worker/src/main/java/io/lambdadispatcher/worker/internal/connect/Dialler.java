@@ -108,9 +108,18 @@ public final class Dialler {
                 .handler(new Initializer(address, connection, onFailed));
         bootstrap.connect(address).addListener(connected -> {
             if (!connected.isSuccess()) {
-                onFailed.accept(connected.cause());
+                onLoop(loop, () -> onFailed.accept(connected.cause()));
             }
         });
+    }
+
+    /** Without descriptors there is no channel, and its listeners run on a thread of Netty. */
+    private static void onLoop(EventLoop loop, Runnable task) {
+        if (loop.inEventLoop()) {
+            task.run();
+        } else {
+            loop.execute(task);
+        }
     }
 
     private final class Initializer extends ChannelInitializer<Channel> {

@@ -232,19 +232,39 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
 
     /** Ends the connection when its exchanges have ended, or the grace period is over. */
     void drain(DrainCode reason, int graceMillis) {
-        if (state != State.SERVING) {
-            if (state == State.NEW || state == State.GREETING) {
+        switch (state) {
+            case NEW, GREETING -> {
                 drained = true;
                 close("drained before it was ready");
             }
-            return;
+            case SERVING -> {
+                startDraining(reason, graceMillis);
+                control().send(new Drain(reason, graceMillis));
+                roundTrip(() -> {
+                    admitting = false;
+                    checkDrained();
+                });
+            }
+            case DRAINING, ENDING -> shortenGrace(graceMillis);
+            case PARTING, CLOSED -> {}
         }
-        startDraining(reason, graceMillis);
-        control().send(new Drain(reason, graceMillis));
-        roundTrip(() -> {
-            admitting = false;
-            checkDrained();
-        });
+    }
+
+    /** The worker ends earlier than the dispatcher that drains this connection knows. */
+    private void shortenGrace(int graceMillis) {
+        if (graceMillis < graceLeftMillis()) {
+            setGrace(graceMillis);
+            timeout(graceMillis, state == State.DRAINING ? this::onGraceOver : this::part);
+        }
+    }
+
+    private void setGrace(int graceMillis) {
+        graceEndNanos = http2.ctx().executor().ticker().nanoTime() + TimeUnit.MILLISECONDS.toNanos(graceMillis);
+    }
+
+    private long graceLeftMillis() {
+        long left = graceEndNanos - http2.ctx().executor().ticker().nanoTime();
+        return Math.max(0, TimeUnit.NANOSECONDS.toMillis(left));
     }
 
     private void onDrain(Drain drain) {
@@ -268,7 +288,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         state = State.DRAINING;
         drained = true;
         ending = "drained: " + reason;
-        graceEndNanos = http2.ctx().executor().ticker().nanoTime() + TimeUnit.MILLISECONDS.toNanos(graceMillis);
+        setGrace(graceMillis);
         timeout(graceMillis, this::onGraceOver);
         Duration grace = Duration.ofMillis(graceMillis);
         // A copy, because listeners can end exchanges, and the last exchange ends the streams.
@@ -297,7 +317,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
             return;
         }
         state = State.ENDING;
-        timeout(PARTING_TIMEOUT_MILLIS, this::part);
+        // The last responses can still wait for the dispatcher's window.
+        timeout(Math.max(PARTING_TIMEOUT_MILLIS, graceOver ? 0 : graceLeftMillis()), this::part);
         streams.values().forEach(ServedStream::end);
         checkEnded();
     }

@@ -36,7 +36,8 @@ public abstract class HandlerCall implements Runnable {
     protected final void execute(Executor threads) {
         try {
             threads.execute(this);
-        } catch (RejectedExecutionException e) {
+        } catch (RejectedExecutionException | OutOfMemoryError e) {
+            // JDK 17 throws the error if the system permits no more threads.
             release();
             response.fail(FailureReason.REFUSED, "no thread is free: " + e.getMessage());
         }

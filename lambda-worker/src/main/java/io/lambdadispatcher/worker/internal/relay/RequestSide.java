@@ -130,7 +130,7 @@ final class RequestSide implements Request, RequestBody, TimedRequest {
      * continues.
      */
     private void deliver() {
-        if (delivering || reader == null) {
+        if (delivering || delivered || reader == null) {
             return;
         }
         delivering = true;
@@ -140,6 +140,10 @@ final class RequestSide implements Request, RequestBody, TimedRequest {
             exchange.onHandlerThrew(e);
         } finally {
             delivering = false;
+        }
+        if (failure != null) {
+            // The reader has thrown, or the exchange has failed inside its call.
+            deliver();
         }
     }
 

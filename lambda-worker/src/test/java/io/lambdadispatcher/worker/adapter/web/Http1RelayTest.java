@@ -257,6 +257,21 @@ class Http1RelayTest {
         }
     }
 
+    /** Headers count with 32 bytes more each on a worker stream (RFC 9113 section 6.5.2). */
+    @Test
+    void should_answer_if_the_headers_of_a_response_cannot_be_passed_on() throws Exception {
+        StringBuilder answer = new StringBuilder("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n");
+        for (int i = 0; i < 4_000; i++) {
+            answer.append("x-").append(i).append(": ").append("v".repeat(32)).append("\r\n");
+        }
+        try (RawApp app = answering(answer.append("\r\n").toString());
+                Harness harness = worker(app)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(get("/"), 0, true);
+            assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.BAD_MESSAGE);
+        }
+    }
+
     @Test
     void should_close_a_connection_with_more_than_the_response_on_it() throws Exception {
         try (RawApp app = new RawApp(connection -> {

@@ -42,7 +42,16 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     /** Number of lines of the current head. A short line becomes objects of ten times its size. */
     private int headLines;
 
+    private final int maxHeaders;
     private final int maxHeadLines;
+
+    /**
+     * Number of bytes and lines behind the head that were consumed since the last part of the body:
+     * trailers, or the header of a chunk.
+     */
+    private int trailerBytes;
+
+    private int trailerLines;
 
     /** Whether the consumed part of the current head ends with a complete line. */
     private boolean lineEnded;
@@ -65,7 +74,8 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
                 .setUseRfc9112TransferEncoding(true));
         // Twice the limit, because the exact limit is checked when all headers have arrived. Then
         // the error message can contain their number.
-        maxHeadLines = 2 * limits.maxHeaders();
+        maxHeaders = limits.maxHeaders();
+        maxHeadLines = 2 * maxHeaders;
     }
 
     /** Returns whether only a part of a request head has arrived. */
@@ -73,9 +83,15 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
         return headOpen && !broken && (lineSeen || actualReadableBytes() > 0);
     }
 
-    /** Returns the number of bytes that have arrived of an incomplete request head. */
+    /**
+     * Returns the number of bytes that have arrived of an incomplete request head, or of incomplete
+     * trailers.
+     */
     int headBytes() {
-        return headOpen && !broken ? headBytes + actualReadableBytes() : 0;
+        if (broken) {
+            return 0;
+        }
+        return headOpen ? headBytes + actualReadableBytes() : trailerBytes;
     }
 
     /** Returns whether bytes have arrived behind a WebSocket handshake. */
@@ -111,9 +127,23 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
         super.decode(ctx, in, out);
         if (headOpen) {
             noteConsumed(in, start);
+        } else if (out.size() == messages) {
+            noteTrailers(in, start);
         }
         for (int i = messages; i < out.size(); i++) {
             noteMessage(out.get(i));
+        }
+        if (trailerLines > maxHeadLines) {
+            refuse(in, new TooLongHttpHeaderException("too many trailer lines"), out);
+        }
+    }
+
+    /** Netty limits only their bytes, and makes objects of each line when it arrives. */
+    private void noteTrailers(ByteBuf in, int start) {
+        int end = in.readerIndex();
+        trailerBytes += end - start;
+        for (int i = start; i < end; i++) {
+            trailerLines += in.getByte(i) == '\n' ? 1 : 0;
         }
     }
 
@@ -137,11 +167,17 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     }
 
     private void noteMessage(Object message) {
+        trailerBytes = 0;
+        trailerLines = 0;
         if (message instanceof HttpRequest request) {
             headOpen = false;
             held = WebSocketHandshake.isAsked(request) && !WebSocketHandshake.hasBody(request);
         }
-        if (message instanceof LastHttpContent) {
+        if (message instanceof LastHttpContent last) {
+            if (last.trailingHeaders().size() > maxHeaders) {
+                broken = true;
+                last.setDecoderResult(DecoderResult.failure(new TooLongHttpHeaderException("too many trailers")));
+            }
             headOpen = true;
             headBytes = 0;
             headLines = 0;

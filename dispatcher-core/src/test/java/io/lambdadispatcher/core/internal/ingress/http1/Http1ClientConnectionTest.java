@@ -240,6 +240,36 @@ class Http1ClientConnectionTest {
         assertThat(sent()).startsWith("HTTP/1.1 408 ");
     }
 
+    private static final String TRAILERS =
+            "POST /wait HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n";
+
+    /** Netty makes objects of each line when it arrives, and limits only the bytes. */
+    @Test
+    void should_answer_431_to_too_many_trailer_lines_before_they_end() {
+        read(TRAILERS);
+        // The header of the last chunk counts, too.
+        read("a:\r\n".repeat(2 * HttpLimits.defaults().maxHeaders() - 2));
+        assertThat(sent()).isEmpty();
+        assertThat(channel.pipeline().get(Http1ClientConnection.class).heldBytes())
+                .isGreaterThan(HttpLimits.defaults().maxHeaders() * 4L * 2);
+        read("a:\r\n".repeat(3));
+        assertThat(sent()).startsWith("HTTP/1.1 431 ");
+        assertThat(cancelled).isTrue();
+    }
+
+    @Test
+    void should_answer_431_to_too_many_trailers() {
+        read(TRAILERS + "a:\r\n".repeat(HttpLimits.defaults().maxHeaders() + 1) + "\r\n");
+        assertThat(sent()).startsWith("HTTP/1.1 431 ");
+    }
+
+    @Test
+    void should_take_as_many_trailers_as_headers() {
+        read(TRAILERS + "a:\r\n".repeat(HttpLimits.defaults().maxHeaders()) + "\r\n");
+        assertThat(sent()).isEmpty();
+        assertThat(cancelled).isFalse();
+    }
+
     @Test
     void should_leave_a_body_alone_that_comes_at_the_minimum_rate() {
         read(UPLOAD);
