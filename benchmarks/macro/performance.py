@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs all drivers, and writes docs/performance/results.md, its plots and the charts in docs/images from their results.
 
-    benchmarks/macro/performance.py                    runs everything except the soak, in about 45 minutes
+    benchmarks/macro/performance.py                    runs everything except the soak, in about an hour
     benchmarks/macro/performance.py --soak 60          also runs a soak of one hour
     benchmarks/macro/performance.py --from-results     runs nothing, and writes from docs/performance/*.json
     benchmarks/macro/performance.py --smoke            checks in a temporary directory that everything works; its figures mean nothing
