@@ -8,7 +8,7 @@ public enum RetryDenial {
     NOT_ENABLED,
     /** The method is not idempotent, and there is no header {@code idempotency-key}. */
     NOT_IDEMPOTENT,
-    /** The dispatcher does not hold the complete body, or the response has begun. */
+    /** The dispatcher does not hold all that was sent of the body, or the response has begun. */
     BODY_NOT_HELD,
     /** The policy's maximum number of attempts is reached. */
     MAX_ATTEMPTS,

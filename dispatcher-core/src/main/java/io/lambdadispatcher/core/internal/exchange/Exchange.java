@@ -1140,8 +1140,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         if (state != State.CARRIED || hedge != null || session != null && session.namesWorker()) {
             return;
         }
-        RetryDenial denied =
-                RetryRule.denialOfHedge(policy.attempts(), attempts, isIdempotent(), requestEnded && isRepeatable());
+        RetryDenial denied = RetryRule.denialOfHedge(policy.attempts(), attempts, isIdempotent(), isRepeatable());
         if (denied == null) {
             Http2Headers headers = copyOf(head);
             EarlyBody body = sentBody == null ? null : sentBody.copy();
