@@ -250,10 +250,13 @@ public final class Worker implements AutoCloseable {
         }
     }
 
+    /** Its grace ends before the deadline, because the worker still has to say goodbye. */
     private void onDrain(DrainReason why) {
-        onDrain(why, config.drainGrace());
+        Duration left = untilDeadline();
+        onDrain(why, shorter(config.drainGrace(), left.minus(left.dividedBy(4))));
     }
 
+    /** @param asked by a dispatcher, which knows the deadline and keeps a margin of its own */
     private void onDrain(DrainReason why, Duration asked) {
         if (draining) {
             return;
@@ -261,7 +264,7 @@ public final class Worker implements AutoCloseable {
         draining = true;
         because(why.name());
         log.info("worker {} is draining: {}", config.workerId(), reason);
-        Duration grace = withinDeadline(asked);
+        Duration grace = shorter(asked, untilDeadline());
         if (dispatchers.isRunning()) {
             told = Lifecycles.drain(handler, why, grace);
             dispatchers.drain(why, grace);
@@ -277,18 +280,18 @@ public final class Worker implements AutoCloseable {
     private void onShutdown(Duration grace) {
         if (!draining && !shutdownTold) {
             shutdownTold = true;
-            told = Lifecycles.drain(handler, DrainReason.SHUTDOWN, withinDeadline(grace));
+            told = Lifecycles.drain(handler, DrainReason.SHUTDOWN, shorter(grace, untilDeadline()));
         }
     }
 
-    /** Never past the deadline, less what parting takes. */
-    private Duration withinDeadline(Duration asked) {
-        if (deadlineNanos == 0) {
-            return asked;
-        }
-        Duration left = Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()));
-        Duration usable = left.minus(left.dividedBy(4));
-        return usable.compareTo(asked) < 0 ? usable : asked;
+    private Duration untilDeadline() {
+        return deadlineNanos == 0
+                ? Duration.ofNanos(Long.MAX_VALUE)
+                : Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()));
+    }
+
+    private static Duration shorter(Duration a, Duration b) {
+        return a.compareTo(b) < 0 ? a : b;
     }
 
     private void because(String why) {

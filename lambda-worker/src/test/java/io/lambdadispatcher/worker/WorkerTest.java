@@ -14,6 +14,7 @@ import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
+import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.exchange.ServedRequests;
 import java.nio.charset.StandardCharsets;
@@ -21,6 +22,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -42,6 +45,28 @@ class WorkerTest {
         Response take() throws InterruptedException {
             return responses.poll(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
         }
+    }
+
+    /** Records the grace of each drain. */
+    private record DrainedHandler(BlockingQueue<Duration> graces) implements Handler, Lifecycle {
+        @Override
+        public void handle(io.lambdadispatcher.worker.handler.Request request, Response response) {
+            response.respond(200, "done");
+        }
+
+        @Override
+        public CompletionStage<?> onDrain(DrainReason reason, Duration grace) {
+            graces.add(grace);
+            return CompletableFuture.completedFuture(null);
+        }
+
+        @Override
+        public CompletionStage<Void> start() {
+            return CompletableFuture.completedFuture(null);
+        }
+
+        @Override
+        public void stop() {}
     }
 
     @Test
@@ -198,6 +223,19 @@ class WorkerTest {
             harness.worker.drain(DrainReason.REQUESTED);
             assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.GOING_AWAY);
             harness.summary();
+        }
+    }
+
+    /** A dispatcher drains a worker that is to be replaced almost until its deadline. */
+    @Test
+    void should_serve_for_all_of_the_grace_that_a_dispatcher_grants() throws Exception {
+        BlockingQueue<Duration> graces = new LinkedBlockingQueue<>();
+        Handler handler = new DrainedHandler(graces);
+        try (Harness harness = new Harness(handler, c -> c.deadline(Duration.ofSeconds(100)))) {
+            ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
+            link.send(new Drain(DrainCode.DEADLINE, 80_000));
+            assertThat(graces.poll(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS))
+                    .isEqualTo(Duration.ofSeconds(80));
         }
     }
 

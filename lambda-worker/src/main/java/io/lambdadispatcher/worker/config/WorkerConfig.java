@@ -350,8 +350,9 @@ public final class WorkerConfig {
         }
 
         /**
-         * Sets how long requests in flight may continue when the worker drains. Before a deadline,
-         * it is at most 3/4 of the time that is left. Default: 30 s.
+         * Sets how long requests in flight may continue when the worker drains by itself. Before a
+         * deadline, it is at most 3/4 of the time that is left. If a dispatcher drains the worker,
+         * the dispatcher says how long. Default: 30 s.
          */
         public Builder drainGrace(Duration value) {
             drainGrace = value;
