@@ -19,9 +19,9 @@ public interface FunctionInvoker {
      *     knows which Lambda function, alias or version that is
      * @param event the event as JSON. The array does not change afterwards, so it need not be
      *     copied
-     * @return a stage that completes on any thread. It fails with {@link InvokeException}. Any
-     *     other failure counts as {@link InvokeException.Reason#UNAVAILABLE}. If the result is no
-     *     longer needed, {@code toCompletableFuture()} is cancelled, which should end the call
+     * @return a stage that completes on any thread when the function has ended, also if the client
+     *     has gone. It fails with {@link InvokeException}. Any other failure counts as {@link
+     *     InvokeException.Reason#UNAVAILABLE}
      */
     CompletionStage<InvokeResult> invoke(String function, byte[] event);
 

@@ -174,7 +174,7 @@ final class WorkerLife {
     boolean isCapacity(long nowNanos) {
         return switch (state) {
             case LAUNCHED -> isExpected(nowNanos);
-            case DIALLED -> !exited && isExpected(nowNanos);
+            case DIALLED -> !exited && !killed && isExpected(nowNanos);
             case READY -> !ejected && !expiring;
             case DRAINING, GONE -> false;
         };

@@ -31,6 +31,11 @@ final class DirectCall implements Carrier, RequestSink {
         GATHERING,
         /** The event is being sent, or the function runs. */
         INVOKED,
+        /**
+         * Nobody waits for the response. The function still runs, because Lambda cannot end an
+         * invocation, so the call stays counted, and its whole time is metered.
+         */
+        ABANDONED,
         /** The call holds the complete response until the client has taken all of it. */
         ANSWERED,
         /**
@@ -48,7 +53,6 @@ final class DirectCall implements Carrier, RequestSink {
     private Http2Headers head = EmptyHttp2Headers.INSTANCE;
     private @Nullable Attempt attempt;
     private @Nullable BodyBuffer body;
-    private @Nullable CompletionStage<InvokeResult> invocation;
     private long invokedNanos;
     private int untakenBytes;
     private int eventBytes;
@@ -128,12 +132,13 @@ final class DirectCall implements Carrier, RequestSink {
 
     @Override
     public void cancel(ErrorCode code) {
-        if (state != State.ENDED) {
-            CompletionStage<InvokeResult> waitedFor = invocation;
-            end();
-            if (waitedFor != null) {
-                waitedFor.toCompletableFuture().cancel(true);
+        switch (state) {
+            case GATHERING, ANSWERED -> end();
+            case INVOKED -> {
+                state = State.ABANDONED;
+                attempt = null;
             }
+            case ABANDONED, ENDED -> {}
         }
     }
 
@@ -157,7 +162,7 @@ final class DirectCall implements Carrier, RequestSink {
         return switch (state) {
             case GATHERING -> body == null ? 0 : body.capacityBytes();
             case INVOKED -> eventBytes;
-            case ANSWERED, ENDED -> 0;
+            case ABANDONED, ANSWERED, ENDED -> 0;
         };
     }
 
@@ -197,7 +202,6 @@ final class DirectCall implements Carrier, RequestSink {
             onError(e);
             return;
         }
-        invocation = begun;
         begun.whenComplete(this::onCompleted);
     }
 
@@ -209,7 +213,14 @@ final class DirectCall implements Carrier, RequestSink {
             home.execute(() -> onError(cause));
             return;
         }
-        Object outcome = outcome(result);
+        Object outcome;
+        try {
+            outcome = outcome(result);
+        } catch (RuntimeException | Error e) {
+            // Usually, memory has run out. The request must be answered.
+            home.execute(() -> onError(e));
+            return;
+        }
         home.execute(() -> onOutcome(outcome));
     }
 
@@ -233,7 +244,8 @@ final class DirectCall implements Carrier, RequestSink {
     }
 
     private void onOutcome(Object outcome) {
-        if (state != State.INVOKED) {
+        if (state == State.ABANDONED) {
+            end();
             return;
         }
         function.onInvoked();
@@ -252,14 +264,14 @@ final class DirectCall implements Carrier, RequestSink {
             return;
         }
         state = State.ANSWERED;
-        invocation = null;
         untakenBytes = response.body().length;
         to.onHead(response.head(), false);
         to.onData(Unpooled.wrappedBuffer(response.body()), true);
     }
 
     private void onError(Throwable error) {
-        if (state != State.INVOKED) {
+        if (state == State.ABANDONED) {
+            end();
             return;
         }
         Failure failure = function.failure(error);
@@ -288,7 +300,6 @@ final class DirectCall implements Carrier, RequestSink {
 
     private void end() {
         state = State.ENDED;
-        invocation = null;
         if (body != null) {
             body.release();
         }

@@ -139,7 +139,7 @@ public final class DirectFunction {
         return calls.get();
     }
 
-    /** Adds the time of an invocation that has ended or was cancelled. */
+    /** Adds the time of an invocation that has ended. */
     void onInvocationEnd(long nanos) {
         invokedNanos.add(nanos);
     }

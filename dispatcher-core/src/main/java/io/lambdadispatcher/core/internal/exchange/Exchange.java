@@ -675,6 +675,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         }
     }
 
+    /** Returns whether the last attempt, if there was one, was a direct call. */
+    public boolean wasSentDirectly() {
+        return lastCarrier != null && !lastCarrier.isOfWorker();
+    }
+
     /** Returns whether another worker could get the complete request. */
     private boolean isRepeatable() {
         return state == State.CARRIED && (!bodyForwarded || sentBody != null);
@@ -993,6 +998,10 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
 
     @Override
     public void onRefused(Failure failure) {
+        if (wasSentDirectly()) {
+            onBusy(failure);
+            return;
+        }
         retryOrFail(failure, RetryCondition.REFUSED, ExtraAttempt.REFUSED);
     }
 
@@ -1012,6 +1021,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
             if (owner.requeue(this)) {
                 return;
             }
+            attempts++;
         }
         endFailed(failure);
     }

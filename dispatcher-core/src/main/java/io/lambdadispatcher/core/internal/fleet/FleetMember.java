@@ -289,9 +289,14 @@ public final class FleetMember {
                                 onFailure("read", failure);
                                 return;
                             }
-                            onRead(entries, beganNanos);
-                            if (!leaving) {
-                                then.run();
+                            try {
+                                onRead(entries, beganNanos);
+                                if (!leaving) {
+                                    then.run();
+                                }
+                            } catch (RuntimeException e) {
+                                // Otherwise, no further tick would begin.
+                                onFailure("read", e);
                             }
                         },
                         executor);

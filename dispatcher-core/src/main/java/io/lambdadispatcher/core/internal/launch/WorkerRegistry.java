@@ -122,6 +122,8 @@ public final class WorkerRegistry implements WorkerEvents {
         this.supervisors = supervisors;
     }
 
+    /** Called with the lock, so that news of a worker arrives in order. */
+    @GuardedBy("this")
     private void tellSupervisor(String function, Consumer<LaunchSupervisor> news) {
         LaunchSupervisor supervisor = supervisors.get(function);
         if (supervisor != null) {
@@ -159,9 +161,8 @@ public final class WorkerRegistry implements WorkerEvents {
 
     @Override
     public @Nullable Refusal admit(LaunchToken token, WorkerConnection connection, boolean expired) {
-        boolean first;
         synchronized (this) {
-            first = !workers.containsKey(token.workerId());
+            boolean first = !workers.containsKey(token.workerId());
             Refusal refusal = refusal(token, connection, expired);
             if (refusal != null) {
                 return refusal;
@@ -170,9 +171,9 @@ public final class WorkerRegistry implements WorkerEvents {
                     .connections
                     .put(connection, false);
             launched.computeIfPresent(token.workerId(), (id, before) -> true);
-        }
-        if (first) {
-            tellSupervisor(token.function(), supervisor -> supervisor.onWorkerDialled(token.workerId()));
+            if (first) {
+                tellSupervisor(token.function(), supervisor -> supervisor.onWorkerDialled(token.workerId()));
+            }
         }
         return null;
     }
@@ -292,25 +293,38 @@ public final class WorkerRegistry implements WorkerEvents {
     public void onReadiness(WorkerConnection connection, boolean ready) {
         synchronized (this) {
             Worker worker = workers.get(connection.workerId());
-            if (worker != null && worker.connections.replace(connection, ready) != null && worker.changesReadiness()) {
+            if (worker == null || worker.connections.replace(connection, ready) == null) {
+                return;
+            }
+            if (worker.changesReadiness()) {
                 tellReadiness(connection, ready);
+            } else if (ready) {
+                tellReady(connection); // A limit of the worker must hold for this connection, too.
             }
         }
     }
 
-    /** Logs and reports a change. Called with the lock, so that changes are reported in order. */
+    /** Logs and reports a change. */
     @GuardedBy("this")
     private void tellReadiness(WorkerConnection connection, boolean ready) {
         String id = connection.workerId();
         String function = connection.pool().options().name();
         if (ready) {
             log.info("worker {} of function {} at {} is ready", id, function, connection.remoteAddress());
-            String version = version(id);
-            tellSupervisor(function, supervisor -> supervisor.onWorkerReady(id, connection.deadline(), version));
+            tellReady(connection);
         } else {
             log.info("worker {} of function {} is no longer ready", id, function);
             tellSupervisor(function, supervisor -> supervisor.onWorkerUnready(id));
         }
+    }
+
+    @GuardedBy("this")
+    private void tellReady(WorkerConnection connection) {
+        String id = connection.workerId();
+        String version = version(id);
+        tellSupervisor(
+                connection.pool().options().name(),
+                supervisor -> supervisor.onWorkerReady(id, connection.deadline(), version));
     }
 
     @GuardedBy("this")
@@ -326,19 +340,23 @@ public final class WorkerRegistry implements WorkerEvents {
             if (worker != null) {
                 worker.load = new WorkerSnapshot.Load(load.cpuPermille(), load.memoryPermille(), load.loopLagMicros());
             }
+            tellSupervisor(
+                    connection.pool().options().name(),
+                    supervisor -> supervisor.onWorkerLoad(connection.workerId(), load));
         }
-        tellSupervisor(
-                connection.pool().options().name(), supervisor -> supervisor.onWorkerLoad(connection.workerId(), load));
     }
 
     @Override
     public void onDrain(WorkerConnection connection, DrainCode reason) {
-        if (startDraining(connection.workerId())) {
-            log.info("worker {} is draining: {}", connection.workerId(), reason);
+        synchronized (this) {
+            if (!startDraining(connection.workerId())) {
+                return;
+            }
             tellSupervisor(
                     connection.pool().options().name(),
                     supervisor -> supervisor.onWorkerDraining(connection.workerId()));
         }
+        log.info("worker {} is draining: {}", connection.workerId(), reason);
     }
 
     private synchronized boolean startDraining(String workerId) {
@@ -370,9 +388,9 @@ public final class WorkerRegistry implements WorkerEvents {
             forget(connection.workerId(), clean);
             function = worker.function;
             nowEmpty = workers.isEmpty() ? empty : null;
+            tellSupervisor(function, supervisor -> supervisor.onWorkerGone(connection.workerId(), clean));
         }
         log.info("worker {} of function {} has disconnected: {}", connection.workerId(), function, reason);
-        tellSupervisor(function, supervisor -> supervisor.onWorkerGone(connection.workerId(), clean));
         if (nowEmpty != null) {
             nowEmpty.complete(null);
         }

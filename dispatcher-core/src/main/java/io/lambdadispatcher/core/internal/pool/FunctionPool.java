@@ -444,7 +444,13 @@ public final class FunctionPool {
     /** Limits a worker's concurrent exchanges. Its connections share the limit. */
     public void limit(String workerId, int exchanges) {
         int each = (exchanges + options.connectionsPerWorker() - 1) / options.connectionsPerWorker();
-        shards.forEach(shard -> shard.loop().execute(() -> shard.limit(workerId, each)));
+        for (PoolShard shard : shards) {
+            try {
+                shard.loop().execute(() -> shard.limit(workerId, each));
+            } catch (RejectedExecutionException e) {
+                // The embedding program has shut down that event loop and all its requests.
+            }
+        }
     }
 
     /**

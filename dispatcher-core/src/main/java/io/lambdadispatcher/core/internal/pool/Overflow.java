@@ -5,6 +5,8 @@ import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.netty.channel.EventLoop;
 import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -24,6 +26,7 @@ final class Overflow {
     private final EventLoop loop;
     private final Supplier<@Nullable Carrier> way;
     private final DeadlineQueue<Ticket> tickets;
+    private final Set<Exchange> ticketed = new HashSet<>();
 
     private static final class Ticket extends DeadlineQueue.Entry {
         final Exchange exchange;
@@ -40,11 +43,15 @@ final class Overflow {
     Overflow(EventLoop loop, Duration after, Supplier<@Nullable Carrier> way, Consumer<Exchange> onDue) {
         this.loop = loop;
         this.way = way;
-        this.tickets = new DeadlineQueue<>(loop, after.toNanos(), ticket -> onDue.accept(ticket.exchange));
+        this.tickets = new DeadlineQueue<>(loop, after.toNanos(), ticket -> {
+            ticketed.remove(ticket.exchange);
+            onDue.accept(ticket.exchange);
+        });
     }
 
+    /** Also called for an exchange that has a ticket, because it waited before. */
     void onWaiting(Exchange exchange) {
-        if (exchange.isIdempotent()) {
+        if (exchange.isIdempotent() && ticketed.add(exchange)) {
             tickets.add(new Ticket(exchange), loop.ticker().nanoTime());
         }
     }

@@ -877,6 +877,10 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         ticket.entry.share(pool.shares).onQueued();
         onPending(ticket.entry);
         waiting.add(ticket);
+        // Lambda has just throttled what was sent directly.
+        if (overflow != null && !ticket.entry.wasSentDirectly()) {
+            overflow.onWaiting(ticket.entry);
+        }
     }
 
     /**

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.RejectedExecutionException;
 
 /**
  * Takes one sample of all shards of a pool. Each shard answers on its event loop, and the loop that
@@ -30,7 +31,14 @@ final class Sampling {
     }
 
     CompletionStage<Demand> start() {
-        shards.forEach(shard -> shard.loop().execute(() -> add(shard.sample(withWorkers))));
+        for (PoolShard shard : shards) {
+            try {
+                shard.loop().execute(() -> add(shard.sample(withWorkers)));
+            } catch (RejectedExecutionException e) {
+                // The embedding program has shut down that event loop and all its requests.
+                add(new Demand(0, 0, 0, 0, 0, new ServiceTimes(), null));
+            }
+        }
         return whole;
     }
 

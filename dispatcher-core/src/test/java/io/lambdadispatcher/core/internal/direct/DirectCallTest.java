@@ -175,8 +175,10 @@ class DirectCallTest {
         RequestSink cancelled = open("GET", true);
         loop.advanceTimeBy(200, TimeUnit.MILLISECONDS);
         cancelled.cancel(ErrorCode.CANCELLED);
+        loop.advanceTimeBy(400, TimeUnit.MILLISECONDS);
+        invoker.open.get(1).complete(FakeFunction.returned("{\"statusCode\":201}"));
 
-        assertThat(function.invokedNanos()).isEqualTo(TimeUnit.MILLISECONDS.toNanos(500));
+        assertThat(function.invokedNanos()).isEqualTo(TimeUnit.MILLISECONDS.toNanos(900));
     }
 
     @Test
@@ -313,17 +315,35 @@ class DirectCallTest {
         }));
     }
 
+    /** Lambda cannot end an invocation. Without the count, clients that go could begin any number. */
     @Test
-    void should_end_the_invocation_when_the_client_goes() {
+    void should_count_an_invocation_until_it_ends_although_the_client_goes() {
         RequestSink gathering = open("POST", false);
         gathering.data(bytes(7), false);
         gathering.cancel(ErrorCode.CANCELLED);
         RequestSink invoked = open("GET", true);
         invoked.cancel(ErrorCode.CANCELLED);
 
-        assertThat(invoker.open.get(0)).isCancelled();
+        assertThat(function.calls()).isEqualTo(1);
+        open("GET", true).cancel(ErrorCode.CANCELLED);
+        open("GET", true);
+        assertThat(client.log).containsExactly("taken 7", "QUEUE_FULL 503");
+
+        invoker.open.get(0).complete(FakeFunction.returned("{\"statusCode\":200}"));
+        invoker.open.get(1).completeExceptionally(new IllegalStateException("of the test"));
         loop.runPendingTasks();
-        assertThat(client.log).containsExactly("taken 7");
+        assertThat(client.log).hasSize(2);
+        assertOver();
+    }
+
+    /** A response that cannot be read for lack of memory, for example. */
+    @Test
+    void should_answer_if_the_reading_of_a_response_throws() {
+        open("GET", true);
+        invoker.open.get(0).complete(new FunctionInvoker.InvokeResult(200, null, null));
+        loop.runPendingTasks();
+
+        assertThat(client.log).containsExactly("INVOKE_FAILED 502");
         assertOver();
     }
 
@@ -339,7 +359,7 @@ class DirectCallTest {
     }
 
     @Test
-    void should_answer_504_and_end_the_invocation_at_the_time_out() {
+    void should_answer_504_at_the_time_out_and_count_the_invocation_until_it_ends() {
         open("GET", true);
         loop.advanceTimeBy(999, TimeUnit.MILLISECONDS);
         loop.runScheduledPendingTasks();
@@ -349,7 +369,9 @@ class DirectCallTest {
         loop.runScheduledPendingTasks();
 
         assertThat(client.log).containsExactly("TIMEOUT 504");
-        assertThat(invoker.open.get(0)).isCancelled();
+        assertThat(function.calls()).isEqualTo(1);
+        complete("{\"statusCode\":200}");
+        assertThat(client.log).hasSize(1);
         assertOver();
     }
 
@@ -361,8 +383,7 @@ class DirectCallTest {
         shard.failAll(new Failure(Failure.Kind.SHUTTING_DOWN, "test"));
 
         assertThat(client.log).containsExactly("taken 7", "SHUTTING_DOWN 503", "SHUTTING_DOWN 503");
-        assertThat(invoker.open.get(0)).isCancelled();
-        loop.runPendingTasks();
+        complete("{\"statusCode\":200}");
         assertThat(client.log).hasSize(3);
         assertOver();
     }

@@ -275,22 +275,6 @@ class DirectPathTest {
         assertThat(response.body()).isEqualTo("the response of function f: the value of 'a' cannot be in a header\n");
     }
 
-    @ParameterizedTest
-    @EnumSource(names = {"HTTP_1_1", "HTTP_2"})
-    void should_end_the_invocation_of_a_client_that_goes(Version version) throws Exception {
-        function.handler = null;
-        HttpClient client = client(version);
-        URI base = start(DirectEventFormat.ALB);
-        CompletableFuture<HttpResponse<String>> gone =
-                client.sendAsync(request(base, "/").build(), BodyHandlers.ofString());
-        await(() -> function.open.size() == 1);
-
-        gone.cancel(true);
-
-        assertThatThrownBy(() -> function.open.get(0).get(10, TimeUnit.SECONDS))
-                .isInstanceOf(java.util.concurrent.CancellationException.class);
-    }
-
     /**
      * Uses one event loop. With two, a request could arrive before the previous response is known
      * to be read.

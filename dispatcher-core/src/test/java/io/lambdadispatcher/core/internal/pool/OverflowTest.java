@@ -55,6 +55,11 @@ class OverflowTest {
         }
 
         @Override
+        public boolean isOfWorker() {
+            return false;
+        }
+
+        @Override
         public void data(ByteBuf data, boolean end) {
             carried.add(data.readableBytes() + (end ? " end" : ""));
             data.release();
@@ -177,6 +182,24 @@ class OverflowTest {
     }
 
     @Test
+    void should_go_the_other_way_when_it_waits_because_its_worker_is_lost() {
+        PooledConnection worker = new PooledConnection("w");
+        shard.onMember(worker);
+        shard.setOpen(worker, true);
+        ServingStream stream = new ServingStream(shard, worker, carried);
+        shard.onStreamOpened(worker, stream);
+        open("GET", "/a", true);
+        pass(200);
+        stream.lose();
+        assertThat(carried).containsExactly("/a");
+        assertThat(pool.pending()).isEqualTo(1);
+
+        pass(100);
+
+        assertThat(carried).containsExactly("/a", "/a end");
+    }
+
+    @Test
     void should_wait_again_when_the_other_way_refuses() {
         open("GET", "/a", true);
         pass(100);
@@ -187,10 +210,26 @@ class OverflowTest {
 
         assertThat(answers).isEmpty();
         assertThat(pool.pending()).isEqualTo(1);
-        pass(349);
+        pass(249);
         assertThat(answers).isEmpty();
+        assertThat(carried).hasSize(1);
         pass(1);
         assertThat(answers).containsExactly("QUEUE_TIMEOUT");
         assertThat(pool.pending()).isZero();
+    }
+
+    /** A throttled request has not begun, so it costs nothing of the budget for further attempts. */
+    @Test
+    void should_wait_again_however_many_are_refused() {
+        for (int i = 0; i < 15; i++) {
+            full = false;
+            open("GET", "/" + i, true);
+            pass(100);
+            Attempt taken = attempt;
+            assertThat(taken).isNotNull();
+            full = true;
+            taken.onRefused(new Failure(Failure.Kind.THROTTLED, "throttled"));
+        }
+        assertThat(answers).doesNotContain("THROTTLED");
     }
 }

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.pool;
 import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
+import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -37,6 +38,15 @@ final class ServingStream extends DiscardingSink implements Carrier {
         if (current != null) {
             current.onHead(new DefaultHttp2Headers().status("200"), true);
             shard.onStreamFree(worker, this);
+        }
+    }
+
+    /** The worker disconnects. Its request may be sent again. */
+    void lose() {
+        shard.onMemberGone(worker);
+        shard.onStreamClosed(worker, this, attempt == null);
+        if (attempt != null) {
+            attempt.onLost(new Failure(Failure.Kind.WORKER_LOST, "gone"));
         }
     }
 
