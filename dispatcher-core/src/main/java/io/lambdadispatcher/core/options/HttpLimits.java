@@ -61,9 +61,11 @@ public final class HttpLimits {
         maxConnections = from.maxConnections;
         maxConnectionsPerAddress = from.maxConnectionsPerAddress;
         clientMemoryBytes = from.clientMemoryBytes;
-        Check.range("maxHeaderBytes", maxHeaderBytes, KIB, 256 * KIB);
-        Check.range("maxHeaders", maxHeaders, 8, 10_000);
-        Check.range("maxRequestLineBytes", maxRequestLineBytes, 256, 256 * KIB);
+        // All of these, and the headers that the dispatcher adds, must fit in the header block of a
+        // worker stream, which is 256 KiB.
+        Check.range("maxHeaderBytes", maxHeaderBytes, KIB, 128 * KIB);
+        Check.range("maxHeaders", maxHeaders, 8, 4_000);
+        Check.range("maxRequestLineBytes", maxRequestLineBytes, 256, 64 * KIB);
         Check.range("maxConcurrentStreams", maxConcurrentStreams, 1, 1_000_000);
         Check.range("streamWindowBytes", streamWindowBytes, MIN_WINDOW_BYTES, 64 * MIB);
         Check.that(
@@ -240,7 +242,7 @@ public final class HttpLimits {
          * HTTP/2 headers are counted uncompressed, with 32 bytes added for each (RFC 9113 section
          * 6.5.2). HTTP/1.1 headers are counted as they are sent. Default: 64 KiB.
          *
-         * @param bytes 1 KiB to 256 KiB
+         * @param bytes 1 KiB to 128 KiB
          */
         public Builder maxHeaderBytes(int bytes) {
             maxHeaderBytes = bytes;
@@ -251,7 +253,7 @@ public final class HttpLimits {
          * Sets the maximum number of a request's headers. The pseudo-headers of HTTP/2 count. A
          * request with more gets 431. Default: 200.
          *
-         * @param count 8 to 10,000
+         * @param count 8 to 4,000
          */
         public Builder maxHeaders(int count) {
             maxHeaders = count;
@@ -262,7 +264,7 @@ public final class HttpLimits {
          * Sets the maximum size of an HTTP/1.1 request line. A request with a longer one gets 414.
          * Default: 16 KiB.
          *
-         * @param bytes 256 bytes to 256 KiB
+         * @param bytes 256 bytes to 64 KiB
          */
         public Builder maxRequestLineBytes(int bytes) {
             maxRequestLineBytes = bytes;

@@ -202,10 +202,10 @@ class OptionsTest {
                                 .overflowAfter(Duration.ofMillis(9))
                                 .build()),
                 refused(
-                        "maxHeaderBytes: 262,145, expected 1,024 to 262,144",
-                        () -> HttpLimits.builder().maxHeaderBytes(262_145).build()),
+                        "maxHeaderBytes: 131,073, expected 1,024 to 131,072",
+                        () -> HttpLimits.builder().maxHeaderBytes(131_073).build()),
                 refused(
-                        "maxHeaders: 7, expected 8 to 10,000",
+                        "maxHeaders: 7, expected 8 to 4,000",
                         () -> HttpLimits.builder().maxHeaders(7).build()),
                 refused(
                         "streamWindowBytes: 65,534, expected 65,535 to 67,108,864",

@@ -488,12 +488,12 @@ public final class Settings {
 
     private static final Topic HTTP = new Topic("HTTP limits and timeouts");
     public static final Setting<Integer> HTTP_MAX_HEADER_SIZE = HTTP.setting(
-                    "http.max-header-size", size(1024, 256 * 1024), "64KiB")
+                    "http.max-header-size", size(1024, 128 * 1024), "64KiB")
             .doc("Maximum size of all headers of a request. A larger request gets 431.");
-    public static final Setting<Integer> HTTP_MAX_HEADERS = HTTP.setting("http.max-headers", number(8, 10_000), "200")
+    public static final Setting<Integer> HTTP_MAX_HEADERS = HTTP.setting("http.max-headers", number(8, 4_000), "200")
             .doc("Maximum number of headers of a request. A request with more gets 431.");
     public static final Setting<Integer> HTTP_MAX_REQUEST_LINE = HTTP.setting(
-                    "http.max-request-line", size(256, 256 * 1024), "16KiB")
+                    "http.max-request-line", size(256, 64 * 1024), "16KiB")
             .doc("Maximum size of an HTTP/1.1 request line. A request with a longer one gets 414.");
     public static final Setting<Integer> HTTP_MAX_CONCURRENT_STREAMS = HTTP.setting(
                     "http.max-concurrent-streams", number(1, 1_000_000), "100")

@@ -165,7 +165,7 @@ class ConfigurationLoaderTest {
                 .containsExactlyInAnyOrder(
                         "log.level: expected one of error, warn, info, debug, trace, got \"loud\" (" + file
                                 + " line 1, column 1)",
-                        "http.max-header-size: expected a size from 1KiB to 256KiB, got \"1KB\" (" + file
+                        "http.max-header-size: expected a size from 1KiB to 128KiB, got \"1KB\" (" + file
                                 + " line 3, column 3)",
                         "shutdown.grace: expected 0, or a duration such as 500ms, 10s, 15m or 1h, got \"10\""
                                 + " (environment variable LAMBDA_DISPATCHER_SHUTDOWN_GRACE)",

@@ -72,7 +72,14 @@ final class Http1Upstream implements Upstream {
     }
 
     void connect(Http1Exchange exchange) {
-        AppSocket socket = AppSocket.create();
+        AppSocket socket;
+        try {
+            socket = AppSocket.create();
+        } catch (RuntimeException e) {
+            // There is no free file descriptor, for example.
+            exchange.onUnreachable(e);
+            return;
+        }
         Http1Connection connection = new Http1Connection(this, socket);
         bootstrap
                 .clone()

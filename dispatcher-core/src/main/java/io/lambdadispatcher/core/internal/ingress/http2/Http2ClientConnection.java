@@ -61,12 +61,6 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
 
     private static final long RESET_WINDOW_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-    /**
-     * Maximum length of a remembered authority. A host name with a port is shorter (RFC 1035
-     * section 2.3.4).
-     */
-    private static final int MOST_REMEMBERED_CHARS = 300;
-
     /** Maximum number of streams that are kept for the next requests. */
     private static final int MAX_ENDED = 128;
 
@@ -480,7 +474,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             return true;
         }
         boolean valid = HeaderSyntax.isAuthority(text);
-        lastAuthority = valid && text.length() <= MOST_REMEMBERED_CHARS ? text : null;
+        lastAuthority = valid ? text : null;
         return valid;
     }
 
