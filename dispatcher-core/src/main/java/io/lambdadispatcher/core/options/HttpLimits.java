@@ -61,10 +61,10 @@ public final class HttpLimits {
         maxConnections = from.maxConnections;
         maxConnectionsPerAddress = from.maxConnectionsPerAddress;
         clientMemoryBytes = from.clientMemoryBytes;
-        // All of these, and the headers that the dispatcher adds, must fit in the header block of a
-        // worker stream, which is 256 KiB.
+        // All of these, with 32 bytes for each header, and the headers that the dispatcher adds must
+        // fit in the header block of a worker stream, which is 256 KiB.
         Check.range("maxHeaderBytes", maxHeaderBytes, KIB, 128 * KIB);
-        Check.range("maxHeaders", maxHeaders, 8, 4_000);
+        Check.range("maxHeaders", maxHeaders, 8, 1_000);
         Check.range("maxRequestLineBytes", maxRequestLineBytes, 256, 64 * KIB);
         Check.range("maxConcurrentStreams", maxConcurrentStreams, 1, 1_000_000);
         Check.range("streamWindowBytes", streamWindowBytes, MIN_WINDOW_BYTES, 64 * MIB);
@@ -253,7 +253,7 @@ public final class HttpLimits {
          * Sets the maximum number of a request's headers. The pseudo-headers of HTTP/2 count. A
          * request with more gets 431. Default: 200.
          *
-         * @param count 8 to 4,000
+         * @param count 8 to 1,000
          */
         public Builder maxHeaders(int count) {
             maxHeaders = count;

@@ -205,7 +205,7 @@ class OptionsTest {
                         "maxHeaderBytes: 131,073, expected 1,024 to 131,072",
                         () -> HttpLimits.builder().maxHeaderBytes(131_073).build()),
                 refused(
-                        "maxHeaders: 7, expected 8 to 4,000",
+                        "maxHeaders: 7, expected 8 to 1,000",
                         () -> HttpLimits.builder().maxHeaders(7).build()),
                 refused(
                         "streamWindowBytes: 65,534, expected 65,535 to 67,108,864",

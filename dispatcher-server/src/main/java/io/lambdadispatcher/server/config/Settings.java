@@ -490,7 +490,7 @@ public final class Settings {
     public static final Setting<Integer> HTTP_MAX_HEADER_SIZE = HTTP.setting(
                     "http.max-header-size", size(1024, 128 * 1024), "64KiB")
             .doc("Maximum size of all headers of a request. A larger request gets 431.");
-    public static final Setting<Integer> HTTP_MAX_HEADERS = HTTP.setting("http.max-headers", number(8, 4_000), "200")
+    public static final Setting<Integer> HTTP_MAX_HEADERS = HTTP.setting("http.max-headers", number(8, 1_000), "200")
             .doc("Maximum number of headers of a request. A request with more gets 431.");
     public static final Setting<Integer> HTTP_MAX_REQUEST_LINE = HTTP.setting(
                     "http.max-request-line", size(256, 64 * 1024), "16KiB")
