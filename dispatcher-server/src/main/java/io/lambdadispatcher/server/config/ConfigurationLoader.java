@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -39,6 +40,16 @@ public final class ConfigurationLoader {
             Setting.VARIABLE_PREFIX + "HANDLER",
             Setting.VARIABLE_PREFIX + "TLS_TRUST_PEM",
             Setting.VARIABLE_PREFIX + "EXIT_WITH_PARENT");
+
+    /**
+     * Variables that Kubernetes sets for each Service, if a pod has service links. Those of a
+     * Service {@code lambda-dispatcher-workers} begin like settings.
+     */
+    private static final Pattern SERVICE_LINK =
+            Pattern.compile(".*_SERVICE_HOST|.*_SERVICE_PORT(_.+)?|.*_PORT_\\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?");
+
+    /** {@code LAMBDA_DISPATCHER_WORKERS_PORT} is a service link if it has a URL. */
+    private static final Pattern SERVICE_URL = Pattern.compile("(tcp|udp|sctp)://.*");
 
     /** Settings whose texts are for other programs, in which {@code ${NAME}} has a meaning. */
     private static final Set<Setting<?>> MAY_NAME_VARIABLES =
@@ -136,6 +147,9 @@ public final class ConfigurationLoader {
 
     private void readEnvironment(Map<String, String> environment) {
         new TreeMap<>(environment).forEach((variable, text) -> {
+            if (isServiceLink(variable, text)) {
+                return;
+            }
             Setting<?> setting = Settings.BY_VARIABLE.get(variable);
             if (setting != null) {
                 raw.put(setting, RawValue.of(text, "environment variable " + variable));
@@ -144,6 +158,11 @@ public final class ConfigurationLoader {
                         + Nearest.suggestion(variable, Settings.BY_VARIABLE.keySet()));
             }
         });
+    }
+
+    private static boolean isServiceLink(String variable, String text) {
+        return SERVICE_LINK.matcher(variable).matches()
+                || variable.endsWith("_PORT") && SERVICE_URL.matcher(text).matches();
     }
 
     private void readFlags(Map<String, String> flags) {

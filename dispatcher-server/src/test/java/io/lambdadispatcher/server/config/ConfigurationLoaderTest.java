@@ -154,6 +154,28 @@ class ConfigurationLoaderTest {
         assertThat(loadWithSecret().get(Settings.WORKERS_PORT)).isEqualTo(8444);
     }
 
+    /** As in a pod beside the Services lambda-dispatcher and lambda-dispatcher-workers. */
+    @Test
+    void should_ignore_the_service_links_of_kubernetes() throws Exception {
+        for (String service : List.of("LAMBDA_DISPATCHER", "LAMBDA_DISPATCHER_WORKERS")) {
+            environment.put(service + "_SERVICE_HOST", "10.0.0.7");
+            environment.put(service + "_SERVICE_PORT", "80");
+            environment.put(service + "_SERVICE_PORT_HTTP", "80");
+            environment.put(service + "_PORT", "tcp://10.0.0.7:80");
+            environment.put(service + "_PORT_80_TCP", "tcp://10.0.0.7:80");
+            environment.put(service + "_PORT_80_TCP_PROTO", "tcp");
+            environment.put(service + "_PORT_80_TCP_PORT", "80");
+            environment.put(service + "_PORT_80_TCP_ADDR", "10.0.0.7");
+        }
+        assertThat(loadWithSecret().get(Settings.WORKERS_PORT)).isEqualTo(8444);
+
+        environment.put("LAMBDA_DISPATCHER_PORT", "80");
+        assertThat(problems())
+                .singleElement()
+                .asString()
+                .startsWith("unknown environment variable \"LAMBDA_DISPATCHER_PORT\"");
+    }
+
     @Test
     void should_report_every_wrong_value_with_its_source_and_what_was_expected() throws Exception {
         write("log.level: loud", "http:", "  max-header-size: 1KB");
