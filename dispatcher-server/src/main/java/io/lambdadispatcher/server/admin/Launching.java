@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.admin;
 
 import static io.netty.handler.codec.http.HttpResponseStatus.CONFLICT;
+import static io.netty.handler.codec.http.HttpResponseStatus.SERVICE_UNAVAILABLE;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.CanarySnapshot;
@@ -23,13 +24,14 @@ import org.jspecify.annotations.Nullable;
  * {@code /api/rollout} stops and resumes changes to another version. Any thread.
  */
 public final class Launching {
-    private volatile Supplier<List<CapacitySnapshot>> capacity = List::of;
+    /** Set after the other fields. {@code null} = the dispatcher is starting. */
+    private volatile @Nullable Supplier<List<CapacitySnapshot>> capacity;
+
     private volatile BiConsumer<String, Boolean> toggle = (function, on) -> {};
     private volatile Supplier<List<CanarySnapshot>> canaries = List::of;
     private volatile BiConsumer<String, Boolean> steer = (function, on) -> {};
 
     public void of(Dispatcher dispatcher) {
-        of(dispatcher::capacity, dispatcher::setLaunching);
         canaries(dispatcher::canaries);
         rollouts((function, on) -> {
             if (on) {
@@ -38,6 +40,7 @@ public final class Launching {
                 dispatcher.stopRollout(function);
             }
         });
+        of(dispatcher::capacity, dispatcher::setLaunching);
     }
 
     /** @param resumes resumes (true) or stops the change of a function */
@@ -50,13 +53,25 @@ public final class Launching {
     }
 
     void of(Supplier<List<CapacitySnapshot>> snapshots, BiConsumer<String, Boolean> switches) {
-        capacity = snapshots;
         toggle = switches;
+        capacity = snapshots;
     }
 
-    /** Returns one line for each function. */
+    private List<CapacitySnapshot> capacity() {
+        Supplier<List<CapacitySnapshot>> started = capacity;
+        if (started == null) {
+            throw new RefusedException(SERVICE_UNAVAILABLE, "the dispatcher is starting");
+        }
+        return started.get();
+    }
+
+    /**
+     * Returns one line for each function.
+     *
+     * @throws RefusedException if the dispatcher is starting
+     */
     String show() {
-        List<CapacitySnapshot> all = capacity.get();
+        List<CapacitySnapshot> all = capacity();
         return all.isEmpty()
                 ? "This dispatcher launches no workers. Start them yourself, or set function.launcher.\n"
                 : all.stream().map(Launching::line).collect(Collectors.joining());
@@ -93,7 +108,8 @@ public final class Launching {
      *
      * @param uri has the query {@code to=on} or {@code to=off}, and {@code function=NAME} unless
      *     all functions are meant
-     * @throws RefusedException if the query is wrong
+     * @throws RefusedException if the query is wrong, if the dispatcher is starting, or if it
+     *     launches no workers
      */
     void toggle(String uri) {
         Map<String, String> query = ChangeParameters.of(uri, List.of("to", "function"));
@@ -109,7 +125,8 @@ public final class Launching {
      *
      * @param uri has the query {@code to=stop} or {@code to=resume}, and {@code function=NAME}
      * @return the function and what happens, as JSON
-     * @throws RefusedException if the query is wrong, or if there is nothing to stop or to resume
+     * @throws RefusedException if the query is wrong, if the dispatcher is starting, or if there is
+     *     nothing to stop or to resume
      */
     byte[] steer(String uri) {
         Map<String, String> query = ChangeParameters.of(uri, List.of("to", "function"));
@@ -119,6 +136,7 @@ public final class Launching {
             throw ChangeParameters.wrong("to", to, "stop or resume");
         }
         boolean resumes = to.equals("resume");
+        List<CapacitySnapshot> all = capacity();
         CanarySnapshot canary = canaries.get().stream()
                 .filter(each -> each.function().equals(function))
                 .findFirst()
@@ -127,7 +145,7 @@ public final class Launching {
             steer.accept(canary.function(), resumes);
             return Json.bytes(new TreeMap<>(Map.of("function", canary.function(), "to", to)));
         }
-        CapacitySnapshot of = capacity.get().stream()
+        CapacitySnapshot of = all.stream()
                 .filter(each -> each.function().equals(function))
                 .findFirst()
                 .orElseThrow(() -> unknown(function, to, canary));
@@ -160,11 +178,15 @@ public final class Launching {
     }
 
     private List<String> known() {
-        return capacity.get().stream().map(CapacitySnapshot::function).toList();
+        return capacity().stream().map(CapacitySnapshot::function).toList();
     }
 
     private void toggle(@Nullable String function, boolean on) {
         List<String> known = known();
+        if (known.isEmpty()) {
+            throw new RefusedException(
+                    CONFLICT, "this dispatcher launches no workers, so launching cannot be switched on or off");
+        }
         if (function != null && !known.contains(function)) {
             throw ChangeParameters.wrong("function", function, "one of " + known);
         }

@@ -95,17 +95,21 @@ class AdminServerTest {
         return ("{\"document\":\"" + name + "\"}").getBytes(StandardCharsets.US_ASCII);
     }
 
-    @BeforeEach
-    void open() throws IOException {
-        server = new AdminServer(
+    private AdminServer serve(Launching switches) throws IOException {
+        return new AdminServer(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                new AdminPages(readiness, launching, workers, new Settings(), this::metrics, this::document),
+                new AdminPages(readiness, switches, workers, new Settings(), this::metrics, this::document),
                 new AdminAccess(
                         Set.of(),
                         List.of(
                                 "the-first-admin-token".getBytes(StandardCharsets.US_ASCII),
                                 TOKEN.getBytes(StandardCharsets.US_ASCII))),
                 protections::add);
+    }
+
+    @BeforeEach
+    void open() throws IOException {
+        server = serve(launching);
         launching.of(
                 () -> List.of(
                         new CapacitySnapshot(
@@ -422,6 +426,31 @@ class AdminServerTest {
         assertThat(call("POST", "/launching?to=off&function=c").body())
                 .isEqualTo("function: 'c', expected one of [a, b]\n");
         assertThat(switched).isEmpty();
+    }
+
+    @Test
+    void should_switch_nothing_while_the_dispatcher_is_starting() throws Exception {
+        server.close();
+        server = serve(new Launching());
+
+        for (HttpResponse<String> answer : List.of(
+                call("POST", "/launching?to=off"),
+                call("POST", "/api/rollout?to=stop&function=a"),
+                call("GET", "/launching"))) {
+            assertThat(answer.body()).isEqualTo("the dispatcher is starting\n");
+            assertThat(answer.statusCode()).isEqualTo(503);
+        }
+    }
+
+    @Test
+    void should_refuse_to_switch_launching_if_nothing_is_launched() throws Exception {
+        launching.of(List::of, (function, on) -> switched.add(function + " " + on));
+
+        HttpResponse<String> off = call("POST", "/launching?to=off");
+
+        assertThat(off.body())
+                .isEqualTo("this dispatcher launches no workers, so launching cannot be switched on or off\n");
+        assertThat(off.statusCode()).isEqualTo(409);
     }
 
     @Test
