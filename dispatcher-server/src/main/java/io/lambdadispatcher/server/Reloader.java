@@ -6,6 +6,7 @@ import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -98,12 +99,20 @@ final class Reloader implements AutoCloseable {
     }
 
     private void reload(String cause) {
-        seen = Configuration.currentDigests(loaded);
+        Set<Path> files = new HashSet<>(loaded);
+        files.addAll(server.files());
+        Map<Path, String> before = Configuration.currentDigests(files);
+        seen = before;
         try {
             Configuration latest = source.load();
             loaded = latest.digests().keySet();
             seen = latest.digests();
-            report(cause, server.reload(latest));
+            Configuration.Reload reload = server.reload(latest);
+            // A certificate that is kept until a restart can be renewed until then.
+            seen = new HashMap<>(before);
+            seen.keySet().retainAll(server.files());
+            seen.putAll(latest.digests());
+            report(cause, reload);
         } catch (ConfigurationException e) {
             seen = new HashMap<>(seen);
             seen.putAll(e.digests());

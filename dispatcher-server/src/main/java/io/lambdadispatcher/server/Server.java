@@ -41,6 +41,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
@@ -206,6 +207,11 @@ final class Server {
         List<String> changes = new ArrayList<>(reload.changes());
         changes.addAll(kept.lines());
         return new Configuration.Reload(next, changes, reload.restarts());
+    }
+
+    /** Returns the settings file, and each file that a setting in force names. */
+    Set<Path> files() {
+        return configuration.files();
     }
 
     /** Changes settings by command. Nothing changes if it throws. */

@@ -20,6 +20,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
@@ -220,6 +221,38 @@ class ReloaderTest {
         assertThat(nextLine()).isEqualTo(next + " changed: reloaded. In force now:");
         assertThat(nextLine()).isEqualTo("  workers.secret-file: " + directory.resolve("secret") + " -> " + next);
         assertThat(log.poll(200, TimeUnit.MILLISECONDS)).as("a second reload").isNull();
+    }
+
+    /** The certificate may expire before the restart. */
+    @Test
+    void should_renew_a_certificate_that_is_kept_until_a_restart() throws Exception {
+        reloader.close();
+        server.stop(false);
+        Path certificate = directory.resolve("server.pem");
+        Path key = directory.resolve("server.key");
+        try (DemoCertificate first = DemoCertificate.create();
+                DemoCertificate second = DemoCertificate.create()) {
+            Files.copy(first.certificate(), certificate);
+            Files.copy(first.key(), key);
+            write(
+                    "1ms",
+                    "the-first-admin-token",
+                    "public.tls: {host: 127.0.0.1, port: 0, certificate: " + certificate + ", key: " + key + "}");
+            Configuration configuration = load();
+            server = Server.start(configuration, Map.of());
+            reloader = new Reloader(this::load, server, configuration);
+            write("1ms", "the-first-admin-token", "public.tls: {host: 127.0.0.1, port: 0}");
+            reloader.request("SIGHUP");
+            assertThat(nextLine()).isEqualTo("SIGHUP: reloaded, and no setting has changed.");
+            assertThat(nextLine()).startsWith("  needs a restart: public.tls.certificate: ");
+            assertThat(nextLine()).startsWith("  needs a restart: public.tls.key: ");
+
+            Files.copy(second.certificate(), certificate, StandardCopyOption.REPLACE_EXISTING);
+            Files.copy(second.key(), key, StandardCopyOption.REPLACE_EXISTING);
+            reloader.watch(20);
+            assertThat(nextLine())
+                    .isEqualTo(key + ", " + certificate + " changed: reloaded, and no setting has changed.");
+        }
     }
 
     @Test

@@ -179,6 +179,13 @@ public final class Configuration {
                 nextRoutes.add(route);
             }
         }
+        // A function that is removed serves until a restart, and so do its routes.
+        for (int i = 0; i < running.routes.size(); i++) {
+            SettingValues route = running.routes.get(i);
+            if (find(functions, route) == null) {
+                nextRoutes.add(Math.min(i, nextRoutes.size()), route);
+            }
+        }
         List<String> problems = new ArrayList<>();
         ConfigurationChecks.check(next, nextFunctions, nextRoutes, true, problems::add);
         if (!problems.isEmpty()) {
@@ -235,6 +242,14 @@ public final class Configuration {
      */
     public Map<Path, String> digests() {
         return digests;
+    }
+
+    /** Returns the settings file, and each file that a setting in force names. */
+    public Set<Path> files() {
+        Map<Path, String> files = new HashMap<>(digests);
+        values.addFiles(files);
+        functions.forEach(function -> function.addFiles(files));
+        return files.keySet();
     }
 
     /** Returns the configured functions, at least one. */

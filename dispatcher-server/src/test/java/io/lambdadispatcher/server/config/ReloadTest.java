@@ -110,6 +110,26 @@ class ReloadTest {
     }
 
     @Test
+    void should_keep_the_routes_of_a_function_that_is_removed() throws Exception {
+        String shop = "- {name: shop, path: /shop}";
+        String ofShop = "- {function: shop, path: /shop/slow, deadline: 9s}";
+        Configuration both = load(
+                SECRET,
+                "functions:",
+                shop,
+                "- {name: pay, path: /pay}",
+                "routes:",
+                "- {function: pay, path: /pay/slow, deadline: 8s}",
+                ofShop);
+
+        Reload removed = reload(both, load(SECRET, "functions:", shop, "routes:", ofShop));
+
+        assertThat(removed.restarts()).containsExactly("function pay: removed");
+        assertThat(removed.changes()).isEmpty();
+        assertThat(removed.next().functions().get(1).routes()).hasSize(1);
+    }
+
+    @Test
     void should_refuse_what_contradicts_settings_that_need_a_restart() throws Exception {
         Configuration start = load(SECRET, "functions:", "- {name: shop, path: /shop}", "- {name: pay, path: /pay}");
         Configuration loaded = load(SECRET, "functions:", "- {name: shop, path: /pay}");
