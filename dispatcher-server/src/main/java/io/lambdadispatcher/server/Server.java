@@ -17,6 +17,7 @@ import io.lambdadispatcher.server.config.CommandedValues;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationException;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
+import io.lambdadispatcher.server.config.Route;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.live.Live;
@@ -219,15 +220,20 @@ final class Server {
         @Override
         public Map<String, Integer> setWeights(Map<String, String> weights) {
             synchronized (Server.this) {
+                List<String> sharing = sharingRoutes().stream()
+                        .map(each -> each.options().name())
+                        .toList();
                 CommandedValues next = commanded;
                 for (Map.Entry<String, String> each : weights.entrySet()) {
-                    requireSharedRoute(each.getKey());
+                    if (!sharing.contains(each.getKey())) {
+                        throw new IllegalArgumentException("function: '" + each.getKey()
+                                + "', expected one that shares its route with another: " + sharing);
+                    }
                     next = next.with(each.getKey(), Settings.FUNCTION_WEIGHT, each.getValue());
                 }
                 command(next);
                 Map<String, Integer> inForce = new LinkedHashMap<>();
-                configuration.functions().stream()
-                        .filter(Server.this::sharesRoute)
+                sharingRoutes()
                         .forEach(each ->
                                 inForce.put(each.options().name(), each.route().weight()));
                 return inForce;
@@ -251,24 +257,15 @@ final class Server {
         }
     }
 
-    private void requireSharedRoute(String name) {
-        List<String> sharing = configuration.functions().stream()
-                .filter(this::sharesRoute)
-                .map(each -> each.options().name())
+    /** Returns the functions that share their route with another one. */
+    private List<FunctionConfiguration> sharingRoutes() {
+        List<FunctionConfiguration> all = configuration.functions();
+        Map<Route, Long> functionsByRoute = all.stream()
+                .collect(Collectors.groupingBy(each -> each.route().withoutWeight(), Collectors.counting()));
+        return all.stream()
+                .filter(each ->
+                        functionsByRoute.getOrDefault(each.route().withoutWeight(), 0L) > 1)
                 .toList();
-        if (!sharing.contains(name)) {
-            throw new IllegalArgumentException(
-                    "function: '" + name + "', expected one that shares its route with another: " + sharing);
-        }
-    }
-
-    private boolean sharesRoute(FunctionConfiguration function) {
-        return configuration.functions().stream()
-                        .filter(each -> each.route()
-                                .withoutWeight()
-                                .equals(function.route().withoutWeight()))
-                        .count()
-                > 1;
     }
 
     private Dispatcher serving() {
