@@ -32,6 +32,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class ConfigurationChecks {
     private static final Duration SHORTEST_OVERFLOW = Duration.ofMillis(10);
+    /** The dispatcher counts milliseconds of pings as an int. */
+    private static final Duration LONGEST_PING = Duration.ofMillis(Integer.MAX_VALUE);
+
+    /** Twice this is the largest connection window of HTTP/2. */
+    private static final long LARGEST_WINDOWS = 1L << 30;
+
+    /** One entry of the fleet's ledger names all workers of a function. */
+    private static final int MOST_WORKERS_IN_FLEET = 1800;
+
     private static final List<Setting<?>> ROUTE =
             List.of(Settings.FUNCTION_PATH, Settings.FUNCTION_HOST, Settings.FUNCTION_HEADER);
 
@@ -153,6 +162,25 @@ final class ConfigurationChecks {
                 Settings.FORWARDING_TRUST);
         checkTracing();
         checkFleet();
+        checkPing(Settings.WORKERS_PING_INTERVAL);
+        checkPing(Settings.WORKERS_PING_TIMEOUT);
+        long windows =
+                (long) checked.get(Settings.HTTP_MAX_CONCURRENT_STREAMS) * checked.get(Settings.HTTP_STREAM_WINDOW);
+        require(
+                windows <= LARGEST_WINDOWS,
+                Settings.HTTP_MAX_CONCURRENT_STREAMS,
+                "at most 1GiB when it is multiplied by http.stream-window, because of the largest connection window"
+                        + " of HTTP/2",
+                Settings.HTTP_MAX_CONCURRENT_STREAMS,
+                Settings.HTTP_STREAM_WINDOW);
+    }
+
+    private void checkPing(Setting<Duration> setting) {
+        require(
+                checked.get(setting).compareTo(LONGEST_PING) <= 0,
+                setting,
+                "at most " + LONGEST_PING.toMillis() + "ms",
+                setting);
     }
 
     /** Without a table, the dispatcher would be alone, and nobody would notice. */
@@ -433,6 +461,12 @@ final class ConfigurationChecks {
                 "at least function.min-workers",
                 Settings.FUNCTION_MAX_WORKERS,
                 Settings.FUNCTION_MIN_WORKERS);
+        require(
+                !dispatcher.isSet(Settings.FLEET_TABLE) || maxWorkers <= MOST_WORKERS_IN_FLEET,
+                Settings.FUNCTION_MAX_WORKERS,
+                "at most " + MOST_WORKERS_IN_FLEET + " in a fleet (fleet.table)",
+                Settings.FUNCTION_MAX_WORKERS,
+                Settings.FLEET_TABLE);
         checkDownstream(maxWorkers);
         if (checked.isInvalid(Settings.FUNCTION_MODE) || checked.isInvalid(Settings.FUNCTION_LAUNCHER)) {
             return;

@@ -836,6 +836,35 @@ class ConfigurationLoaderTest {
         assertThat(load().get(Settings.FLEET_NAME)).isEqualTo("production");
     }
 
+    @Test
+    void should_refuse_values_with_which_a_dispatcher_cannot_start() throws Exception {
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+        flags.put("--workers-ping-interval", "25d");
+        flags.put("--workers-ping-timeout", "2147483648ms");
+        flags.put("--http-max-concurrent-streams", "17");
+        flags.put("--http-stream-window", "64MiB");
+        flags.put("--fleet-table", "dispatchers");
+        flags.put("--function-launcher", "lambda");
+        flags.put("--function-max-workers", "1801");
+
+        assertThat(problems())
+                .containsExactly(
+                        "workers.ping-interval: expected at most 2147483647ms, got \"25d\" (flag --workers-ping-interval)",
+                        "workers.ping-timeout: expected at most 2147483647ms, got \"2147483648ms\""
+                                + " (flag --workers-ping-timeout)",
+                        "http.max-concurrent-streams: expected at most 1GiB when it is multiplied by"
+                                + " http.stream-window, because of the largest connection window of HTTP/2, got \"17\""
+                                + " (flag --http-max-concurrent-streams)",
+                        "function.max-workers: expected at most 1800 in a fleet (fleet.table), got \"1801\""
+                                + " (flag --function-max-workers)");
+
+        flags.put("--workers-ping-interval", "24d");
+        flags.put("--workers-ping-timeout", "2147483647ms");
+        flags.put("--http-max-concurrent-streams", "16");
+        flags.put("--function-max-workers", "1800");
+        assertThat(load().functions()).hasSize(1);
+    }
+
     /** The certificate is set, even if it is not valid: one problem, not two. */
     @Test
     void should_not_miss_a_file_that_is_named_but_cannot_be_read() throws Exception {
