@@ -97,6 +97,11 @@ final class YamlFile {
             readMapping(parser, "", values);
         } else if (token != null && token != JsonToken.VALUE_NULL) {
             problems.accept("settings file " + fileName + ": expected settings, each as \"name: value\"");
+            return;
+        }
+        if (parser.nextToken() != null) {
+            readToEnd = false;
+            problems.accept(here(parser) + ": expected one YAML document, got another one after ---");
         }
     }
 

@@ -287,6 +287,16 @@ class ConfigurationLoaderTest {
     }
 
     @Test
+    void should_refuse_a_second_document() throws Exception {
+        write("---", "workers.port: 1", "---", "workers.host: localhost");
+        assertThat(problems())
+                .containsExactly(file + " line 4, column 1: expected one YAML document, got another one after ---");
+
+        write("---", "workers.port: 1", "...");
+        assertThat(loadWithSecret().get(Settings.WORKERS_PORT)).isEqualTo(1);
+    }
+
+    @Test
     void should_ask_for_the_indentation_if_blocks_do_not_fit() throws Exception {
         write("function:", "  name: shop", "   path: /a");
 
