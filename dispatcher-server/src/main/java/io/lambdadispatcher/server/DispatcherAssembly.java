@@ -28,6 +28,7 @@ import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.launch.LocalLauncher;
 import io.lambdadispatcher.server.launch.LocalWorkers;
 import java.io.File;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Files;
@@ -242,9 +243,9 @@ final class DispatcherAssembly {
             }
         }
         List<InetSocketAddress> advertisedAddresses = configuration.get(Settings.WORKERS_ADVERTISED_ADDRESSES);
-        boolean everywhere = new InetSocketAddress(configuration.get(Settings.WORKERS_HOST), 0)
-                .getAddress()
-                .isAnyLocalAddress();
+        InetAddress host = new InetSocketAddress(configuration.get(Settings.WORKERS_HOST), 0).getAddress();
+        // An unknown host has no address. The dispatcher reports it when it opens the port.
+        boolean everywhere = host != null && host.isAnyLocalAddress();
         if (advertisedAddresses.isEmpty() && (any(Launcher.LAMBDA) || isInFleet() && everywhere)) {
             advertisedAddresses = List.of(InetSocketAddress.createUnresolved(ownHost(), 0));
         }

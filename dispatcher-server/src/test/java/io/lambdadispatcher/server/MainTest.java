@@ -215,6 +215,25 @@ class MainTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"public.plain", "workers", "admin"})
+    void should_say_in_one_line_with_1_that_a_host_is_unknown(String settings) {
+        List<String> arguments = new ArrayList<>(List.of("serve", "--workers-secret", SECRET));
+        for (String each : List.of("public.plain", "workers", "admin")) {
+            String flag = "--" + each.replace('.', '-');
+            String host = each.equals(settings) ? "no-such-host.invalid" : "127.0.0.1";
+            arguments.addAll(List.of(flag + "-port", "0", flag + "-host", host));
+        }
+
+        assertThat(run(arguments.toArray(String[]::new))).isEqualTo(ExitCode.FAILED);
+
+        assertThat(err.toString().lines())
+                .singleElement()
+                .asString()
+                .startsWith("cannot start: cannot listen on no-such-host.invalid:0 (" + settings
+                        + ".port): unknown host. ");
+    }
+
     /**
      * Nobody ends it: it gives up by itself, long before a worker that does not come would be given
      * up.

@@ -52,7 +52,8 @@ public final class AdminServer implements AutoCloseable {
         port = bound.channel();
         if (!bound.isSuccess()) {
             close();
-            throw new IOException(bound.cause().getMessage(), bound.cause());
+            throw new IOException(
+                    address.isUnresolved() ? "unknown host" : bound.cause().getMessage(), bound.cause());
         }
     }
 
