@@ -77,7 +77,7 @@ final class StateFile implements AutoCloseable {
      * @throws StartException if the file is damaged, or cannot be read or written
      */
     static StateFile read(Path file) throws StartException {
-        Path absolute = file.toAbsolutePath();
+        Path absolute = target(file.toAbsolutePath());
         Path directory = absolute.getParent();
         if (directory == null || !Files.isDirectory(directory) || !Files.isWritable(directory)) {
             throw new StartException(
@@ -96,6 +96,16 @@ final class StateFile implements AutoCloseable {
             throw new StartException("state.file: expected a readable file, got \"" + file + "\": " + e, e);
         } catch (JacksonException e) {
             throw damaged(file, e.getOriginalMessage(), e);
+        }
+    }
+
+    /** Returns what a symbolic link leads to, because a rename would replace the link. */
+    private static Path target(Path file) throws StartException {
+        try {
+            return Files.isSymbolicLink(file) ? file.toRealPath() : file;
+        } catch (IOException e) {
+            throw new StartException(
+                    "state.file: expected a symbolic link to an existing file, got \"" + file + "\": " + e, e);
         }
     }
 

@@ -90,6 +90,29 @@ class StateFileTest {
     }
 
     @Test
+    void should_replace_the_target_of_a_symbolic_link() throws Exception {
+        Path target = Files.createDirectory(directory.resolve("volume")).resolve("target.json");
+        Files.writeString(target, "{\"taken\":\"2026-11-22T00:00:00Z\",\"functions\":[]}");
+        Files.createSymbolicLink(file(), target);
+
+        try (StateFile state = StateFile.read(file())) {
+            state.keep(() -> List.of(new LaunchHistory("api", false, 7, List.of(), "", "")));
+        }
+
+        assertThat(file()).isSymbolicLink();
+        assertThat(target).content().contains("\"api\"");
+    }
+
+    @Test
+    void should_refuse_a_symbolic_link_to_nothing() throws Exception {
+        Files.createSymbolicLink(file(), directory.resolve("none.json"));
+
+        assertThatThrownBy(() -> StateFile.read(file()))
+                .isInstanceOf(StartException.class)
+                .hasMessageContaining("expected a symbolic link to an existing file, got \"" + file() + "\"");
+    }
+
+    @Test
     void should_refuse_a_directory_that_does_not_exist() {
         assertThatThrownBy(() -> StateFile.read(directory.resolve("none/state.json")))
                 .isInstanceOf(StartException.class)
