@@ -12,6 +12,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -90,11 +91,7 @@ final class DemoCommand extends SettingsCommand {
             throws StartException, InterruptedException {
         FailedLaunch failed = FailedLaunch.ofLocalWorkers(configuration);
         Server server = Server.start(configuration, failed, Map.of());
-        String obstacle = awaitReady(
-                server,
-                failed,
-                requested,
-                configuration.get(Settings.FUNCTION_LAUNCH_TIMEOUT).plus(READY_MARGIN));
+        String obstacle = awaitReady(server, failed, requested, readyWithin(configuration));
         if (obstacle == null && !requested.isRequested()) {
             new DemoGreeting(server, certificate, whatToTry).print(out);
             requested.await();
@@ -104,6 +101,14 @@ final class DemoCommand extends SettingsCommand {
             throw new StartException(obstacle);
         }
         return stopped ? ExitCode.OK : ExitCode.FAILED;
+    }
+
+    static Duration readyWithin(Configuration configuration) {
+        return configuration.functions().stream()
+                .map(function -> function.options().launching().launchTimeout())
+                .max(Comparator.naturalOrder())
+                .orElseThrow()
+                .plus(READY_MARGIN);
     }
 
     /**

@@ -10,13 +10,17 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
-class DemoPortsTest {
+class DemoCommandTest {
     private final StringWriter out = new StringWriter();
     private ServerSocket taken;
 
@@ -77,5 +81,16 @@ class DemoPortsTest {
         Configuration free = DemoCommand.withFreePorts(configuration, new PrintWriter(out));
 
         assertThat(free.get(Settings.PUBLIC_PLAIN_PORT)).hasValue(taken.getLocalPort());
+    }
+
+    @Test
+    void should_wait_for_the_slowest_function_of_a_list(@TempDir Path directory) throws Exception {
+        Path file = directory.resolve("dispatcher.yaml");
+        Files.writeString(
+                file,
+                "workers.secret: 0123456789abcdef\nfunctions:\n- {name: a, launch-timeout: 2m}\n- {name: b, path: /b}");
+
+        assertThat(DemoCommand.readyWithin(ConfigurationLoader.load(Map.of(), file, Map.of(), Map.of(), List.of())))
+                .isEqualTo(Duration.ofSeconds(130));
     }
 }
