@@ -17,7 +17,6 @@ import io.lambdadispatcher.server.config.CommandedValues;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationException;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
-import io.lambdadispatcher.server.config.Route;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.live.Live;
@@ -175,18 +174,19 @@ final class Server {
 
     /**
      * Puts a configuration in force, except for settings that need a restart. What a command has
-     * set is kept, except if the same setting has changed in the configuration. Nothing changes if
-     * it throws.
+     * set is kept, except if the same setting has changed in the configuration, or if it is the
+     * weight of a function that no longer shares its route. Nothing changes if it throws.
      *
-     * @return has a line for each setting that changes, and for each that a command has set and
-     *     that is kept
+     * @return has a line for each setting that changes, and for each that a command has set, unless
+     *     the configuration has changed it
      * @throws ConfigurationException if it contradicts settings that need a restart
      * @throws IllegalArgumentException if something is not valid
      * @throws UncheckedIOException if a file cannot be read any more
      */
     synchronized Configuration.Reload reload(Configuration loaded) throws ConfigurationException {
         Configuration.Reload reload = loaded.reload(start, configured);
-        CommandedValues kept = commanded.keptBy(configured, reload.next());
+        CommandedValues same = commanded.keptBy(configured, reload.next());
+        CommandedValues kept = same.applicableTo(reload.next());
         Configuration next = kept.appliedTo(reload.next());
         Dispatcher serving = Objects.requireNonNull(dispatcher, "not started");
         Map<String, X509Certificate> certificates = CertificateExpiry.read(next);
@@ -207,6 +207,7 @@ final class Server {
         expiry.set(certificates);
         List<String> changes = new ArrayList<>(reload.changes());
         changes.addAll(kept.lines());
+        changes.addAll(same.endsIn(kept));
         return new Configuration.Reload(next, changes, reload.restarts());
     }
 
@@ -220,7 +221,7 @@ final class Server {
         @Override
         public Map<String, Integer> setWeights(Map<String, String> weights) {
             synchronized (Server.this) {
-                List<String> sharing = sharingRoutes().stream()
+                List<String> sharing = configuration.sharingRoutes().stream()
                         .map(each -> each.options().name())
                         .toList();
                 CommandedValues next = commanded;
@@ -233,7 +234,8 @@ final class Server {
                 }
                 command(next);
                 Map<String, Integer> inForce = new LinkedHashMap<>();
-                sharingRoutes()
+                configuration
+                        .sharingRoutes()
                         .forEach(each ->
                                 inForce.put(each.options().name(), each.route().weight()));
                 return inForce;
@@ -255,17 +257,6 @@ final class Server {
                 return configuration.get(Settings.LOG_LEVEL).name().toLowerCase(Locale.ROOT);
             }
         }
-    }
-
-    /** Returns the functions that share their route with another one. */
-    private List<FunctionConfiguration> sharingRoutes() {
-        List<FunctionConfiguration> all = configuration.functions();
-        Map<Route, Long> functionsByRoute = all.stream()
-                .collect(Collectors.groupingBy(each -> each.route().withoutWeight(), Collectors.counting()));
-        return all.stream()
-                .filter(each ->
-                        functionsByRoute.getOrDefault(each.route().withoutWeight(), 0L) > 1)
-                .toList();
     }
 
     private Dispatcher serving() {

@@ -303,4 +303,40 @@ class ReloaderTest {
                 .isEqualTo("function: 'default', expected one that shares its route with another: []\n");
         assertThat(config()).doesNotContain("\"command\"");
     }
+
+    private void writeShops(String pathOfCanary) throws IOException {
+        Files.writeString(
+                file(),
+                String.join(
+                        "\n",
+                        "public.plain: {host: 127.0.0.1, port: 0}",
+                        "workers: {host: 127.0.0.1, port: 0, secret-file: " + directory.resolve("secret") + "}",
+                        "admin: {port: 0, token: the-first-admin-token}",
+                        "shutdown.grace: 1s",
+                        "functions:",
+                        "- {name: shop, path: /shop, weight: 90}",
+                        "- {name: canary, path: " + pathOfCanary + ", weight: 10}"));
+    }
+
+    /** Its weight of 0 would refuse this reload and each later one. */
+    @Test
+    void should_drop_the_weight_of_a_function_that_no_longer_shares_its_route() throws Exception {
+        reloader.close();
+        server.stop(false);
+        writeShops("/shop");
+        Configuration configuration = load();
+        server = Server.start(configuration, Map.of());
+        reloader = new Reloader(this::load, server, configuration);
+        assertThat(command("/api/weights?shop=0")).isEqualTo("{\"weights\":{\"shop\":0,\"canary\":10}}");
+
+        writeShops("/canary");
+        reloader.request("SIGHUP");
+
+        assertThat(nextLine()).isEqualTo("SIGHUP: reloaded. In force now:");
+        assertThat(nextLine()).isEqualTo("  function canary, path: /shop -> /canary");
+        assertThat(nextLine())
+                .isEqualTo("  function shop, weight: not set by a command any more, because the function shares its"
+                        + " route with no other");
+        assertThat(config()).doesNotContain("\"command\"");
+    }
 }

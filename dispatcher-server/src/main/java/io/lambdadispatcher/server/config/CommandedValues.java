@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Values that commands have set while the dispatcher runs. They hold instead of those of the
- * configuration, until the configuration of the same setting changes. Immutable.
+ * configuration, until the configuration of the same setting changes, or the function of a weight
+ * no longer shares its route. Immutable.
  */
 public final class CommandedValues {
     /** No command has set anything. */
@@ -55,6 +56,28 @@ public final class CommandedValues {
         Map<Key, String> kept = new LinkedHashMap<>(texts);
         kept.keySet().removeIf(key -> !before.hasSame(key.function, key.setting, after));
         return new CommandedValues(kept);
+    }
+
+    /**
+     * Returns these values without the weights of functions that do not share their route. A weight
+     * of 0 would make such a configuration invalid, and no command could change it.
+     */
+    public CommandedValues applicableTo(Configuration configuration) {
+        List<String> sharing = configuration.sharingRoutes().stream()
+                .map(function -> function.options().name())
+                .toList();
+        Map<Key, String> applicable = new LinkedHashMap<>(texts);
+        applicable.keySet().removeIf(key -> key.setting == Settings.FUNCTION_WEIGHT && !sharing.contains(key.function));
+        return new CommandedValues(applicable);
+    }
+
+    /** Returns a line for each of these values that {@link #applicableTo} has left out. */
+    public List<String> endsIn(CommandedValues applicable) {
+        return texts.keySet().stream()
+                .filter(key -> !applicable.texts.containsKey(key))
+                .map(key ->
+                        key + ": not set by a command any more, because the function shares its route with no other")
+                .toList();
     }
 
     /** Returns a line for each value: {@code function shop, weight: 10, set by a command}. */

@@ -263,6 +263,16 @@ public final class Configuration {
                 .toList();
     }
 
+    /** Returns the functions that share their route with another one. */
+    public List<FunctionConfiguration> sharingRoutes() {
+        List<FunctionConfiguration> all = functions();
+        Map<Route, Long> functionsByRoute = all.stream()
+                .collect(Collectors.groupingBy(each -> each.route().withoutWeight(), Collectors.counting()));
+        return all.stream()
+                .filter(each -> functionsByRoute.getOrDefault(each.route().withoutWeight(), 0L) > 1)
+                .toList();
+    }
+
     /**
      * One setting.
      *
