@@ -38,13 +38,16 @@ import org.springframework.core.env.MapPropertySource;
  *
  * <p>{@link #start} calls the {@code main} method of that class, on Lambda during the function's
  * initialisation. The application's web server listens on a free port of the loopback interface,
- * whatever {@code server.port} and {@code server.address} say.
+ * whatever {@code server.port} and {@code server.address} say. The starter starts no worker of its
+ * own, whatever the properties {@code lambda-dispatcher.worker} and the environment say.
  */
 public final class SpringBootHandler implements Handler, Lifecycle, RequestStreamHandler {
     /** The environment variable that names the class with the application's {@code main} method. */
     public static final String MAIN_CLASS_VARIABLE = "MAIN_CLASS";
 
-    private static final Map<String, Object> SERVER = Map.of("server.port", 0, "server.address", "127.0.0.1");
+    /** The starter's own worker would compete with the worker that calls this handler. */
+    private static final Map<String, Object> SERVER =
+            Map.of("server.port", 0, "server.address", "127.0.0.1", "lambda-dispatcher.worker.enabled", false);
 
     private final Method main;
     private final AtomicBoolean started = new AtomicBoolean();

@@ -10,6 +10,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -23,6 +24,7 @@ import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
+import org.springframework.core.env.StandardEnvironment;
 
 /** Workers in one process that serve with one application, as on AWS Lambda. */
 class SpringBootHandlerTest {
@@ -83,6 +85,29 @@ class SpringBootHandlerTest {
         }
     }
 
+    /** Has the properties of a worker that launches itself. */
+    static final class Addressed {
+        public static void main(String[] args) {
+            SpringApplication application = new SpringApplication(Shop.class);
+            application.setDefaultProperties(Map.of("lambda-dispatcher.worker.addresses", "127.0.0.1:1"));
+            application.run();
+        }
+    }
+
+    /** Has the environment of a worker that a dispatcher has launched as a process. */
+    static final class Launched {
+        public static void main(String[] args) {
+            SpringApplication application = new SpringApplication(Shop.class);
+            application.setEnvironment(new StandardEnvironment() {
+                @Override
+                public Map<String, Object> getSystemEnvironment() {
+                    return Map.of("LAMBDA_DISPATCHER_PAYLOAD", "not usable");
+                }
+            });
+            application.run();
+        }
+    }
+
     private static Worker worker(TestPort port, String id, SpringBootHandler handler) throws Exception {
         WorkerConfig config = WorkerConfig.builder(
                         "shop", new Credential.Secret(TestPort.SECRET), List.of(port.dispatcher.workerAddress()))
@@ -116,6 +141,20 @@ class SpringBootHandlerTest {
             handler.stop();
         }
         assertThat(handler.application().isActive()).isFalse();
+    }
+
+    /** A second worker would compete for requests. Here, it could not even start. */
+    @ParameterizedTest
+    @ValueSource(classes = {Addressed.class, Launched.class})
+    void should_start_no_second_worker(Class<?> main) throws Exception {
+        SpringBootHandler handler = new SpringBootHandler(main.getName());
+        try {
+            handler.start().toCompletableFuture().get(60, TimeUnit.SECONDS);
+            assertThat(handler.application().getBeansOfType(WorkerLifecycle.class))
+                    .isEmpty();
+        } finally {
+            handler.stop();
+        }
     }
 
     /**
