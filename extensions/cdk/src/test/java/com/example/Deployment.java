@@ -4,6 +4,7 @@ import io.lambdadispatcher.cdk.LambdaDispatcher;
 import java.util.Map;
 import software.amazon.awscdk.App;
 import software.amazon.awscdk.Duration;
+import software.amazon.awscdk.RemovalPolicy;
 import software.amazon.awscdk.Stack;
 import software.amazon.awscdk.services.ec2.Vpc;
 import software.amazon.awscdk.services.ecr.IRepository;
@@ -13,6 +14,7 @@ import software.amazon.awscdk.services.lambda.Alias;
 import software.amazon.awscdk.services.lambda.Code;
 import software.amazon.awscdk.services.lambda.Function;
 import software.amazon.awscdk.services.lambda.Runtime;
+import software.amazon.awscdk.services.lambda.VersionOptions;
 
 public final class Deployment {
     public static void main(String[] arguments) {
@@ -29,6 +31,10 @@ public final class Deployment {
                 .timeout(Duration.minutes(15)) // the life of a worker
                 .reservedConcurrentExecutions(220)
                 .vpc(vpc)
+                // Workers of the old version are launched until the change has ended.
+                .currentVersionOptions(VersionOptions.builder()
+                        .removalPolicy(RemovalPolicy.RETAIN)
+                        .build())
                 .build();
         Alias live = Alias.Builder.create(stack, "Live")
                 .aliasName("live")

@@ -351,6 +351,11 @@ public final class LambdaDispatcher extends Construct {
         /**
          * Sets the function that runs the workers.
          *
+         * <p>With an alias of {@code getCurrentVersion()}, give the function {@code
+         * currentVersionOptions} with {@code RemovalPolicy.RETAIN}. Otherwise, the next deployment
+         * deletes the old version, from which the dispatchers launch workers until they have
+         * changed to the new version.
+         *
          * @param name {@code function.name}, which metrics and logs use
          * @param function in a VPC that routes to the tasks; an alias keeps workers on one version
          * @throws IllegalArgumentException if the function's own timeout is less than a minute,

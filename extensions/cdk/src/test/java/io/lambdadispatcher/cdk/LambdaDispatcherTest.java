@@ -3,6 +3,9 @@ package io.lambdadispatcher.cdk;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -374,6 +377,13 @@ class LambdaDispatcherTest {
         assertThatThrownBy(builder::build)
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageStartingWith("workers.secret: fleet() generates this secret");
+    }
+
+    /** {@code com.example.Deployment} compiles. */
+    @Test
+    void should_be_what_the_guide_shows() throws IOException {
+        assertThat(Files.readString(Path.of("../../docs/guides/deploy-on-ecs.md")))
+                .contains(Files.readString(Path.of("src/test/java/com/example/Deployment.java")));
     }
 
     @Test
