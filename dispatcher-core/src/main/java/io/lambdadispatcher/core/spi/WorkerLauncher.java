@@ -82,6 +82,11 @@ public interface WorkerLauncher extends AutoCloseable {
          * #FAILED}.
          */
         LOST,
+        /**
+         * The launcher could not ask the platform, so no worker was started. For example, there is
+         * no network, or there are no credentials. This says nothing about the function.
+         */
+        UNAVAILABLE,
         /** There is currently no capacity for another worker. */
         THROTTLED,
         /**

@@ -3,6 +3,9 @@ package io.lambdadispatcher.aws;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.lambdadispatcher.wire.event.Json;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.Map;
@@ -24,6 +27,7 @@ import software.amazon.awssdk.services.lambda.model.TooManyRequestsException;
  *   <li>409: FAILED. The function is being changed, or a snapshot is not ready.
  *   <li>Other 4xx: REFUSED. There is no such function, no permission, or the request is wrong.
  *   <li>5xx: FAILED.
+ *   <li>Nothing was sent, for example because there is no connection: UNAVAILABLE.
  *   <li>No response: LOST, because the invocation may have begun.
  * </ul>
  */
@@ -65,7 +69,31 @@ final class InvokeOutcome {
             return new WorkerExit(ofStatus(answer), oneLine(String.valueOf(answer.getMessage())));
         }
         String what = cause instanceof TimeoutException ? "timed out: " : "";
-        return new WorkerExit(Cause.LOST, oneLine(what + cause));
+        return new WorkerExit(isWithoutConnection(cause) ? Cause.UNAVAILABLE : Cause.LOST, oneLine(what + cause));
+    }
+
+    /** Returns the outcome of an invocation that failed before the client asked for a connection. */
+    static WorkerExit unsent(Throwable error) {
+        return new WorkerExit(Cause.UNAVAILABLE, of(error).detail());
+    }
+
+    /**
+     * Returns whether the client got no connection. The client wraps the reason, and has no types
+     * for the limits of its pool.
+     */
+    private static boolean isWithoutConnection(Throwable error) {
+        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+            String message = String.valueOf(cause.getMessage());
+            if (cause instanceof ConnectException
+                    || cause instanceof NoRouteToHostException
+                    || cause instanceof UnknownHostException
+                    || cause instanceof TimeoutException && message.startsWith("Acquire operation took longer")
+                    || cause instanceof IllegalStateException
+                            && message.startsWith("Too many outstanding acquire operations")) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static Cause ofStatus(LambdaException answer) {

@@ -34,8 +34,13 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import software.amazon.awssdk.core.SdkBytes;
+import software.amazon.awssdk.core.interceptor.Context;
+import software.amazon.awssdk.core.interceptor.ExecutionAttribute;
+import software.amazon.awssdk.core.interceptor.ExecutionAttributes;
+import software.amazon.awssdk.core.interceptor.ExecutionInterceptor;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 import software.amazon.awssdk.services.lambda.LambdaAsyncClient;
+import software.amazon.awssdk.services.lambda.LambdaAsyncClientBuilder;
 import software.amazon.awssdk.services.lambda.model.InvocationType;
 import software.amazon.awssdk.services.lambda.model.InvokeRequest;
 import software.amazon.awssdk.services.lambda.model.InvokeResponse;
@@ -104,7 +109,27 @@ public final class LambdaLauncher implements WorkerLauncher {
                 .eventLoopGroup(AwsLocation.shared(eventLoop));
         http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPIDLE), KEEP_ALIVE_IDLE_SECONDS);
         http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPINTERVAL), KEEP_ALIVE_INTERVAL_SECONDS);
-        return from.client(http).asyncConfiguration(AwsLocation::complete).build();
+        LambdaAsyncClientBuilder builder = from.client(http).asyncConfiguration(AwsLocation::complete);
+        return builder.overrideConfiguration(builder.overrideConfiguration().toBuilder()
+                        .addExecutionInterceptor(new Sending())
+                        .build())
+                .build();
+    }
+
+    /**
+     * Notes when the client has its credentials and has signed an invocation. What fails before
+     * that has not reached Lambda, and its exceptions are of any type.
+     */
+    private static final class Sending implements ExecutionInterceptor {
+        static final ExecutionAttribute<AtomicBoolean> BEGUN = new ExecutionAttribute<>("LambdaLauncher.sending");
+
+        @Override
+        public void beforeTransmission(Context.BeforeTransmission context, ExecutionAttributes attributes) {
+            AtomicBoolean begun = attributes.getAttribute(BEGUN);
+            if (begun != null) {
+                begun.set(true);
+            }
+        }
     }
 
     private static String fingerprint(String pem) {
@@ -151,8 +176,8 @@ public final class LambdaLauncher implements WorkerLauncher {
         underWay.add(invoke);
         invoke.exit.whenComplete((ended, never) -> underWay.remove(invoke));
         try {
-            caller.execute(() ->
-                    invoke.start(() -> call(lambda, request.version(), LaunchPayload.json(request, fingerprint))));
+            caller.execute(() -> invoke.start(
+                    () -> call(lambda, request.version(), LaunchPayload.json(request, fingerprint), invoke.sending)));
         } catch (RejectedExecutionException e) {
             invoke.exit.complete(new WorkerExit(Cause.FAILED, "the launcher is closed"));
         }
@@ -163,10 +188,13 @@ public final class LambdaLauncher implements WorkerLauncher {
      * Invokes the function. Failures are reported only by the future.
      *
      * @param version empty = the one that {@code lambda} names
+     * @param sending becomes true when the request may reach Lambda
      */
-    private CompletableFuture<InvokeResponse> call(String lambda, String version, String payload) {
+    private CompletableFuture<InvokeResponse> call(
+            String lambda, String version, String payload, AtomicBoolean sending) {
         try {
             return client.invoke(invoke -> qualified(invoke, lambda, version)
+                    .overrideConfiguration(of -> of.putExecutionAttribute(Sending.BEGUN, sending))
                     .invocationType(InvocationType.REQUEST_RESPONSE)
                     .logType(LogType.TAIL)
                     .payload(SdkBytes.fromUtf8String(payload)));
@@ -279,7 +307,7 @@ public final class LambdaLauncher implements WorkerLauncher {
     private void warmUp(String lambda, String payload, int count) {
         AtomicBoolean told = new AtomicBoolean();
         for (int i = 0; i < count; i++) {
-            call(lambda, "", payload).whenComplete((response, error) -> {
+            call(lambda, "", payload, new AtomicBoolean()).whenComplete((response, error) -> {
                 WorkerExit exit = error == null ? InvokeOutcome.of(response) : InvokeOutcome.of(error);
                 // All fail for nearly the same reason, so one line is enough.
                 if (exit.failed() && told.compareAndSet(false, true)) {
@@ -323,6 +351,7 @@ public final class LambdaLauncher implements WorkerLauncher {
      */
     static final class Invoke implements LaunchedWorker {
         final CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
+        final AtomicBoolean sending = new AtomicBoolean();
 
         /** The client's own future, because only cancelling this one closes the connection. */
         private volatile @Nullable CompletableFuture<InvokeResponse> call;
@@ -333,12 +362,16 @@ public final class LambdaLauncher implements WorkerLauncher {
             }
             CompletableFuture<InvokeResponse> started = client.get();
             call = started;
-            started.whenComplete((response, error) ->
-                    exit.complete(error == null ? InvokeOutcome.of(response) : InvokeOutcome.of(error)));
+            started.whenComplete(
+                    (response, error) -> exit.complete(error == null ? InvokeOutcome.of(response) : failed(error)));
             if (exit.isDone()) {
                 // Killed after the check above.
                 started.cancel(true);
             }
+        }
+
+        private WorkerExit failed(Throwable error) {
+            return sending.get() ? InvokeOutcome.of(error) : InvokeOutcome.unsent(error);
         }
 
         @Override

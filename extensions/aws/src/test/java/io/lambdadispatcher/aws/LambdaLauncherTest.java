@@ -2,19 +2,23 @@ package io.lambdadispatcher.aws;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.lambdadispatcher.core.spi.LaunchPayload;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import io.netty.channel.ConnectTimeoutException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.NoRouteToHostException;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
+import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -22,9 +26,12 @@ import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -32,8 +39,11 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import software.amazon.awssdk.core.exception.SdkClientException;
 import software.amazon.awssdk.services.lambda.model.InvokeResponse;
 
 /**
@@ -342,13 +352,69 @@ class LambdaLauncherTest {
     }
 
     @Test
-    void should_fail_when_nobody_listens() throws Exception {
+    void should_know_that_no_worker_runs_when_nobody_listens() throws Exception {
         try (Socket deaf = FakeLambda.deaf();
                 LambdaLauncher other = launcher(FakeLambda.endpoint(deaf.getLocalPort()), "hello")) {
             WorkerExit exit = exit(other.launch(request("w1")));
 
-            assertThat(exit.cause()).isEqualTo(Cause.LOST);
+            assertThat(exit.cause()).isEqualTo(Cause.UNAVAILABLE);
             assertThat(exit.detail()).doesNotContain("v1.token");
+        }
+    }
+
+    private static Stream<Arguments> failures() {
+        return Stream.of(
+                arguments(new UnknownHostException("lambda.us-east-1.amazonaws.com"), Cause.UNAVAILABLE),
+                arguments(new NoRouteToHostException("No route to host"), Cause.UNAVAILABLE),
+                arguments(new ConnectTimeoutException("connection timed out"), Cause.UNAVAILABLE),
+                arguments(
+                        new TimeoutException("Acquire operation took longer than 30000 milliseconds."),
+                        Cause.UNAVAILABLE),
+                arguments(new IOException("Read timed out"), Cause.LOST),
+                arguments(new IOException("Connection reset by peer"), Cause.LOST));
+    }
+
+    /** The client says more about an acquisition that took too long. */
+    @ParameterizedTest
+    @MethodSource("failures")
+    void should_know_whether_a_worker_may_run(Exception failure, Cause cause) {
+        SdkClientException thrown =
+                SdkClientException.create("Unable to execute HTTP request", new Throwable("why", failure));
+
+        assertThat(InvokeOutcome.of(new CompletionException(thrown)).cause()).isEqualTo(cause);
+    }
+
+    @Test
+    void should_know_that_no_worker_runs_when_there_are_no_credentials() throws Exception {
+        takeCredentials();
+        System.setProperty("aws.disableEc2Metadata", "true");
+        try {
+            WorkerExit exit = exit(launcher.launch(request("w1")));
+
+            assertThat(exit.cause()).as(exit.detail()).isEqualTo(Cause.UNAVAILABLE);
+            assertThat(lambda.untaken()).isZero();
+        } finally {
+            System.clearProperty("aws.disableEc2Metadata");
+            giveCredentials();
+        }
+    }
+
+    /** The second launch waits for the only connection, and the third would wait for the second. */
+    @Test
+    void should_know_that_no_worker_runs_when_there_are_too_many_invocations() throws Exception {
+        try (LambdaLauncher other = LambdaLauncher.builder()
+                .function("api", "hello")
+                .region("us-east-1")
+                .endpoint(lambda.endpoint())
+                .maxInvocations(1)
+                .build()) {
+            LaunchedWorker running = other.launch(request("w1"));
+            lambda.take();
+            other.launch(request("w2"));
+
+            assertThat(exit(other.launch(request("w3"))).cause()).isEqualTo(Cause.UNAVAILABLE);
+            assertThat(isGone(running)).isFalse();
+            other.close(Duration.ZERO);
         }
     }
 

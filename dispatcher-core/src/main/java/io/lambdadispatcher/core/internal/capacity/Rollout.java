@@ -280,7 +280,9 @@ public final class Rollout {
      */
     boolean onFailed(WorkerLife worker, WorkerExit exit) {
         // A worker that the launcher lost says nothing about its version, unless it did not start.
-        boolean unrelated = exit.cause() == Cause.THROTTLED || exit.cause() == Cause.LOST && !worker.wasKilled();
+        boolean unrelated = exit.cause() == Cause.THROTTLED
+                || exit.cause() == Cause.UNAVAILABLE
+                || exit.cause() == Cause.LOST && !worker.wasKilled();
         if (unrelated || !isNext(worker)) {
             return false;
         }

@@ -96,6 +96,8 @@ class RolloutTest {
     /** Versions whose workers exit instead of becoming ready. */
     private final Set<String> crashing = new HashSet<>();
 
+    private Cause crash = Cause.FAILED;
+
     private final Random random = new Random(5);
     private CapacityController controller = controller(40);
     private String alias = "7";
@@ -171,7 +173,7 @@ class RolloutTest {
             return;
         }
         if (crashing.contains(worker.version)) {
-            controller.onExit(now, id, new WorkerExit(Cause.FAILED, "exit 1"));
+            controller.onExit(now, id, new WorkerExit(crash, "exit 1"));
             ended.add(id);
         } else {
             worker.ready = true;
@@ -261,6 +263,22 @@ class RolloutTest {
                 workers.remove(id);
             }
         }
+        passUntil(State.STEADY);
+        assertThat(rollout().version()).isEqualTo("8");
+    }
+
+    /** A dispatcher without network could not launch workers of the old version either. */
+    @Test
+    void should_go_on_when_the_platform_can_be_asked_again() {
+        crash = Cause.UNAVAILABLE;
+        crashing.add("8");
+        alias = "8";
+        passUntil(State.CANARY);
+        pass(60);
+        assertThat(rollout().state()).isEqualTo(State.CANARY);
+        assertThat(asked.get("8")).as("launches are delayed").isBetween(4, 30);
+
+        crashing.clear();
         passUntil(State.STEADY);
         assertThat(rollout().version()).isEqualTo("8");
     }
