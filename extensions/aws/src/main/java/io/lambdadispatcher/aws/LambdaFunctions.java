@@ -1,8 +1,10 @@
 package io.lambdadispatcher.aws;
 
+import io.netty.channel.socket.nio.NioChannelOption;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import jdk.net.ExtendedSocketOptions;
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 import software.amazon.awssdk.services.lambda.LambdaAsyncClient;
 import software.amazon.awssdk.services.lambda.LambdaAsyncClientBuilder;
@@ -17,6 +19,11 @@ public abstract sealed class LambdaFunctions<B extends LambdaFunctions<B>> exten
         permits LambdaLauncher.Builder, LambdaInvoker.Builder {
     /** The maximum duration of an invocation, and a minute for the response to arrive. */
     private static final Duration LONGEST_INVOKE = Duration.ofMinutes(16);
+
+    // A NAT gateway forgets a connection after 350 s without traffic, and an invocation has no
+    // traffic for up to 15 minutes.
+    private static final int KEEP_ALIVE_IDLE_SECONDS = 60;
+    private static final int KEEP_ALIVE_INTERVAL_SECONDS = 30;
 
     private final Map<String, String> lambdas = new HashMap<>();
     private int maxInvocations;
@@ -67,13 +74,16 @@ public abstract sealed class LambdaFunctions<B extends LambdaFunctions<B>> exten
     }
 
     NettyNioAsyncHttpClient.Builder http() {
-        return NettyNioAsyncHttpClient.builder()
+        NettyNioAsyncHttpClient.Builder http = NettyNioAsyncHttpClient.builder()
                 .maxConcurrency(maxInvocations)
                 .maxPendingConnectionAcquires(maxInvocations)
                 .connectionTimeout(Duration.ofSeconds(5))
                 .readTimeout(LONGEST_INVOKE)
                 .writeTimeout(Duration.ofSeconds(30))
                 .tcpKeepAlive(true);
+        http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPIDLE), KEEP_ALIVE_IDLE_SECONDS);
+        http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPINTERVAL), KEEP_ALIVE_INTERVAL_SECONDS);
+        return http;
     }
 
     LambdaAsyncClientBuilder client(NettyNioAsyncHttpClient.Builder http) {

@@ -3,7 +3,6 @@ package io.lambdadispatcher.aws;
 import io.lambdadispatcher.core.spi.LaunchPayload;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.netty.channel.EventLoopGroup;
-import io.netty.channel.socket.nio.NioChannelOption;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
@@ -29,7 +28,6 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import jdk.net.ExtendedSocketOptions;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -74,11 +72,6 @@ public final class LambdaLauncher implements WorkerLauncher {
      */
     private static final int WARM_UP_HOLD_MILLIS = 500;
 
-    // A NAT gateway forgets a connection after 350 s without traffic, and an invocation has no
-    // traffic for up to 15 minutes.
-    private static final int KEEP_ALIVE_IDLE_SECONDS = 60;
-    private static final int KEEP_ALIVE_INTERVAL_SECONDS = 30;
-
     private final Map<String, String> lambdas;
     private volatile @Nullable String fingerprint;
     /**
@@ -107,8 +100,6 @@ public final class LambdaLauncher implements WorkerLauncher {
                 .connectionAcquisitionTimeout(Duration.ofSeconds(30))
                 .connectionMaxIdleTime(Duration.ofSeconds(30))
                 .eventLoopGroup(AwsLocation.shared(eventLoop));
-        http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPIDLE), KEEP_ALIVE_IDLE_SECONDS);
-        http.putChannelOption(NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPINTERVAL), KEEP_ALIVE_INTERVAL_SECONDS);
         LambdaAsyncClientBuilder builder = from.client(http).asyncConfiguration(AwsLocation::complete);
         return builder.overrideConfiguration(builder.overrideConfiguration().toBuilder()
                         .addExecutionInterceptor(new Sending())
