@@ -24,7 +24,8 @@ import software.amazon.awssdk.services.lambda.model.TooManyRequestsException;
  *   <li>200 with FunctionError: FAILED, with error type, message and the log's last line. The
  *       function threw an exception, exited or timed out.
  *   <li>429 for any reason, or 502 with EC2ThrottledException: THROTTLED.
- *   <li>409: FAILED. The function is being changed, or a snapshot is not ready.
+ *   <li>408 or 409: FAILED. The function is being changed, or a snapshot or file system is not
+ *       ready in time.
  *   <li>Other 4xx: REFUSED. There is no such function, no permission, or the request is wrong.
  *   <li>5xx: FAILED.
  *   <li>Nothing was sent, for example because there is no connection: UNAVAILABLE.
@@ -72,7 +73,7 @@ final class InvokeOutcome {
         return new WorkerExit(isWithoutConnection(cause) ? Cause.UNAVAILABLE : Cause.LOST, oneLine(what + cause));
     }
 
-    /** Returns the outcome of an invocation that failed before the client asked for a connection. */
+    /** Returns the outcome of an invocation that the client did not begin to send. */
     static WorkerExit unsent(Throwable error) {
         return new WorkerExit(Cause.UNAVAILABLE, of(error).detail());
     }
@@ -103,7 +104,12 @@ final class InvokeOutcome {
         if (status == 429 || "EC2ThrottledException".equals(code)) {
             return Cause.THROTTLED;
         }
-        return status >= 400 && status < 500 && status != 409 ? Cause.REFUSED : Cause.FAILED;
+        return isFinal(status) ? Cause.REFUSED : Cause.FAILED;
+    }
+
+    /** Returns whether invocations fail until the function is configured otherwise. */
+    static boolean isFinal(int status) {
+        return status >= 400 && status < 500 && status != 408 && status != 409;
     }
 
     private static String lastLogLine(@Nullable String base64) {

@@ -137,7 +137,7 @@ public final class LambdaInvoker implements FunctionInvoker {
         return switch (status) {
             case 404 -> Reason.NOT_FOUND;
             case 413 -> Reason.TOO_LARGE;
-            default -> status >= 400 && status < 500 && status != 409 ? Reason.REFUSED : Reason.UNAVAILABLE;
+            default -> InvokeOutcome.isFinal(status) ? Reason.REFUSED : Reason.UNAVAILABLE;
         };
     }
 

@@ -112,6 +112,7 @@ class LambdaInvokerTest {
         "404, ResourceNotFoundException, NOT_FOUND",
         "403, AccessDeniedException, REFUSED",
         "400, InvalidRequestContentException, REFUSED",
+        "408, SnapStartTimeoutException, UNAVAILABLE",
         "409, ResourceConflictException, UNAVAILABLE",
         "413, RequestTooLargeException, TOO_LARGE",
         "500, ServiceException, UNAVAILABLE"

@@ -319,6 +319,8 @@ class LambdaLauncherTest {
         "403, AccessDeniedException, REFUSED",
         "403, UnrecognizedClientException, REFUSED",
         "400, InvalidParameterValueException, REFUSED",
+        "408, SnapStartTimeoutException, FAILED",
+        "408, EFSMountTimeoutException, FAILED",
         "409, SnapStartNotReadyException, FAILED",
         "409, ResourceConflictException, FAILED",
         "429, CodeArtifactUserPendingException, THROTTLED",
