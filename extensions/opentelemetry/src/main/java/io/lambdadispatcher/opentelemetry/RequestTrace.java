@@ -243,10 +243,12 @@ final class RequestTrace implements ExchangeListener {
                     .startSpan()
                     .end(startEpochNanos + exchange.queueNanos(), TimeUnit.NANOSECONDS);
         }
-        if (earlier != null) {
-            earlier.span.end(at(Math.max(endNanos, earlier.nanos)), TimeUnit.NANOSECONDS);
-        }
         Attempt last = attempt;
+        if (earlier != null && last != null) {
+            // A hedge that is still in flight at the end is dropped. The end is that of the other.
+            last.span.end(at(Math.max(endNanos, last.nanos)), TimeUnit.NANOSECONDS);
+            last = earlier;
+        }
         if (last != null) {
             long attemptEnd = Math.max(endNanos, last.nanos);
             reportHandler(last, exchange, attemptEnd);

@@ -206,6 +206,25 @@ class DispatcherTracingTest {
                 .isEqualTo("all_busy");
     }
 
+    /** The dispatcher drops the hedge without a report. */
+    @Test
+    void should_give_the_end_to_the_first_attempt_if_its_hedge_is_still_in_flight() {
+        Http2Headers headers = request("GET");
+        ExchangeListener trace = all.onExchangeStart(new Start("orders", headers));
+        trace.onAttempt(1, headers);
+        trace.onAttempt(2, headers);
+        trace.onEnd(new End(headers, 504, Outcome.FAILED, "timeout", null, "w-1", 2, -1, -1));
+
+        assertThat(names()).containsExactly("attempt", "attempt", "GET orders");
+        SpanData hedge = spans().get(0);
+        assertThat(hedge.getAttributes().get(TraceAttributes.RESEND_COUNT)).isEqualTo(1);
+        assertThat(hedge.getAttributes().get(TraceAttributes.WORKER)).isNull();
+        assertThat(hedge.getStatus().getStatusCode()).isEqualTo(StatusCode.UNSET);
+        SpanData first = spans().get(1);
+        assertThat(first.getAttributes().get(TraceAttributes.WORKER)).isEqualTo("w-1");
+        assertThat(first.getAttributes().get(TraceAttributes.ERROR_TYPE)).isEqualTo("timeout");
+    }
+
     @Test
     void should_show_a_request_that_reached_no_worker() {
         Http2Headers headers = request("BREW");
