@@ -203,6 +203,10 @@ final class RequestTrace implements ExchangeListener {
         }
         Span started = span.startSpan();
         attempt = new Attempt(number, started, attemptNanos);
+        // A client's tracestate without a valid traceparent belongs to another trace.
+        for (String field : propagator.fields()) {
+            headers.remove(ascii(field));
+        }
         propagator.inject(context.with(started), headers, SETTER);
     }
 

@@ -292,6 +292,25 @@ class DispatcherTracingTest {
         assertThat(none.onExchangeStart(new Start("orders", headers))).isNull();
     }
 
+    /** W3C Trace Context deletes the tracestate with a traceparent that cannot be parsed. */
+    @ParameterizedTest
+    @ValueSource(strings = {"", "00-0-0-01"})
+    void should_drop_a_tracestate_without_a_valid_parent(String parent) {
+        Http2Headers headers = request("GET").add("tracestate", "a=1");
+        if (!parent.isEmpty()) {
+            headers.add("traceparent", parent);
+        }
+        ExchangeListener trace = all.onExchangeStart(new Start("orders", headers));
+        trace.onAttempt(1, headers);
+        trace.onEnd(completed(headers, "w-1"));
+
+        assertThat(headers.contains("tracestate")).isFalse();
+        assertThat(headers.getAll("traceparent"))
+                .singleElement()
+                .asString()
+                .contains(span("attempt").getSpanId());
+    }
+
     @Test
     void should_trace_a_part_of_the_requests() {
         DispatcherTracing tenth = tracing(sdk, 0.1, true);
