@@ -81,7 +81,7 @@ final class EndedTraces implements AutoCloseable {
             completed++;
             try {
                 trace.complete();
-            } catch (RuntimeException e) {
+            } catch (Throwable e) { // An error must not keep the others in memory either.
                 log.warn("a span processor threw an exception", e);
             }
         }

@@ -22,7 +22,10 @@ import io.opentelemetry.context.propagation.ContextPropagators;
 import io.opentelemetry.context.propagation.TextMapPropagator;
 import io.opentelemetry.sdk.OpenTelemetrySdk;
 import io.opentelemetry.sdk.testing.exporter.InMemorySpanExporter;
+import io.opentelemetry.sdk.trace.ReadWriteSpan;
+import io.opentelemetry.sdk.trace.ReadableSpan;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
+import io.opentelemetry.sdk.trace.SpanProcessor;
 import io.opentelemetry.sdk.trace.data.SpanData;
 import io.opentelemetry.sdk.trace.export.SimpleSpanProcessor;
 import io.opentelemetry.sdk.trace.samplers.Sampler;
@@ -376,8 +379,42 @@ class DispatcherTracingTest {
         assertThat(exporter.getFinishedSpanItems()).hasSize(EndedTraces.ENOUGH + 1);
     }
 
+    @Test
+    @Timeout(20)
+    void should_end_the_other_spans_if_a_span_processor_throws_an_error() {
+        SdkTracerProvider broken = SdkTracerProvider.builder()
+                .addSpanProcessor(new SpanProcessor() {
+                    @Override
+                    public void onStart(Context parent, ReadWriteSpan span) {}
+
+                    @Override
+                    public boolean isStartRequired() {
+                        return false;
+                    }
+
+                    @Override
+                    public void onEnd(ReadableSpan span) {
+                        throw new NoClassDefFoundError("for a test");
+                    }
+
+                    @Override
+                    public boolean isEndRequired() {
+                        return true;
+                    }
+                })
+                .build();
+        try (EndedTraces ended = new EndedTraces(TimeUnit.HOURS.toMillis(1))) {
+            end(ended, broken.get("test"), 1);
+            end(ended, 1);
+        }
+        assertThat(exporter.getFinishedSpanItems()).hasSize(1);
+    }
+
     private void end(EndedTraces ended, int requests) {
-        Tracer tracer = sdk.getTracer("test");
+        end(ended, sdk.getTracer("test"), requests);
+    }
+
+    private static void end(EndedTraces ended, Tracer tracer, int requests) {
         TextMapPropagator propagator = W3CTraceContextPropagator.getInstance();
         for (int i = 0; i < requests; i++) {
             Http2Headers headers = request("GET");
