@@ -360,8 +360,13 @@ public final class LambdaDispatcher extends Construct {
          * @param function in a VPC that routes to the tasks; an alias keeps workers on one version
          * @throws IllegalArgumentException if the function's own timeout is less than a minute,
          *     because a worker lives only so long; 15 minutes are best
+         * @throws IllegalStateException if there is a function already
          */
         public Builder function(String name, IFunction function) {
+            if (this.function != null) {
+                throw new IllegalStateException("function " + name + ": expected one function, got "
+                        + settings.all().get("function.name") + " before. Use a LambdaDispatcher for each function");
+            }
             if (function instanceof Function own) {
                 Duration timeout = own.getTimeout();
                 long seconds = timeout == null ? 3 : timeout.toSeconds().longValue();
@@ -381,8 +386,9 @@ public final class LambdaDispatcher extends Construct {
          *
          * @param name a name of the configuration reference, such as {@code function.max-workers}
          * @param value as in an environment variable; it may be a token of the CDK
-         * @throws IllegalArgumentException if this is no name of a setting, if the construct itself
-         *     sets it, or if it is a secret, which belongs into {@link #secret}
+         * @throws IllegalArgumentException if no setting can have this name, if the construct
+         *     itself sets it, or if it is a secret, which belongs into {@link #secret}. Only the
+         *     dispatcher knows which settings there are
          */
         public Builder setting(String name, String value) {
             settings.set(name, value);

@@ -31,6 +31,7 @@ import software.amazon.awscdk.services.elasticloadbalancingv2.ListenerCertificat
 import software.amazon.awscdk.services.lambda.Alias;
 import software.amazon.awscdk.services.lambda.Code;
 import software.amazon.awscdk.services.lambda.Function;
+import software.amazon.awscdk.services.lambda.IFunction;
 import software.amazon.awscdk.services.lambda.LayerVersion;
 import software.amazon.awscdk.services.lambda.Runtime;
 import software.amazon.awscdk.services.s3.Bucket;
@@ -50,10 +51,14 @@ class LambdaDispatcherTest {
     }
 
     private LambdaDispatcher.Builder builder() {
+        return builder("api", workers);
+    }
+
+    private LambdaDispatcher.Builder builder(String name, IFunction function) {
         return LambdaDispatcher.Builder.create(stack, "Dispatcher")
                 .vpc(vpc)
                 .image(ContainerImage.fromRegistry("registry.example.org/lambda-dispatcher:1"))
-                .function("api", workers);
+                .function(name, function);
     }
 
     /** A template of the built construct, as the maps and lists of its JSON. */
@@ -301,7 +306,8 @@ class LambdaDispatcherTest {
                 .version(shop.getCurrentVersion())
                 .build();
 
-        Rendered rendered = render(builder -> builder.function("shop", live));
+        builder("shop", live).build();
+        Rendered rendered = Rendered.of(stack);
 
         assertThat(rendered.allowedToTasks()).containsOnlyKeys("lambda:InvokeFunction", "lambda:GetAlias");
         assertThat(rendered.allowedToTasks().values())
@@ -351,10 +357,18 @@ class LambdaDispatcherTest {
 
     @Test
     void should_refuse_a_function_that_ends_too_soon() {
-        assertThatThrownBy(() -> builder().function("api", function("Short").build()))
+        assertThatThrownBy(() -> builder("api", function("Short").build()))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("function api: expected a timeout of at least 60 s, got 3 s. It is the life of a worker:"
                         + " set Duration.minutes(15)");
+    }
+
+    @Test
+    void should_refuse_a_second_function() {
+        assertThatThrownBy(() -> builder().function("shop", workers))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessage("function shop: expected one function, got api before. Use a LambdaDispatcher for each"
+                        + " function");
     }
 
     @Test
