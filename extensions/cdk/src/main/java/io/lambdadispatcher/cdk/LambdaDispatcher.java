@@ -43,7 +43,7 @@ import software.amazon.awscdk.services.iam.PolicyStatement;
 import software.amazon.awscdk.services.lambda.Function;
 import software.amazon.awscdk.services.lambda.IAlias;
 import software.amazon.awscdk.services.lambda.IFunction;
-import software.amazon.awscdk.services.lambda.QualifiedFunctionBase;
+import software.amazon.awscdk.services.lambda.IVersion;
 import software.amazon.awscdk.services.logs.LogGroup;
 import software.amazon.awscdk.services.logs.RetentionDays;
 import software.amazon.awscdk.services.secretsmanager.SecretStringGenerator;
@@ -259,10 +259,22 @@ public final class LambdaDispatcher extends Construct {
     }
 
     private void admitWorkers(IFunction function) {
-        // An alias or a version does not know the security groups of its function.
-        IFunction workers = function instanceof QualifiedFunctionBase qualified ? qualified.getLambda() : function;
         service.getConnections()
-                .allowFrom(workers, Port.tcp(WORKER_PORT), "Workers dial the dispatcher that launched them");
+                .allowFrom(
+                        withoutQualifier(function),
+                        Port.tcp(WORKER_PORT),
+                        "Workers dial the dispatcher that launched them");
+    }
+
+    /**
+     * Returns the function of an alias or a version, neither of which knows its security groups. If
+     * they are imported, they only implement the interfaces.
+     */
+    private static IFunction withoutQualifier(IFunction function) {
+        if (function instanceof IAlias alias) {
+            return alias.getVersion().getLambda();
+        }
+        return function instanceof IVersion version ? version.getLambda() : function;
     }
 
     /** Returns the service, for example to scale it or to add an alarm. */

@@ -22,6 +22,7 @@ import software.amazon.awscdk.Duration;
 import software.amazon.awscdk.Stack;
 import software.amazon.awscdk.assertions.Template;
 import software.amazon.awscdk.services.certificatemanager.Certificate;
+import software.amazon.awscdk.services.ec2.SecurityGroup;
 import software.amazon.awscdk.services.ec2.Vpc;
 import software.amazon.awscdk.services.ecs.Cluster;
 import software.amazon.awscdk.services.ecs.ContainerImage;
@@ -29,11 +30,17 @@ import software.amazon.awscdk.services.ecs.CpuArchitecture;
 import software.amazon.awscdk.services.ecs.Secret;
 import software.amazon.awscdk.services.elasticloadbalancingv2.ListenerCertificate;
 import software.amazon.awscdk.services.lambda.Alias;
+import software.amazon.awscdk.services.lambda.AliasAttributes;
 import software.amazon.awscdk.services.lambda.Code;
 import software.amazon.awscdk.services.lambda.Function;
+import software.amazon.awscdk.services.lambda.FunctionAttributes;
+import software.amazon.awscdk.services.lambda.IAlias;
 import software.amazon.awscdk.services.lambda.IFunction;
+import software.amazon.awscdk.services.lambda.IVersion;
 import software.amazon.awscdk.services.lambda.LayerVersion;
 import software.amazon.awscdk.services.lambda.Runtime;
+import software.amazon.awscdk.services.lambda.Version;
+import software.amazon.awscdk.services.lambda.VersionAttributes;
 import software.amazon.awscdk.services.s3.Bucket;
 
 class LambdaDispatcherTest {
@@ -112,6 +119,17 @@ class LambdaDispatcherTest {
                 actions.forEach(action -> allowed.put((String) action, statement.get("Resource")));
             }
             return allowed;
+        }
+
+        /** Returns the security groups that reach the worker port. */
+        Set<String> sourcesOfWorkers() {
+            Set<String> sources = new TreeSet<>();
+            all("AWS::EC2::SecurityGroupIngress", "").forEach(rule -> {
+                if (rule.get("FromPort").equals(8444)) {
+                    sources.add(rule.get("SourceSecurityGroupId").toString());
+                }
+            });
+            return sources;
         }
 
         @SuppressWarnings("unchecked")
@@ -315,13 +333,43 @@ class LambdaDispatcherTest {
                 .allSatisfy(resources -> assertThat(resources.toString())
                         .contains(logicalId("Shop"))
                         .contains(":*"));
-        Set<String> sources = new TreeSet<>();
-        rendered.all("AWS::EC2::SecurityGroupIngress", "").forEach(rule -> {
-            if (rule.get("FromPort").equals(8444)) {
-                sources.add(rule.get("SourceSecurityGroupId").toString());
-            }
-        });
-        assertThat(sources).singleElement().asString().contains("Shop");
+        assertThat(rendered.sourcesOfWorkers()).singleElement().asString().contains("Shop");
+    }
+
+    @Test
+    void should_admit_the_function_of_an_alias_of_another_stack() {
+        IFunction shop = Function.fromFunctionAttributes(
+                stack,
+                "Shop",
+                FunctionAttributes.builder()
+                        .functionArn("arn:aws:lambda:eu-west-1:123456789012:function:shop")
+                        .sameEnvironment(true)
+                        .securityGroup(SecurityGroup.fromSecurityGroupId(stack, "ShopGroup", "sg-shop"))
+                        .build());
+        IVersion version = Version.fromVersionAttributes(
+                stack,
+                "Version",
+                VersionAttributes.builder().lambda(shop).version("7").build());
+        IAlias live = Alias.fromAliasAttributes(
+                stack,
+                "Live",
+                AliasAttributes.builder()
+                        .aliasName("live")
+                        .aliasVersion(version)
+                        .build());
+        builder("shop", live).build();
+
+        assertThat(Rendered.of(stack).sourcesOfWorkers()).containsExactly("sg-shop");
+    }
+
+    @Test
+    void should_admit_the_function_of_a_version() {
+        builder("shop", workers.getCurrentVersion()).build();
+
+        assertThat(Rendered.of(stack).sourcesOfWorkers())
+                .singleElement()
+                .asString()
+                .contains("Workers");
     }
 
     private String logicalId(String construct) {
