@@ -26,8 +26,8 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
@@ -133,11 +133,12 @@ public final class HandlerProbe {
      *     30 s, or if the client has disconnected. The cause is the exception that was thrown
      */
     public TestAnswer call(Handler handler) {
-        ScheduledExecutorService loop = Executors.newSingleThreadScheduledExecutor(task -> {
+        ScheduledThreadPoolExecutor loop = new ScheduledThreadPoolExecutor(1, task -> {
             Thread thread = new Thread(task, "handler-probe");
             thread.setDaemon(true);
             return thread;
         });
+        loop.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
         try {
             Exchange exchange = new Exchange(loop);
             loop.execute(() -> exchange.handle(handler));
@@ -146,12 +147,14 @@ public final class HandlerProbe {
             Throwable cause = Objects.requireNonNullElse(e.getCause(), e);
             throw new AssertionError("no response: " + cause.getMessage(), cause);
         } catch (TimeoutException e) {
+            loop.shutdownNow();
             throw new AssertionError("the handler has not ended its response within " + WAIT_SECONDS + " s", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new AssertionError("interrupted", e);
         } finally {
-            loop.shutdownNow();
+            // Without an interrupt, because the handler may still be in the call that has ended it.
+            loop.shutdown();
         }
     }
 
@@ -184,6 +187,7 @@ public final class HandlerProbe {
                 handler.handle(this, this);
                 if (cancelWith != null && !answer.isDone()) {
                     cancellation = cancelWith;
+                    deliver();
                     if (cancelListener != null) {
                         cancelListener.accept(cancelWith);
                     }
@@ -246,7 +250,12 @@ public final class HandlerProbe {
 
         @Override
         public void onCancel(Consumer<FailureReason> listener) {
-            cancelListener = listener;
+            FailureReason already = cancellation;
+            if (already == null) {
+                cancelListener = listener;
+            } else {
+                listener.accept(already);
+            }
         }
 
         @Override
@@ -301,6 +310,14 @@ public final class HandlerProbe {
                 return;
             }
             guarded(() -> {
+                FailureReason cancelled = cancellation;
+                if (cancelled != null) {
+                    if (!endGiven) {
+                        endGiven = true;
+                        to.onFailed(cancelled);
+                    }
+                    return;
+                }
                 if (!paused && !dataGiven) {
                     dataGiven = true;
                     if (body.length > 0) {

@@ -4,15 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.request.DispatchException;
+import io.lambdadispatcher.worker.handler.BodyReader;
+import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.HandlerInterceptor;
 import io.lambdadispatcher.worker.handler.Pipe;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -95,6 +101,61 @@ class TestKitTest {
                         .call((request, response) -> request.onCancel(told::set)))
                 .hasMessageContaining("the client has disconnected");
         assertThat(told.get()).hasToString("CANCELLED");
+    }
+
+    @Test
+    void should_tell_a_listener_that_comes_after_the_client_has_disconnected() throws Exception {
+        CompletableFuture<Object> told = new CompletableFuture<>();
+        assertThatThrownBy(() -> HandlerProbe.get("/")
+                        .clientDisconnects()
+                        .call((request, response) -> request.onCancel(code -> request.onCancel(told::complete))))
+                .hasMessageContaining("the client has disconnected");
+        assertThat(told.get(20, TimeUnit.SECONDS)).hasToString("CANCELLED");
+    }
+
+    @Test
+    void should_fail_a_body_that_is_paused_when_the_client_disconnects() {
+        List<String> seen = new ArrayList<>();
+        assertThatThrownBy(() -> HandlerProbe.post("/")
+                        .body("text")
+                        .clientDisconnects()
+                        .call((request, response) -> {
+                            request.body().pause();
+                            request.body().read(new BodyReader() {
+                                @Override
+                                public void onData(ByteBuf buffer) {
+                                    buffer.release();
+                                    seen.add("data");
+                                }
+
+                                @Override
+                                public void onEnd(Http2Headers trailers) {
+                                    seen.add("end");
+                                }
+
+                                @Override
+                                public void onFailed(FailureReason code) {
+                                    seen.add("failed: " + code);
+                                }
+                            });
+                        }))
+                .hasMessageContaining("the client has disconnected");
+        assertThat(seen).containsExactly("failed: CANCELLED");
+    }
+
+    @Test
+    void should_not_interrupt_a_handler_that_has_responded() throws Exception {
+        CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
+        HandlerProbe.get("/").call((request, response) -> {
+            response.respond(200, "");
+            try {
+                Thread.sleep(200);
+                interrupted.complete(false);
+            } catch (InterruptedException e) {
+                interrupted.complete(true);
+            }
+        });
+        assertThat(interrupted.get(20, TimeUnit.SECONDS)).isFalse();
     }
 
     @Test
