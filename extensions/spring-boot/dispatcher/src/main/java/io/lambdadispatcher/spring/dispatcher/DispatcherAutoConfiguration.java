@@ -56,17 +56,26 @@ public class DispatcherAutoConfiguration {
             ObjectProvider<DispatcherObserver> observers,
             ObjectProvider<DispatcherCustomizer> customizers) {
         List<DispatcherCustomizer> changes = customizers.orderedStream().toList();
-        Dispatcher.Builder builder = new DispatcherStarter(properties)
-                .apply(functions.orderedStream().toList(), !changes.isEmpty());
-        router.ifAvailable(builder::router);
-        launcher.ifAvailable(builder::launcher);
-        invoker.ifAvailable(builder::invoker);
-        observers.orderedStream().forEach(builder::observer);
-        changes.forEach(customizer -> customizer.customize(builder));
+        DispatcherStarter starter = new DispatcherStarter(properties);
+        try {
+            Dispatcher.Builder builder = starter.apply(functions.orderedStream().toList(), !changes.isEmpty());
+            router.ifAvailable(builder::router);
+            launcher.ifAvailable(builder::launcher);
+            invoker.ifAvailable(builder::invoker);
+            observers.orderedStream().forEach(builder::observer);
+            changes.forEach(customizer -> customizer.customize(builder));
+            return start(builder);
+        } catch (RuntimeException e) {
+            starter.close();
+            throw e;
+        }
+    }
+
+    private static Dispatcher start(Dispatcher.Builder builder) {
         try {
             return builder.start();
         } catch (UncheckedIOException e) {
-            throw DispatcherStartException.port(e);
+            throw DispatcherStartException.portOrFile(e);
         }
     }
 

@@ -35,13 +35,14 @@ final class DispatcherStartException extends RuntimeException {
                 cause);
     }
 
-    /** @param cause names the address that the dispatcher cannot listen on, and the reason */
-    static DispatcherStartException port(UncheckedIOException cause) {
-        return new DispatcherStartException(
-                String.valueOf(Objects.requireNonNull(cause.getCause()).getMessage()),
-                "Stop the program that uses the port, or set another port with lambda-dispatcher.public.plain.port,"
-                        + " lambda-dispatcher.public.tls.port or lambda-dispatcher.workers.port.",
-                cause);
+    /** @param cause names the address that the dispatcher cannot listen on, or the file */
+    static DispatcherStartException portOrFile(UncheckedIOException cause) {
+        String message = String.valueOf(Objects.requireNonNull(cause.getCause()).getMessage());
+        String action = message.startsWith("cannot listen")
+                ? "Stop the program that uses the port, or set another port with lambda-dispatcher.public.plain.port,"
+                        + " lambda-dispatcher.public.tls.port or lambda-dispatcher.workers.port."
+                : "Let the application read this file, or set another file in the application's configuration.";
+        return new DispatcherStartException(message, action, cause);
     }
 
     /** Makes Spring Boot print the description and the action instead of a stack trace. */

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.spring.dispatcher.DispatcherProperties.Function;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -26,6 +27,7 @@ final class DispatcherStarter {
 
     private final DispatcherProperties properties;
     private final Dispatcher.Builder builder;
+    private @Nullable WorkerLauncher launcher;
 
     /** @throws DispatcherStartException if the dispatcher cannot use the version of Netty */
     DispatcherStarter(DispatcherProperties properties) {
@@ -188,7 +190,14 @@ final class DispatcherStarter {
             }
         });
         if (!lambdas.isEmpty()) {
-            LambdaWorkers.launch(builder, lambdas, properties.workers());
+            launcher = LambdaWorkers.launch(builder, lambdas, properties.workers());
+        }
+    }
+
+    /** Closes what only a dispatcher that has started would close. */
+    void close() {
+        if (launcher != null) {
+            launcher.close();
         }
     }
 

@@ -3,8 +3,8 @@ package io.lambdadispatcher.spring.dispatcher;
 import io.lambdadispatcher.aws.AdvertisedAddress;
 import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,8 +15,13 @@ import java.util.Map;
 final class LambdaWorkers {
     private LambdaWorkers() {}
 
-    /** @param lambdas the Lambda function of each function */
-    static void launch(Dispatcher.Builder builder, Map<String, String> lambdas, DispatcherProperties.Workers workers) {
+    /**
+     * Returns the launcher, which the dispatcher closes if it starts.
+     *
+     * @param lambdas the Lambda function of each function
+     */
+    static WorkerLauncher launch(
+            Dispatcher.Builder builder, Map<String, String> lambdas, DispatcherProperties.Workers workers) {
         LambdaLauncher.Builder launcher = LambdaLauncher.builder();
         lambdas.forEach(launcher::function);
         Path certificate = workers.tls().certificate();
@@ -29,13 +34,15 @@ final class LambdaWorkers {
         }
         LambdaLauncher built = launcher.build();
         lambdas.keySet().forEach(function -> builder.launcher(function, built));
+        return built;
     }
 
     private static String read(Path file) {
         try {
             return Files.readString(file);
         } catch (IOException e) {
-            throw new UncheckedIOException("lambda-dispatcher.workers.tls.certificate: " + file, e);
+            throw DispatcherStartException.property(
+                    "lambda-dispatcher.workers.tls.certificate is " + file + ", expected a readable PEM file");
         }
     }
 }

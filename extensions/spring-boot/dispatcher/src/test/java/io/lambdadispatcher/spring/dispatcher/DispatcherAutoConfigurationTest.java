@@ -3,6 +3,7 @@ package io.lambdadispatcher.spring.dispatcher;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.sun.management.UnixOperatingSystemMXBean;
 import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
@@ -15,6 +16,7 @@ import io.lambdadispatcher.micrometer.DispatcherMetrics;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
@@ -25,6 +27,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
@@ -142,6 +148,49 @@ class DispatcherAutoConfigurationTest {
                         assertThat(analysis.getAction()).contains("lambda-dispatcher.workers.port");
                     });
         }
+    }
+
+    @Test
+    void should_not_take_a_file_for_a_port(@TempDir Path directory) {
+        String tls = "lambda-dispatcher.workers.tls.";
+        runner.withPropertyValues(tls + "certificate=" + directory, tls + "key=" + directory)
+                .run(context -> {
+                    FailureAnalysis analysis = analysis(context.getStartupFailure());
+                    assertThat(analysis.getDescription())
+                            .isEqualTo("certificate file " + directory + " cannot be read");
+                    assertThat(analysis.getAction())
+                            .isEqualTo("Let the application read this file, or set another file in the application's"
+                                    + " configuration.");
+                });
+    }
+
+    @Test
+    @EnabledOnOs({OS.LINUX, OS.MAC})
+    @Timeout(120)
+    void should_close_the_launcher_if_the_dispatcher_does_not_start() throws Exception {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            ApplicationContextRunner failing = empty.withSystemProperties("aws.region=eu-central-1")
+                    .withPropertyValues(
+                            NAME,
+                            "lambda-dispatcher.function.lambda=shop",
+                            "lambda-dispatcher.function.max-workers=3",
+                            "lambda-dispatcher.workers.port=" + taken.getLocalPort());
+            failing.run(context -> assertThat(context).hasFailed());
+            long before = openFiles();
+            for (int i = 0; i < 10; i++) {
+                failing.run(context -> assertThat(context).hasFailed());
+            }
+            // The event loops of a dispatcher that has not started end soon afterwards.
+            while (openFiles() >= before + 10) {
+                Thread.sleep(50);
+            }
+        }
+    }
+
+    /** Each launcher has an event loop, and each event loop has open files. */
+    private static long openFiles() {
+        return ManagementFactory.getPlatformMXBean(UnixOperatingSystemMXBean.class)
+                .getOpenFileDescriptorCount();
     }
 
     private static FailureAnalysis analysis(Throwable failure) {
