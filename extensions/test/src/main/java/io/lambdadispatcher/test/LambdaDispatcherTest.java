@@ -4,6 +4,7 @@ import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.handler.Handler;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
+import java.lang.annotation.Inherited;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
@@ -12,7 +13,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 /**
  * Provides the tests of a class with a dispatcher and a worker that serves a handler, as a
  * parameter of type {@link TestDispatcher}. It starts when a test or a lifecycle method first asks
- * for it, and ends after the last test of the class. Nested classes share it.
+ * for it, and ends after the last test of the class. Nested classes share it. Subclasses have their
+ * own, with the same handler.
  *
  * <pre>{@code
  * @LambdaDispatcherTest(Greeter.class)
@@ -25,6 +27,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * }</pre>
  */
 @Documented
+@Inherited
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @ExtendWith(DispatcherExtension.class)

@@ -50,13 +50,18 @@ public final class TestDispatcher implements AutoCloseable {
                         .eventLoops(1)
                         .secret(SECRET))
                 .start();
-        worker = new Worker(WorkerConfig.of(FUNCTION, SECRET, dispatcher.workerAddress()), handler).start();
+        Worker starting = null;
         try {
-            await(worker.ready());
+            starting = new Worker(WorkerConfig.of(FUNCTION, SECRET, dispatcher.workerAddress()), handler);
+            await(starting.start().ready());
         } catch (RuntimeException e) {
+            if (starting != null) {
+                starting.close();
+            }
             dispatcher.close(Duration.ZERO);
             throw e;
         }
+        worker = starting;
     }
 
     /**

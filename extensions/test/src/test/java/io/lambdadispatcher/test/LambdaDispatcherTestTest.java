@@ -32,6 +32,24 @@ class LambdaDispatcherTestTest {
         assertThat(overHttp.body()).isEqualTo("hello");
     }
 
+    static final class Farewell implements BlockingHandler {
+        @Override
+        public void handle(BlockingRequest request, BlockingResponse response) throws IOException {
+            response.respond(200, "bye");
+        }
+    }
+
+    @LambdaDispatcherTest(Farewell.class)
+    abstract static class Base {}
+
+    @Nested
+    class OfBase extends Base {
+        @Test
+        void should_serve_the_handler_of_a_superclass(TestDispatcher dispatcher) {
+            assertThat(dispatcher.get("/").text()).isEqualTo("bye");
+        }
+    }
+
     @Nested
     class Inner {
         @Test

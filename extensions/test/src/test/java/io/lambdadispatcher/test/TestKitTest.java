@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.request.DispatchException;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
@@ -47,6 +48,26 @@ class TestKitTest {
             }
             assertThat(script.served()).startsWith("GET /ok", "GET /late", "GET /other", "GET /fail");
         }
+    }
+
+    /** The worker refuses to be created without a handler. */
+    @Test
+    void should_close_the_dispatcher_if_there_is_no_worker() throws Exception {
+        CompletableFuture<Void> closed = new CompletableFuture<>();
+        WorkerLauncher launcher = new WorkerLauncher() {
+            @Override
+            public LaunchedWorker launch(LaunchRequest request) {
+                throw new UnsupportedOperationException();
+            }
+
+            @Override
+            public void close(Duration grace) {
+                closed.complete(null);
+            }
+        };
+        assertThatThrownBy(() -> TestDispatcher.serving((Handler) null, builder -> builder.launcher(launcher)))
+                .isInstanceOf(NullPointerException.class);
+        closed.get(20, TimeUnit.SECONDS);
     }
 
     @Test
