@@ -60,7 +60,7 @@ public final class LambdaInvoker implements FunctionInvoker {
     }
 
     /**
-     * Invokes the Lambda function of this name. Cancelling the result's future closes the call.
+     * Invokes the Lambda function of this name.
      *
      * @throws IllegalArgumentException if the builder did not name the function
      */
@@ -77,9 +77,6 @@ public final class LambdaInvoker implements FunctionInvoker {
     }
 
     private void call(String lambda, byte[] event, CompletableFuture<InvokeResult> result) {
-        if (result.isDone()) {
-            return; // nobody waits for the result
-        }
         CompletableFuture<InvokeResponse> call;
         try {
             call = client.invoke(invoke -> invoke.functionName(lambda)
@@ -94,11 +91,6 @@ public final class LambdaInvoker implements FunctionInvoker {
                 result.complete(result(response));
             } else {
                 result.completeExceptionally(exception(lambda, error));
-            }
-        });
-        result.whenComplete((done, error) -> {
-            if (result.isCancelled()) {
-                call.cancel(true);
             }
         });
     }

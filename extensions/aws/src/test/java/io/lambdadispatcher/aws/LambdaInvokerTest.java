@@ -17,7 +17,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -141,30 +140,6 @@ class LambdaInvokerTest {
             invoker = invoker(deaf.getLocalPort());
             assertThat(reasonOf(invoke("{}"))).isEqualTo(Reason.UNAVAILABLE);
         }
-    }
-
-    @Test
-    void should_hang_up_when_nobody_waits() throws Exception {
-        CountDownLatch arrived = new CountDownLatch(1);
-        CompletableFuture<Boolean> hungUp = new CompletableFuture<>();
-        answer = exchange -> {
-            arrived.countDown();
-            try {
-                exchange.sendResponseHeaders(200, 0);
-                while (true) {
-                    exchange.getResponseBody().write(new byte[1024]);
-                    exchange.getResponseBody().flush();
-                }
-            } catch (IOException e) {
-                hungUp.complete(true);
-            }
-        };
-        CompletableFuture<InvokeResult> result = invoke("{}");
-        assertThat(arrived.await(30, TimeUnit.SECONDS)).isTrue();
-
-        result.cancel(true);
-
-        assertThat(hungUp.get(30, TimeUnit.SECONDS)).isTrue();
     }
 
     @Test
