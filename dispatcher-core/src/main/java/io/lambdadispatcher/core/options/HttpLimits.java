@@ -61,8 +61,8 @@ public final class HttpLimits {
         maxConnections = from.maxConnections;
         maxConnectionsPerAddress = from.maxConnectionsPerAddress;
         clientMemoryBytes = from.clientMemoryBytes;
-        // All of these, with 32 bytes for each header, and the headers that the dispatcher adds must
-        // fit in the header block of a worker stream, which is 256 KiB.
+        // All of these, 32 bytes for each header, and the headers that the dispatcher adds must fit
+        // in the header block of a worker stream, which is 256 KiB.
         Check.range("maxHeaderBytes", maxHeaderBytes, KIB, 128 * KIB);
         Check.range("maxHeaders", maxHeaders, 8, 1_000);
         Check.range("maxRequestLineBytes", maxRequestLineBytes, 256, 64 * KIB);

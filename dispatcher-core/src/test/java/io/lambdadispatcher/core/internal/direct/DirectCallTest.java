@@ -315,7 +315,7 @@ class DirectCallTest {
         }));
     }
 
-    /** Lambda cannot end an invocation. Without the count, clients that go could begin any number. */
+    /** Lambda cannot end an invocation, so clients that go could begin any number. */
     @Test
     void should_count_an_invocation_until_it_ends_although_the_client_goes() {
         RequestSink gathering = open("POST", false);

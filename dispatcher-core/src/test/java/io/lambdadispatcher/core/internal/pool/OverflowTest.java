@@ -218,7 +218,7 @@ class OverflowTest {
         assertThat(pool.pending()).isZero();
     }
 
-    /** A throttled request has not begun, so it costs nothing of the budget for further attempts. */
+    /** A throttled request has not begun, so it takes nothing from the budget of retries. */
     @Test
     void should_wait_again_however_many_are_refused() {
         for (int i = 0; i < 15; i++) {
