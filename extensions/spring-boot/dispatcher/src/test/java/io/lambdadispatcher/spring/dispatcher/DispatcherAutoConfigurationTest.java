@@ -157,7 +157,7 @@ class DispatcherAutoConfigurationTest {
                 .run(context -> {
                     FailureAnalysis analysis = analysis(context.getStartupFailure());
                     assertThat(analysis.getDescription())
-                            .isEqualTo("certificate file " + directory + " cannot be read");
+                            .isEqualTo("certificate chain file " + directory + " cannot be read");
                     assertThat(analysis.getAction())
                             .isEqualTo("Let the application read this file, or set another file in the application's"
                                     + " configuration.");
