@@ -165,10 +165,10 @@ class ServerTest {
     void should_answer_on_the_admin_port_while_all_event_loops_hang() throws Exception {
         CountDownLatch mayGoOn = startHanging(Map.of(Settings.ADMIN_TOKEN, TOKEN));
         try {
-            for (String path : List.of("/health", "/ready", "/metrics", "/launching")) {
+            for (String path : List.of("/health", "/ready", "/started", "/metrics", "/launching")) {
                 assertThat(get(server.adminUrl() + path).statusCode())
                         .as(path)
-                        .isEqualTo(path.equals("/ready") ? 503 : 200); // no worker is there
+                        .isEqualTo(path.equals("/ready") || path.equals("/started") ? 503 : 200); // no worker is there
             }
             HttpRequest change = HttpRequest.newBuilder(URI.create(server.adminUrl() + "/launching?to=off"))
                     .POST(BodyPublishers.noBody())

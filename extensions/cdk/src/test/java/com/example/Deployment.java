@@ -45,6 +45,7 @@ public final class Deployment {
                 .image(ContainerImage.fromEcrRepository(repository, "VERSION"))
                 .function("api", live)
                 .setting("function.max-workers", "50")
+                .setting("function.worker-memory", "512") // as the function has
                 .internetFacing()
                 .build();
         app.synth();

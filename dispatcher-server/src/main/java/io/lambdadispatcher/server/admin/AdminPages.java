@@ -36,11 +36,11 @@ import org.slf4j.LoggerFactory;
 /**
  * The pages of the admin port, by path.
  *
- * <p>{@code /health} is answered on the port's event loop. {@code /ready}, {@code /launching} and
- * most of {@code /api} are answered on a thread of their own, because they take locks of the
- * dispatcher. {@code /metrics} has another thread, because rendering takes 0.3 s with 500
- * functions. So have {@code /api/workers}, {@code /api/requests} and the events of the live page,
- * which wait for event loops.
+ * <p>{@code /health} is answered on the port's event loop. {@code /ready}, {@code /started}, {@code
+ * /launching} and most of {@code /api} are answered on a thread of their own, because they take
+ * locks of the dispatcher. {@code /metrics} has another thread, because rendering takes 0.3 s with
+ * 500 functions. So have {@code /api/workers}, {@code /api/requests} and the events of the live
+ * page, which wait for event loops.
  */
 public final class AdminPages implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(AdminPages.class);
@@ -149,7 +149,8 @@ public final class AdminPages implements AutoCloseable {
             all.put("/api/" + name, new Page(executor, false, () -> document(documents, name), null));
         }
         all.put("/health", new Page(Runnable::run, true, () -> AdminAnswers.text(OK, "live\n"), null));
-        all.put("/ready", new Page(work, true, () -> ready(readiness), null));
+        all.put("/ready", new Page(work, true, () -> probe("ready", readiness.obstacle()), null));
+        all.put("/started", new Page(work, true, () -> probe("started", readiness.obstacleToStart()), null));
         all.put(
                 "/metrics",
                 new Page(
@@ -243,15 +244,14 @@ public final class AdminPages implements AutoCloseable {
     private static FullHttpResponse notFound() {
         return AdminAnswers.text(
                 NOT_FOUND,
-                "Not found. Expected /, /health, /ready, /metrics, /launching, /events, /api/openapi.yaml, or /api/ and"
-                        + " one of " + DOCUMENTS + ". To change something, POST to /launching, /api/workers/drain,"
+                "Not found. Expected /, /health, /ready, /started, /metrics, /launching, /events, /api/openapi.yaml, or /api/"
+                        + " and one of " + DOCUMENTS + ". To change something, POST to /launching, /api/workers/drain,"
                         + " /api/workers/recycle, /api/rollout, /api/weights, /api/clear-cache or /api/log-level.\n");
     }
 
-    private static FullHttpResponse ready(Readiness readiness) {
-        String obstacle = readiness.obstacle();
+    private static FullHttpResponse probe(String success, @Nullable String obstacle) {
         return obstacle == null
-                ? AdminAnswers.text(OK, "ready\n")
+                ? AdminAnswers.text(OK, success + "\n")
                 : AdminAnswers.text(SERVICE_UNAVAILABLE, obstacle + "\n");
     }
 

@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
 /** Tells whether a load balancer may send requests here, and if not, why. Any thread. */
 public final class Readiness {
     private volatile Supplier<@Nullable String> obstacle = () -> "starting";
+    private volatile boolean wasReady;
+    private volatile boolean ending;
 
     /** @param minimum number of workers that each function needs to be ready */
     public void serving(Dispatcher dispatcher, Map<String, Integer> minimum) {
@@ -30,12 +32,25 @@ public final class Readiness {
 
     /** Makes {@link #obstacle} report a shutdown, permanently. */
     public void shuttingDown() {
+        ending = true;
         obstacle = () -> "shutting down";
     }
 
     /** Returns why the server is not ready, in one line; {@code null} = ready. */
     public @Nullable String obstacle() {
-        return obstacle.get();
+        String found = obstacle.get();
+        wasReady |= found == null;
+        return found;
+    }
+
+    /**
+     * Returns why the server has never been ready, or that it shuts down, in one line; {@code null}
+     * = it has started. A platform that replaces what is not healthy must ask this: a server
+     * without workers, because launching is off, would be replaced by one that launches.
+     */
+    public @Nullable String obstacleToStart() {
+        String found = obstacle();
+        return wasReady && !ending ? null : found;
     }
 
     private static String missing(

@@ -1,6 +1,7 @@
 /**
  * The admin port: the live page, {@code /api} with its commands, {@code /health}, {@code /ready},
- * {@code /metrics} and {@code /launching}, on an event loop and threads of its own.
+ * {@code /started}, {@code /metrics} and {@code /launching}, on an event loop and threads of its
+ * own.
  */
 @NullMarked
 package io.lambdadispatcher.server.admin;

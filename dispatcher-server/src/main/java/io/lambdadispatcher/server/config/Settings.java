@@ -582,12 +582,13 @@ public final class Settings {
     public static final Setting<OptionalInt> ADMIN_PORT = OBSERVING
             .setting("admin.port", portOrOff(), "9901")
             .doc(
-                    "Port for the live page, its JSON, /health, /ready, /metrics, and /launching, which pauses and resumes launching.");
+                    "Port for the live page, its JSON, /health, /ready, /started, /metrics, and /launching, which pauses and resumes"
+                            + " launching.");
     public static final Setting<Set<String>> ADMIN_HOSTS = OBSERVING
             .setting("admin.hosts", hostNames(), "")
             .doc(
-                    "Host names that requests to the admin port may use. IP addresses and localhost are always allowed. /health and"
-                            + " /ready allow every name.");
+                    "Host names that requests to the admin port may use. IP addresses and localhost are always allowed. /health,"
+                            + " /ready and /started allow every name.");
     public static final Setting<List<byte[]>> ADMIN_TOKEN = OBSERVING
             .setting("admin.token", ValueType.secrets())
             .doc("Token that a request must carry to change something: Authorization: Bearer TOKEN. If neither this nor"

@@ -398,6 +398,29 @@ class AdminServerTest {
         assertThat(call("GET", "/health").statusCode()).isEqualTo(200);
     }
 
+    /** A platform that replaces what fails must not replace a dispatcher without workers. */
+    @Test
+    void should_have_started_from_the_first_time_that_it_is_ready() throws Exception {
+        AtomicBoolean ready = new AtomicBoolean();
+        assertThat(call("GET", "/started").body()).isEqualTo("starting\n");
+
+        readiness.serving(ready::get, List::of, List::of, Map.of("a", 1));
+        assertThat(call("GET", "/started").statusCode()).isEqualTo(503);
+        assertThat(call("GET", "/started").body()).isEqualTo("function a has 0 of 1 workers ready\n");
+
+        ready.set(true);
+        assertThat(call("GET", "/started").statusCode()).isEqualTo(200);
+        assertThat(call("GET", "/started").body()).isEqualTo("started\n");
+
+        ready.set(false);
+        assertThat(call("GET", "/ready").statusCode()).isEqualTo(503);
+        assertThat(call("GET", "/started").statusCode()).isEqualTo(200);
+
+        readiness.shuttingDown();
+        assertThat(call("GET", "/started").statusCode()).isEqualTo(503);
+        assertThat(call("GET", "/started").body()).isEqualTo("shutting down\n");
+    }
+
     @Test
     void should_show_how_launching_stands() throws Exception {
         assertThat(call("GET", "/launching").body())

@@ -39,6 +39,7 @@ import software.amazon.awscdk.services.elasticloadbalancingv2.ApplicationProtoco
 import software.amazon.awscdk.services.elasticloadbalancingv2.BaseApplicationListenerProps;
 import software.amazon.awscdk.services.elasticloadbalancingv2.HealthCheck;
 import software.amazon.awscdk.services.elasticloadbalancingv2.IListenerCertificate;
+import software.amazon.awscdk.services.elasticloadbalancingv2.SslPolicy;
 import software.amazon.awscdk.services.iam.PolicyStatement;
 import software.amazon.awscdk.services.lambda.Function;
 import software.amazon.awscdk.services.lambda.IAlias;
@@ -233,6 +234,7 @@ public final class LambdaDispatcher extends Construct {
                 BaseApplicationListenerProps.builder()
                         .port(tls ? 443 : 80)
                         .certificates(from.certificates)
+                        .sslPolicy(tls ? SslPolicy.RECOMMENDED_TLS : null)
                         // The user opens the security group of an internal load balancer.
                         .open(from.internetFacing)
                         .build());
@@ -242,9 +244,11 @@ public final class LambdaDispatcher extends Construct {
                         .port(PUBLIC_PORT)
                         .protocol(ApplicationProtocol.HTTP)
                         .targets(List.of(service))
-                        // A check of port 8080 would reach a worker, and keep it alive.
+                        // A check of port 8080 would reach a worker, and keep it alive. ECS
+                        // replaces tasks that fail: with /ready, those whose launching is off. The
+                        // new ones would launch.
                         .healthCheck(HealthCheck.builder()
-                                .path("/ready")
+                                .path("/started")
                                 .port(Integer.toString(ADMIN_PORT))
                                 .interval(Duration.seconds(5))
                                 .timeout(Duration.seconds(2))

@@ -226,7 +226,7 @@ class LambdaDispatcherTest {
         Rendered rendered = render(builder -> {});
 
         assertThat(rendered.one("AWS::ElasticLoadBalancingV2::TargetGroup", "Dispatcher"))
-                .containsEntry("HealthCheckPath", "/ready")
+                .containsEntry("HealthCheckPath", "/started")
                 .containsEntry("HealthCheckPort", "9901")
                 .containsEntry("Port", 8080)
                 .containsEntry("TargetType", "ip");

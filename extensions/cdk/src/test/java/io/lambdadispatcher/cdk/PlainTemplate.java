@@ -17,6 +17,7 @@ import software.amazon.awscdk.Duration;
 import software.amazon.awscdk.Fn;
 import software.amazon.awscdk.Stack;
 import software.amazon.awscdk.StackProps;
+import software.amazon.awscdk.Token;
 import software.amazon.awscdk.services.ec2.IVpc;
 import software.amazon.awscdk.services.ec2.Vpc;
 import software.amazon.awscdk.services.ec2.VpcAttributes;
@@ -60,7 +61,13 @@ final class PlainTemplate {
 
     private void fill() {
         IVpc vpc = vpc();
-        Function workers = workers(vpc);
+        Number workerMemory = CfnParameter.Builder.create(stack, "WorkerMemory")
+                .type("Number")
+                .description("Memory of a worker in MB")
+                .defaultValue(512)
+                .build()
+                .getValueAsNumber();
+        Function workers = workers(vpc, workerMemory);
         LambdaDispatcher dispatcher = LambdaDispatcher.Builder.create(stack, "Dispatcher")
                 .vpc(vpc)
                 .image(ContainerImage.fromEcrRepository(
@@ -72,6 +79,7 @@ final class PlainTemplate {
                                         "Name of the repository in ECR, in the same account and region")),
                         text("ImageTag", "Tag of the image")))
                 .function("api", workers)
+                .setting("function.worker-memory", Token.asString(workerMemory))
                 .setting(
                         "function.min-workers", text("MinWorkers", "Workers without traffic, for each dispatcher", "1"))
                 .setting("function.max-workers", text("MaxWorkers", "Maximum number of workers of a dispatcher", "50"))
@@ -106,7 +114,7 @@ final class PlainTemplate {
                         .build());
     }
 
-    private Function workers(IVpc vpc) {
+    private Function workers(IVpc vpc, Number memory) {
         return Function.Builder.create(stack, "Workers")
                 .runtime(Runtime.JAVA_25)
                 .code(Code.fromBucket(
@@ -117,12 +125,7 @@ final class PlainTemplate {
                 .environment(Map.of(
                         "LAMBDA_DISPATCHER_HANDLER",
                         text("Handler", "Class that handles requests", "com.example.hello.HelloHandler")))
-                .memorySize(CfnParameter.Builder.create(stack, "WorkerMemory")
-                        .type("Number")
-                        .description("Memory of a worker in MB")
-                        .defaultValue(512)
-                        .build()
-                        .getValueAsNumber())
+                .memorySize(memory)
                 .timeout(Duration.minutes(15))
                 .reservedConcurrentExecutions(CfnParameter.Builder.create(stack, "ReservedConcurrency")
                         .type("Number")
@@ -152,6 +155,10 @@ final class PlainTemplate {
                         tls.getLogicalId(),
                         List.of(Map.of("CertificateArn", certificate)),
                         Map.of("Ref", "AWS::NoValue")));
+        listener.addPropertyOverride(
+                "SslPolicy",
+                Fn.conditionIf(
+                        tls.getLogicalId(), "ELBSecurityPolicy-TLS13-1-2-2021-06", Map.of("Ref", "AWS::NoValue")));
         CfnResource loadBalancer = resource(dispatcher.getLoadBalancer());
         loadBalancer.addPropertyOverride(
                 "Scheme",
