@@ -106,12 +106,11 @@ final class Reloader implements AutoCloseable {
         try {
             Configuration latest = source.load();
             loaded = latest.digests().keySet();
-            seen = latest.digests();
+            seen = new HashMap<>(before);
+            seen.putAll(latest.digests());
             Configuration.Reload reload = server.reload(latest);
             // A certificate that is kept until a restart can be renewed until then.
-            seen = new HashMap<>(before);
-            seen.keySet().retainAll(server.files());
-            seen.putAll(latest.digests());
+            seen.keySet().removeIf(file -> !server.files().contains(file) && !loaded.contains(file));
             report(cause, reload);
         } catch (ConfigurationException e) {
             seen = new HashMap<>(seen);

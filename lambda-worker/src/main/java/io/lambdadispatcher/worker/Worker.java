@@ -44,6 +44,12 @@ import org.slf4j.LoggerFactory;
 public final class Worker implements AutoCloseable {
     private static final int MOST_LOOPS = 2;
 
+    /**
+     * A dispatcher keeps as much between the grace that it grants and the worker's deadline, except
+     * if it shuts down.
+     */
+    private static final Duration DEADLINE_MARGIN = Duration.ofMillis(500);
+
     private static final Logger log = LoggerFactory.getLogger(Worker.class);
 
     private final WorkerConfig config;
@@ -250,13 +256,10 @@ public final class Worker implements AutoCloseable {
         }
     }
 
-    /** Its grace ends before the deadline, because the worker still has to say goodbye. */
     private void onDrain(DrainReason why) {
-        Duration left = untilDeadline();
-        onDrain(why, shorter(config.drainGrace(), left.minus(left.dividedBy(4))));
+        onDrain(why, shorter(config.drainGrace(), beforeDeadline(Duration.ofNanos(Long.MAX_VALUE))));
     }
 
-    /** @param asked by a dispatcher, which knows the deadline and keeps a margin of its own */
     private void onDrain(DrainReason why, Duration asked) {
         if (draining) {
             return;
@@ -264,7 +267,7 @@ public final class Worker implements AutoCloseable {
         draining = true;
         because(why.name());
         log.info("worker {} is draining: {}", config.workerId(), reason);
-        Duration grace = shorter(asked, untilDeadline());
+        Duration grace = shorter(asked, beforeDeadline(DEADLINE_MARGIN));
         if (dispatchers.isRunning()) {
             told = Lifecycles.drain(handler, why, grace);
             dispatchers.drain(why, grace);
@@ -280,14 +283,17 @@ public final class Worker implements AutoCloseable {
     private void onShutdown(Duration grace) {
         if (!draining && !shutdownTold) {
             shutdownTold = true;
-            told = Lifecycles.drain(handler, DrainReason.SHUTDOWN, shorter(grace, untilDeadline()));
+            told = Lifecycles.drain(handler, DrainReason.SHUTDOWN, shorter(grace, beforeDeadline(DEADLINE_MARGIN)));
         }
     }
 
-    private Duration untilDeadline() {
-        return deadlineNanos == 0
-                ? Duration.ofNanos(Long.MAX_VALUE)
-                : Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()));
+    /** Returns the time to the deadline, less a margin of at most a quarter for the goodbye. */
+    private Duration beforeDeadline(Duration mostMargin) {
+        if (deadlineNanos == 0) {
+            return Duration.ofNanos(Long.MAX_VALUE);
+        }
+        Duration left = Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()));
+        return left.minus(shorter(mostMargin, left.dividedBy(4)));
     }
 
     private static Duration shorter(Duration a, Duration b) {

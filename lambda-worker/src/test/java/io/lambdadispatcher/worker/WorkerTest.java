@@ -239,6 +239,19 @@ class WorkerTest {
         }
     }
 
+    /** A dispatcher that shuts down grants the same grace to all of its workers. */
+    @Test
+    void should_say_goodbye_before_its_deadline_whatever_a_dispatcher_grants() throws Exception {
+        BlockingQueue<Duration> graces = new LinkedBlockingQueue<>();
+        Handler handler = new DrainedHandler(graces);
+        try (Harness harness = new Harness(handler, c -> c.deadline(Duration.ofSeconds(100)))) {
+            ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
+            link.send(new Drain(DrainCode.SHUTDOWN, 200_000));
+            assertThat(graces.poll(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS))
+                    .isBetween(Duration.ofSeconds(30), Duration.ofMillis(99_500));
+        }
+    }
+
     @Test
     void should_refuse_requests_that_come_after_the_dispatchers_own_drain() throws Exception {
         Holding handler = new Holding();

@@ -20,7 +20,9 @@ public interface FunctionInvoker {
      * @param event the event as JSON. The array does not change afterwards, so it need not be
      *     copied
      * @return a stage that completes on any thread when the function has ended, also if the client
-     *     has gone. It fails with {@link InvokeException}. Any other failure counts as {@link
+     *     has gone. It must complete in every case, because the invocation counts against {@link
+     *     io.lambdadispatcher.core.options.DirectOptions#maxConcurrent} until then. It fails with
+     *     {@link InvokeException}. Any other failure counts as {@link
      *     InvokeException.Reason#UNAVAILABLE}
      */
     CompletionStage<InvokeResult> invoke(String function, byte[] event);

@@ -8,7 +8,8 @@ import io.netty.util.AsciiString;
  */
 public final class HeaderSyntax {
     private static final int MAX_PRINTED_CHARS = 40;
-    private static final int MOST_AUTHORITY_CHARS = 300;
+    /** Maximum length of a host with its port, in characters. */
+    public static final int MOST_AUTHORITY_CHARS = 300;
 
     private static final String AUTHORITY_MARKS = "-._~%!$&'()*+,;=:[]";
     private static final boolean[] TOKEN = new boolean[128];
@@ -79,9 +80,9 @@ public final class HeaderSyntax {
 
     /**
      * Returns whether the text has the characters of a host and port (RFC 3986 section 3.2) without
-     * user information, and is no longer than 300 characters. A name in DNS is shorter (RFC 1035
-     * section 2.3.4). Connections keep it in memory, and headers that are added to a request repeat
-     * it.
+     * user information, and is no longer than {@link #MOST_AUTHORITY_CHARS}. A name in DNS is
+     * shorter (RFC 1035 section 2.3.4). Connections keep it in memory, and headers that are added
+     * to a request repeat it.
      */
     public static boolean isAuthority(CharSequence authority) {
         return authority.length() <= MOST_AUTHORITY_CHARS && consistsOf(AUTHORITY, authority);

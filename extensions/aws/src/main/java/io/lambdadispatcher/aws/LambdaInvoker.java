@@ -49,7 +49,8 @@ public final class LambdaInvoker implements FunctionInvoker {
 
     private LambdaInvoker(Builder from) {
         lambdas = from.lambdas();
-        // The dispatcher enforces the request timeout, so the client has none for the call.
+        // Lambda ends an invocation at the timeout of the function, so the client has none for the
+        // call but the one of the connection.
         client = from.client(from.http().connectionAcquisitionTimeout(Duration.ofSeconds(10)))
                 .build();
     }
@@ -82,7 +83,7 @@ public final class LambdaInvoker implements FunctionInvoker {
             call = client.invoke(invoke -> invoke.functionName(lambda)
                     .invocationType(InvocationType.REQUEST_RESPONSE)
                     .payload(SdkBytes.fromByteArrayUnsafe(event)));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             result.completeExceptionally(exception(lambda, e));
             return;
         }

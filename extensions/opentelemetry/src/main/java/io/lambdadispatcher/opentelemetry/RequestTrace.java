@@ -49,6 +49,8 @@ import org.jspecify.annotations.Nullable;
  * else follows after the end, in {@link #complete}, on any thread.
  */
 final class RequestTrace implements ExchangeListener {
+    private static final AsciiString TRACESTATE = AsciiString.cached("tracestate");
+
     /** Methods of RFC 9110 and RFC 5789, which the conventions name. */
     private static final Set<String> METHODS =
             Set.of("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE");
@@ -204,9 +206,7 @@ final class RequestTrace implements ExchangeListener {
         Span started = span.startSpan();
         attempt = new Attempt(number, started, attemptNanos);
         // A client's tracestate without a valid traceparent belongs to another trace.
-        for (String field : propagator.fields()) {
-            headers.remove(ascii(field));
-        }
+        headers.remove(TRACESTATE);
         propagator.inject(context.with(started), headers, SETTER);
     }
 

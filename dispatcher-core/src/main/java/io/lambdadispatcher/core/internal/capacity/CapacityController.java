@@ -199,8 +199,8 @@ public final class CapacityController {
             rollout.onReady(worker);
         }
         if (worker.allowed() < function.streamsPerWorker()) {
-            // The limit was set on the worker's previous connections only.
-            actions.limit(worker.id, worker.allowed(), "as before it dialled in again");
+            // The limit was set on the worker's other or previous connections only.
+            actions.limit(worker.id, worker.allowed(), "also on its new connection");
         }
     }
 

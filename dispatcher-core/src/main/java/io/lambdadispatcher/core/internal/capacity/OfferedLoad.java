@@ -35,12 +35,13 @@ public final class OfferedLoad {
         if (elapsed <= 0) {
             return;
         }
-        double perNano = (double) (demand.arrived() - arrived) / elapsed;
+        // Totals shrink if the embedding program has shut down an event loop.
+        double perNano = (double) Math.max(0, demand.arrived() - arrived) / elapsed;
         fastPerNano = blend(fastPerNano, perNano, elapsed, FAST_NANOS);
         slowPerNano = blend(slowPerNano, perNano, elapsed, SLOW_NANOS);
         double kept = Math.exp(-elapsed / SLOW_NANOS);
-        recentServiceNanos = recentServiceNanos * kept + demand.serviceNanos() - serviceNanos;
-        recentCompleted = recentCompleted * kept + demand.completed() - completed;
+        recentServiceNanos = recentServiceNanos * kept + Math.max(0, demand.serviceNanos() - serviceNanos);
+        recentCompleted = recentCompleted * kept + Math.max(0, demand.completed() - completed);
         remember(nowNanos, demand);
     }
 

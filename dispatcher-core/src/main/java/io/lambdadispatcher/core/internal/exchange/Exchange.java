@@ -999,6 +999,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     @Override
     public void onRefused(Failure failure) {
         if (wasSentDirectly()) {
+            report(listener, attempt, null, failure.kind().token());
             onBusy(failure);
             return;
         }

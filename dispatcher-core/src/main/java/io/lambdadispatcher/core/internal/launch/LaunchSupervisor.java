@@ -227,8 +227,8 @@ public final class LaunchSupervisor {
     }
 
     /**
-     * Records that the worker's first connection is ready. Called again after the worker has lost
-     * all connections, or was not ready.
+     * Records that a connection of the worker is ready. Called for each of them, and again after
+     * the worker was not ready.
      *
      * @param version the version of its code; empty if the worker does not tell it
      */

@@ -298,7 +298,7 @@ public final class WorkerRegistry implements WorkerEvents {
             }
             if (worker.changesReadiness()) {
                 tellReadiness(connection, ready);
-            } else if (ready) {
+            } else if (ready && !worker.draining) {
                 tellReady(connection); // A limit of the worker must hold for this connection, too.
             }
         }

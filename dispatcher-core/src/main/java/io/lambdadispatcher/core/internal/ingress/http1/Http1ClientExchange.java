@@ -243,7 +243,9 @@ final class Http1ClientExchange implements ResponseSink {
         if (authority == null) {
             return http10 ? null : bad("empty host");
         }
-        return HeaderSyntax.isAuthority(authority) ? null : bad("malformed host");
+        return HeaderSyntax.isAuthority(authority)
+                ? null
+                : bad("malformed host, or longer than " + HeaderSyntax.MOST_AUTHORITY_CHARS + " characters");
     }
 
     private static Rejection bad(String detail) {

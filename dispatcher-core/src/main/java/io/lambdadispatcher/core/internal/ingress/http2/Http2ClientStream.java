@@ -200,7 +200,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             return bad("host differs from :authority");
         }
         if (!connection.isAuthority(head.authority())) {
-            return bad("malformed :authority");
+            return bad("malformed :authority, or longer than " + HeaderSyntax.MOST_AUTHORITY_CHARS + " characters");
         }
         if (!HeaderSyntax.isToken(head.method())) {
             return bad("malformed :method");
