@@ -48,7 +48,7 @@ class ObserverIT {
             String function = start.function();
             ClientProtocol protocol = start.protocol();
             SocketAddress remote = start.remoteAddress();
-            return end -> seen.add(new Seen(function, protocol, remote, trace, end));
+            return end -> seen.add(new Seen(function, protocol, remote, trace, end.copy()));
         }
     };
 

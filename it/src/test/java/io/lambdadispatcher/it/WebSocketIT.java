@@ -445,7 +445,7 @@ class WebSocketIT {
             @Override
             public ExchangeListener onExchangeStart(ExchangeStart start) {
                 return end -> {
-                    ended.complete(end);
+                    ended.complete(end.copy());
                 };
             }
         };

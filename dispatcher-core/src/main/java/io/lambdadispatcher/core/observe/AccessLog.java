@@ -152,7 +152,7 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
         // Two threads may pass the limit together, which exceeds it by one entry of each.
         if (closed
                 || queuedBytes.get() + bytes > MAX_QUEUED_BYTES
-                || !queue.offer(new Entry(end, System.currentTimeMillis(), bytes))) {
+                || !queue.offer(new Entry(end.copy(), System.currentTimeMillis(), bytes))) {
             dropped.increment();
         } else {
             queuedBytes.addAndGet(bytes);

@@ -7,8 +7,11 @@ import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request and its response after the end. Immutable, so it can be kept and used by any thread. It
- * keeps the request's headers in memory.
+ * A request and its response after the end.
+ *
+ * <p><b>Threading.</b> Use it only on the event loop, and only during {@link
+ * ExchangeListener#onEnd}. Afterwards, the dispatcher uses the object for another request. Keep a
+ * {@link #copy} instead.
  *
  * <p>A WebSocket is reported when it has been closed. Its method is CONNECT, whichever HTTP version
  * its client speaks, and its status is 200 if it was opened.
@@ -184,5 +187,13 @@ public interface ExchangeEnd {
      */
     default boolean isTunnel() {
         return status() / 100 == 2 && "CONNECT".contentEquals(method());
+    }
+
+    /**
+     * Returns an immutable copy, which can be kept and used by any thread. It keeps the request's
+     * headers in memory. The default is for implementations that are immutable.
+     */
+    default ExchangeEnd copy() {
+        return this;
     }
 }

@@ -31,6 +31,10 @@ public interface ExchangeListener {
      */
     default void onAttemptFailed(int number, @Nullable String workerId, String failure) {}
 
-    /** Called once when the exchange has ended. */
+    /**
+     * Called once when the exchange has ended.
+     *
+     * @param end valid only during this call; keep a {@link ExchangeEnd#copy} if you need it later
+     */
     void onEnd(ExchangeEnd end);
 }

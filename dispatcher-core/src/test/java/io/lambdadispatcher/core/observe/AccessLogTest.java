@@ -10,11 +10,13 @@ import io.lambdadispatcher.core.options.ContentEncoding;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -249,6 +251,24 @@ class AccessLogTest {
         assertThat(format.of(end("/"), TIME)).isEqualTo("{\"status\":200,\"method\":\"GET\"}");
         assertThat(new AccessLine(List.of(AccessField.FAILURE), null).of(end("/"), TIME))
                 .isEqualTo("{}");
+    }
+
+    @Test
+    void should_keep_a_copy_of_the_end_for_the_thread_that_writes() {
+        List<String> written = new CopyOnWriteArrayList<>();
+        AccessLog accessLog = AccessLog.builder().writer(written::addAll).start();
+        Thread eventLoop = Thread.currentThread();
+        ExchangeEnd kept = end("/kept");
+        ExchangeEnd end = (ExchangeEnd) Proxy.newProxyInstance(
+                ExchangeEnd.class.getClassLoader(), new Class<?>[] {ExchangeEnd.class}, (self, method, args) -> {
+                    assertThat(Thread.currentThread()).isSameAs(eventLoop);
+                    return method.getName().equals("copy") ? kept : method.invoke(kept, args);
+                });
+
+        accessLog.onExchangeStart(null).onEnd(end);
+        accessLog.close();
+
+        assertThat(written).singleElement().asString().contains("/kept");
     }
 
     @Test

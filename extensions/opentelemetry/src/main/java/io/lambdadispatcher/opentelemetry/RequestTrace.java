@@ -225,7 +225,7 @@ final class RequestTrace implements ExchangeListener {
 
     @Override
     public void onEnd(ExchangeEnd exchange) {
-        end = exchange;
+        end = exchange.copy();
         launch = launchOf(exchange.workerId());
         ended.add(this);
     }

@@ -8,15 +8,19 @@ import io.lambdadispatcher.core.internal.policy.DeadlineRule;
 import io.lambdadispatcher.core.internal.policy.RetryRule;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.observe.RetryDenial;
+import io.lambdadispatcher.core.observe.SessionResult;
+import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.AttemptPolicy;
+import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.TrafficPolicy;
@@ -41,7 +45,8 @@ import org.jspecify.annotations.Nullable;
  * holds the part of the body that arrives until then (bounded by the client's window), and decides
  * whether a failed attempt is repeated. Confined to the client's event loop.
  */
-public final class Exchange extends DeadlineQueue.Entry implements RequestSink, RemoteAttempt, ExchangeStart {
+public final class Exchange extends DeadlineQueue.Entry
+        implements RequestSink, RemoteAttempt, ExchangeStart, ExchangeEnd {
 
     private enum State {
         /** Has no worker stream. */
@@ -190,6 +195,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     private long untakenBytes;
     private int status;
 
+    // For the observer, at the end.
+
+    private Outcome outcome;
+    private @Nullable Failure failure;
+    private long endNanos;
+
     /** Memory of the headers, in bytes; 0 if not calculated yet. */
     private int headBytes;
 
@@ -260,6 +271,9 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         responseBytes = 0;
         untakenBytes = 0;
         status = 0;
+        outcome = Outcome.COMPLETED;
+        failure = null;
+        endNanos = 0;
         headBytes = 0;
         timer = applied.isTimed() ? newTimer() : null;
     }
@@ -1413,9 +1427,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
     /**
      * Tells the observer that the exchange has ended, if it returned a listener at the start.
      */
-    public void report(Outcome outcome, @Nullable Failure failure) {
+    public void report(Outcome how, @Nullable Failure why) {
         if (listener != null) {
-            describe(outcome, failure).reportTo(listener);
+            outcome = how;
+            failure = why;
+            endNanos = owner.nanoTime();
+            FinishedExchange.report(this, listener);
         }
     }
 
@@ -1448,32 +1465,126 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink, 
         return text.subSequence(0, Math.min(end, SNAPSHOT_CHARACTERS)).toString();
     }
 
-    private FinishedExchange describe(Outcome outcome, @Nullable Failure failure) {
-        long now = owner.nanoTime();
-        int sent = failure != null && status == 0 ? failure.kind().status().code() : status;
+    @Override
+    public @Nullable String workerId() {
+        return lastCarrier == null ? null : lastCarrier.workerId();
+    }
+
+    @Override
+    public int status() {
+        return failure != null && status == 0 ? failure.kind().status().code() : status;
+    }
+
+    @Override
+    public Outcome outcome() {
+        return outcome;
+    }
+
+    @Override
+    public @Nullable String failure() {
+        return failure == null ? null : failure.kind().token();
+    }
+
+    @Override
+    public @Nullable WaitReason waitReason() {
+        return waitReason;
+    }
+
+    @Override
+    public @Nullable SessionResult sessionResult() {
+        return session == null ? null : session.result();
+    }
+
+    @Override
+    public @Nullable Substitute substitute() {
+        return response.substitute(status, failure);
+    }
+
+    @Override
+    public @Nullable ContentEncoding contentEncoding() {
+        return response.contentEncoding();
+    }
+
+    @Override
+    public long requestBytes() {
+        return requestBytes;
+    }
+
+    @Override
+    public long responseBytes() {
+        return responseBytes;
+    }
+
+    @Override
+    public long queueNanos() {
+        return (attempts == 0 ? endNanos : carriedNanos) - startNanos;
+    }
+
+    @Override
+    public long firstByteNanos() {
+        return headNanos == 0 ? -1 : headNanos - startNanos;
+    }
+
+    @Override
+    public long totalNanos() {
+        return endNanos - startNanos;
+    }
+
+    @Override
+    public long handlerWaitNanos() {
+        return handlerWaitMicros < 0 ? -1 : handlerWaitMicros * 1000;
+    }
+
+    @Override
+    public long handlerNanos() {
+        return handlerMicros < 0 ? -1 : handlerMicros * 1000;
+    }
+
+    @Override
+    public int attempts() {
+        return attempts;
+    }
+
+    @Override
+    public int extraAttempts(ExtraAttempt reason) {
+        return FinishedExchange.extraAttempts(extraAttempts, reason);
+    }
+
+    @Override
+    public @Nullable RetryDenial retryDenial() {
+        return denial;
+    }
+
+    @Override
+    public boolean isTunnel() {
+        return tunnelRequested && StatusCode.isSuccess(status());
+    }
+
+    @Override
+    public ExchangeEnd copy() {
         return new FinishedExchange(
-                owner.function(),
-                lastCarrier == null ? null : lastCarrier.workerId(),
+                function(),
+                workerId(),
                 head,
-                response.remoteAddress(),
-                response.protocol(),
-                sent,
+                remoteAddress(),
+                protocol(),
+                status(),
                 outcome,
-                failure == null ? null : failure.kind().token(),
+                failure(),
                 waitReason,
-                session == null ? null : session.result(),
-                response.substitute(status, failure),
-                response.contentEncoding(),
+                sessionResult(),
+                substitute(),
+                contentEncoding(),
                 requestBytes,
                 responseBytes,
-                (attempts == 0 ? now : carriedNanos) - startNanos,
-                headNanos == 0 ? -1 : headNanos - startNanos,
-                now - startNanos,
-                handlerWaitMicros < 0 ? -1 : handlerWaitMicros * 1000,
-                handlerMicros < 0 ? -1 : handlerMicros * 1000,
+                queueNanos(),
+                firstByteNanos(),
+                totalNanos(),
+                handlerWaitNanos(),
+                handlerNanos(),
                 attempts,
                 extraAttempts,
                 denial,
-                tunnelRequested && StatusCode.isSuccess(sent));
+                isTunnel());
     }
 }

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
 /**
- * What an observer learns about an exchange at its end.
+ * What an observer learns about an exchange at its end, as an object that it can keep.
  *
  * @param extraCounts number of further attempts, in {@link #EXTRA_BITS} bits for each reason
  */
@@ -54,15 +54,19 @@ record FinishedExchange(
 
     @Override
     public int extraAttempts(ExtraAttempt reason) {
-        return extraCounts >>> EXTRA_BITS * reason.ordinal() & (1 << EXTRA_BITS) - 1;
+        return extraAttempts(extraCounts, reason);
+    }
+
+    static int extraAttempts(int counts, ExtraAttempt reason) {
+        return counts >>> EXTRA_BITS * reason.ordinal() & (1 << EXTRA_BITS) - 1;
     }
 
     /** Calls the listener. An exception is logged and does not affect the exchange. */
-    void reportTo(ExchangeListener listener) {
+    static void report(ExchangeEnd end, ExchangeListener listener) {
         try {
-            listener.onEnd(this);
+            listener.onEnd(end);
         } catch (Throwable e) {
-            failures.warn("the observer threw an exception at the end of {} {}", method(), path(), e);
+            failures.warn("the observer threw an exception at the end of {} {}", end.method(), end.path(), e);
         }
     }
 }

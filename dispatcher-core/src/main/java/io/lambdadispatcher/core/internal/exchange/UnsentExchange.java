@@ -50,31 +50,31 @@ public record UnsentExchange(@Nullable String function, Http2Headers headers, Re
             long bytes) {
         ExchangeListener listener = observer.onExchangeStart(this);
         if (listener != null) {
-            new FinishedExchange(
-                            function,
-                            null,
-                            headers,
-                            response.remoteAddress(),
-                            response.protocol(),
-                            status,
-                            outcome,
-                            failure,
-                            null,
-                            null,
-                            substitute,
-                            response.contentEncoding(),
-                            0,
-                            bytes,
-                            0,
-                            -1,
-                            0,
-                            -1,
-                            -1,
-                            0,
-                            0,
-                            null,
-                            false)
-                    .reportTo(listener);
+            FinishedExchange end = new FinishedExchange(
+                    function,
+                    null,
+                    headers,
+                    response.remoteAddress(),
+                    response.protocol(),
+                    status,
+                    outcome,
+                    failure,
+                    null,
+                    null,
+                    substitute,
+                    response.contentEncoding(),
+                    0,
+                    bytes,
+                    0,
+                    -1,
+                    0,
+                    -1,
+                    -1,
+                    0,
+                    0,
+                    null,
+                    false);
+            FinishedExchange.report(end, listener);
         }
     }
 }

@@ -5,16 +5,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.internal.loop.FairQueue;
 import io.lambdadispatcher.core.internal.policy.Bulkhead;
 import io.lambdadispatcher.core.internal.policy.ClientSession;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 class ExchangeTest {
@@ -75,6 +80,8 @@ class ExchangeTest {
             return new Hedge(newExchange(), 2, head, null, null, 0, 0);
         } else if (type == RequestAdmission.Place.class) {
             return new RequestAdmission.Place(new Bulkhead(), false, null);
+        } else if (type == Failure.class) {
+            return new Failure(Failure.Kind.TIMEOUT, "other");
         } else if (type == EarlyBody.class) {
             return new EarlyBody();
         } else if (type == FairQueue.Ticket.class) {
@@ -120,5 +127,45 @@ class ExchangeTest {
                 .isNotSameAs(open);
         assertThat(Exchange.begin(owner, head, true, sink, TrafficPolicy.NEUTRAL))
                 .isSameAs(open);
+    }
+
+    private static Map<String, Object> report(ExchangeEnd end) throws Exception {
+        Map<String, Object> found = new TreeMap<>();
+        for (Method method : ExchangeEnd.class.getMethods()) {
+            if (method.getParameterCount() == 0 && !method.getName().equals("copy")) {
+                found.put(method.getName(), String.valueOf(method.invoke(end)));
+            }
+        }
+        for (ExtraAttempt reason : ExtraAttempt.values()) {
+            found.put(reason.name(), end.extraAttempts(reason));
+        }
+        return found;
+    }
+
+    /** Also of a method that someone adds later. */
+    @Test
+    void should_give_observers_a_copy_that_stays_when_the_exchange_is_reused() throws Exception {
+        Exchange used = newExchange();
+        for (Field field : fields()) {
+            if (!Modifier.isFinal(field.getModifiers()) && !field.getName().equals("head")) {
+                field.set(used, other(field.getType()));
+            }
+        }
+        field("shared").set(used, false);
+        field("extraAttempts").set(used, 0x1234);
+        Map<String, Object> before = report(used);
+        ExchangeEnd copy = used.copy();
+        assertThat(report(copy)).isEqualTo(before).isNotEqualTo(report(newExchange()));
+
+        Exchange.begin(
+                owner,
+                new DefaultHttp2Headers().path("/next"),
+                true,
+                stub(ResponseSink.class, used),
+                TrafficPolicy.NEUTRAL);
+
+        assertThat(report(copy)).isEqualTo(before);
+        assertThat(report(used)).isNotEqualTo(before);
+        assertThat(copy.copy()).isSameAs(copy);
     }
 }

@@ -86,7 +86,7 @@ class AttemptsTest extends OnTwoLoops {
 
                 @Override
                 public void onEnd(ExchangeEnd end) {
-                    ends.add(end);
+                    ends.add(end.copy());
                 }
             };
         }

@@ -64,7 +64,7 @@ class AttemptReportTest {
 
                 @Override
                 public void onEnd(ExchangeEnd end) {
-                    ends.add(end);
+                    ends.add(end.copy());
                 }
             };
         }

@@ -72,7 +72,7 @@ class SharedWorkerTest {
         dispatcher = dispatcher(new DispatcherObserver() {
             @Override
             public ExchangeListener onExchangeStart(ExchangeStart start) {
-                return ends::add;
+                return end -> ends.add(end.copy());
             }
         });
         try (ScriptedWorker early = new ScriptedWorker(loops, dispatcher.workerAddress(), "f", "early", SECRET)) {

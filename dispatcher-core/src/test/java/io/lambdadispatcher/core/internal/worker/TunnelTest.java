@@ -53,7 +53,7 @@ class TunnelTest {
                 @Override
                 public ExchangeListener onExchangeStart(ExchangeStart start) {
                     return end -> {
-                        ends.add(end);
+                        ends.add(end.copy());
                     };
                 }
             })
