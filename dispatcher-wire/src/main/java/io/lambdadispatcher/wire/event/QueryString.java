@@ -25,11 +25,14 @@ final class QueryString {
     private static Map<String, Values> parse(String query, UnaryOperator<String> decoding) {
         Map<String, Values> parameters = new LinkedHashMap<>();
         int start = 0;
+        int equals = query.indexOf('=');
         while (start < query.length()) {
             int end = query.indexOf('&', start);
             end = end < 0 ? query.length() : end;
             if (end > start) {
-                int equals = query.indexOf('=', start);
+                if (equals >= 0 && equals < start) {
+                    equals = query.indexOf('=', start);
+                }
                 int nameEnd = equals < 0 || equals > end ? end : equals;
                 String name = query.substring(start, nameEnd);
                 String value = query.substring(Math.min(nameEnd + 1, end), end);
