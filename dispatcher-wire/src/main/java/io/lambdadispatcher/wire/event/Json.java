@@ -33,14 +33,18 @@ public final class Json {
     /**
      * Reads one value.
      *
-     * @throws JacksonException if the text is not JSON, or contains a number that {@link
+     * @throws JacksonException if the text is not one JSON value, or contains a number that {@link
      *     BigDecimal} cannot represent
      */
     public static @Nullable Object read(byte[] text) {
         try (JsonParser parser = FACTORY.createParser(ObjectReadContext.empty(), text)) {
-            parser.nextToken();
+            if (parser.nextToken() == null) {
+                throw new StreamReadException(parser, "no value");
+            }
             Object value = value(parser);
-            parser.nextToken();
+            if (parser.nextToken() != null) {
+                throw new StreamReadException(parser, "more than one value");
+            }
             return value;
         }
     }

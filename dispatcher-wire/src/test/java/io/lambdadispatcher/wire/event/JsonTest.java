@@ -80,7 +80,10 @@ class JsonTest {
 
     @Test
     void should_refuse_what_is_not_json() {
-        assertThatThrownBy(() -> Json.read(utf8("{\"a\":x}"))).isInstanceOf(JacksonException.class);
+        for (String text : new String[] {"{\"a\":x}", "{\"a\":1}{\"b\":2}", "{} 1", "1 2", "", " "}) {
+            assertThatThrownBy(() -> Json.read(utf8(text))).as(text).isInstanceOf(JacksonException.class);
+        }
+        assertThat(Json.read(utf8(" null "))).isNull();
         assertThat(Json.isJson(utf8("{\"a\":[1]}"))).isTrue();
         assertThat(Json.isJson(utf8("{\"a\":[1]} 2"))).isFalse();
         assertThat(Json.isJson(utf8(""))).isFalse();
