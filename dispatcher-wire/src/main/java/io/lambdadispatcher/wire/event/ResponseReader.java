@@ -10,6 +10,7 @@ import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 import tools.jackson.core.ObjectReadContext;
 import tools.jackson.core.StreamReadConstraints;
+import tools.jackson.core.exc.StreamConstraintsException;
 import tools.jackson.core.json.JsonFactory;
 
 /**
@@ -18,9 +19,18 @@ import tools.jackson.core.json.JsonFactory;
  * Immutable. Any thread.
  */
 public final class ResponseReader {
-    /** Without limits, because the payload is in memory already. */
+    /**
+     * Maximum nesting depth. Each level takes memory beside the payload, and a payload of a few MiB
+     * could have millions of levels.
+     */
+    private static final int MAX_LEVELS = 10_000;
+
+    /** Without other limits, because the payload is in memory already. */
     private static final JsonFactory JSON = JsonFactory.builder()
             .streamReadConstraints(StreamReadConstraints.builder()
+                    .maxNestingDepth(MAX_LEVELS)
+                    .maxNameLength(Integer.MAX_VALUE)
+                    .maxNumberLength(Integer.MAX_VALUE)
                     .maxStringLength(Integer.MAX_VALUE)
                     .build())
             .build();
@@ -40,6 +50,8 @@ public final class ResponseReader {
                 throw new BadResponseException("JSON continues after its end");
             }
             return members.hasStatus ? explicit(members, method) : inferred(payload, text, method);
+        } catch (StreamConstraintsException e) {
+            throw new BadResponseException("JSON of more than " + MAX_LEVELS + " levels");
         } catch (JacksonException e) {
             throw new BadResponseException("malformed JSON");
         }

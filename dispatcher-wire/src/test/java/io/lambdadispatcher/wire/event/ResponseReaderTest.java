@@ -148,6 +148,24 @@ class ResponseReaderTest {
                 .isEqualTo(":status=200|content-type=application/json|content-length=" + json.length());
     }
 
+    /** Jackson has limits of its own, which are lower. */
+    @Test
+    void should_take_json_with_many_levels_and_long_names_and_numbers_for_the_body() throws Exception {
+        for (String json : new String[] {
+            "[".repeat(2_000) + "]".repeat(2_000), "{\"" + "n".repeat(60_000) + "\":" + "9".repeat(2_000) + "}"
+        }) {
+            assertThat(body(read(EventFormat.FUNCTION_URL, json))).isEqualTo(json);
+        }
+    }
+
+    /** Each level takes memory, and a payload of 6 MB can have millions. */
+    @Test
+    void should_name_the_limit_of_levels() {
+        assertThatThrownBy(() -> read(EventFormat.FUNCTION_URL, "[".repeat(10_001) + "]".repeat(10_001)))
+                .isInstanceOf(BadResponseException.class)
+                .hasMessage("JSON of more than 10000 levels");
+    }
+
     @Test
     void should_refuse_a_response_with_a_status_though_the_status_comes_last() {
         assertThatThrownBy(() ->
