@@ -56,8 +56,13 @@ final class FieldValidator {
     private static void verify(CharSequence name, CharSequence value) {
         DefaultHttp2Headers.defaultHtt2NameValidator().validateName(name);
         DefaultHttp2Headers.defaultHttp2ValueValidator().validate(value);
-        if (value.length() == 0 && name.charAt(0) == ':') {
+        int length = value.length();
+        if (length == 0 && name.charAt(0) == ':') {
             throw new IllegalArgumentException("pseudo-header field " + name + " without a value");
+        }
+        // Netty looks only at the start of the value.
+        if (length > 0 && HeaderSyntax.isBlank(value.charAt(length - 1))) {
+            throw new IllegalArgumentException("the value of " + name + " ends with a space or tab");
         }
     }
 }

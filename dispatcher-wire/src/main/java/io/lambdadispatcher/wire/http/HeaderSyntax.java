@@ -48,7 +48,7 @@ public final class HeaderSyntax {
 
     /**
      * Returns whether the text is a valid header value: no control characters except the tab,
-     * nothing above one byte, no leading blank. It can be empty.
+     * nothing above one byte, no leading or trailing blank. It can be empty.
      */
     public static boolean isValue(CharSequence text) {
         for (int i = 0; i < text.length(); i++) {
@@ -57,7 +57,8 @@ public final class HeaderSyntax {
                 return false;
             }
         }
-        return text.length() == 0 || !isBlank(text.charAt(0));
+        int length = text.length();
+        return length == 0 || !isBlank(text.charAt(0)) && !isBlank(text.charAt(length - 1));
     }
 
     /**
@@ -104,7 +105,7 @@ public final class HeaderSyntax {
         return value.substring(start, end);
     }
 
-    private static boolean isBlank(char c) {
+    static boolean isBlank(char c) {
         return c == ' ' || c == '\t';
     }
 

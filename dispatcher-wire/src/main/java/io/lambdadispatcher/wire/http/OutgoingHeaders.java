@@ -12,7 +12,7 @@ import java.util.Map;
 public final class OutgoingHeaders {
     private static final String NAME_RULE = "letters, digits and !#$%&'*+-.^_`|~";
     private static final String VALUE_RULE =
-            "characters of ISO 8859-1 without control characters except the tab, and no space or tab at the start";
+            "characters of ISO 8859-1 without control characters except the tab, and no space or tab at either end";
     private static final AsciiString STATUS = Http2Headers.PseudoHeaderName.STATUS.value();
 
     private OutgoingHeaders() {}

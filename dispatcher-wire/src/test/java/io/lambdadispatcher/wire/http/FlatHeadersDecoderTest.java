@@ -121,6 +121,10 @@ class FlatHeadersDecoderTest {
         "with space, value",
         "x-ok, a\u0001b",
         "x-ok, 'a\r\nb'",
+        "x-ok, ' a'",
+        "x-ok, 'a '",
+        "x-ok, 'a\t'",
+        "x-ok, ' '",
         "'na:me', v",
         ":unknown, v",
         ":path, twice"

@@ -862,7 +862,7 @@ class Http2ClientConnectionTest {
         ":method, G(T, 400",
         ":method, 'G T', 400",
         ":scheme, ftp, 400",
-        ":scheme, 'http ', 400",
+        ":scheme, http:, 400",
         ":scheme, https, 200"
     })
     void should_refuse_a_method_or_scheme_that_is_none(String name, String value, String status) throws Exception {
