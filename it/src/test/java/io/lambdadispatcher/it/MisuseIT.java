@@ -384,6 +384,9 @@ class MisuseIT {
                 "an authority with a path",
                 () -> DispatchRequest.get("/ok").authority("host/path").build());
         request(
+                "an authority of more than 300 characters",
+                () -> DispatchRequest.get("/ok").authority("a".repeat(301)).build());
+        request(
                 "an unknown scheme",
                 () -> DispatchRequest.get("/ok").scheme("ftp").build());
         request(

@@ -121,6 +121,10 @@ public final class DispatchRequest {
 
         /** Sets the host and port of the request. Default: {@code localhost}. */
         public Builder authority(String hostAndPort) {
+            if (hostAndPort.length() > HeaderSyntax.MOST_AUTHORITY_CHARS) {
+                throw new IllegalArgumentException("authority of " + hostAndPort.length()
+                        + " characters, expected at most " + HeaderSyntax.MOST_AUTHORITY_CHARS);
+            }
             verify(
                     HeaderSyntax.isAuthority(hostAndPort),
                     "authority",

@@ -7,10 +7,10 @@ import io.netty.util.AsciiString;
  * 5.6.2 and 5.5, RFC 9112 section 3.2, RFC 9113 sections 8.2.1 and 8.3.1). Any thread.
  */
 public final class HeaderSyntax {
-    private static final int MAX_PRINTED_CHARS = 40;
     /** Maximum length of a host with its port, in characters. */
     public static final int MOST_AUTHORITY_CHARS = 300;
 
+    private static final int MAX_PRINTED_CHARS = 40;
     private static final String AUTHORITY_MARKS = "-._~%!$&'()*+,;=:[]";
     private static final boolean[] TOKEN = new boolean[128];
     private static final boolean[] AUTHORITY = new boolean[128];

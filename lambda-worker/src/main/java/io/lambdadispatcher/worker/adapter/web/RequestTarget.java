@@ -32,6 +32,10 @@ record RequestTarget(CharSequence method, CharSequence path, CharSequence author
         if (path == null || !HeaderSyntax.isPath(path)) {
             throw new BadMessageException("malformed path");
         }
+        if (authority.length() > HeaderSyntax.MOST_AUTHORITY_CHARS) {
+            throw new BadMessageException("authority of " + authority.length() + " characters, expected at most "
+                    + HeaderSyntax.MOST_AUTHORITY_CHARS);
+        }
         if (!HeaderSyntax.isAuthority(authority)) {
             throw new BadMessageException("malformed authority");
         }

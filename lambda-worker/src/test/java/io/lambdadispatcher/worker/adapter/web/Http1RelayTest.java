@@ -330,6 +330,8 @@ class Http1RelayTest {
             assertThat(textOf(head, false)).as(field[0] + " = " + field[1]).startsWith("refused");
         }
         assertThat(textOf(post("/").add("content-length", "5", "5"), false)).startsWith("refused");
+        assertThat(textOf(get("/").authority("a".repeat(301)), true))
+                .isEqualTo("refused: authority of 301 characters, expected at most 300");
         Http2Headers hops = new DefaultHttp2Headers(false)
                 .setAll(get("/"))
                 .add("connection", "x")
