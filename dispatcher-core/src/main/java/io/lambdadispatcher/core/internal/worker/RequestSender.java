@@ -150,6 +150,15 @@ final class RequestSender implements DataOutlet.Listener {
         }
     }
 
+    /** A task of its own, because the outlet must not be written to from {@link #onTaken}. */
+    private void sendGatheredLater() {
+        try {
+            sendGathered();
+        } catch (RuntimeException | Error e) {
+            stream.onUnsent(e);
+        }
+    }
+
     private int gatheredBytes() {
         return gathered == null ? 0 : gathered.readableBytes();
     }
@@ -189,9 +198,7 @@ final class RequestSender implements DataOutlet.Listener {
         if (window.requestBytes() == gatheredBytes()) {
             queuedFrames = 0;
             if (gathered != null) {
-                connection
-                        .loop()
-                        .execute(this::sendGathered); // later, because the outlet must not be written to from here
+                connection.loop().execute(this::sendGatheredLater);
             }
         }
         stream.onRequestTaken(own);

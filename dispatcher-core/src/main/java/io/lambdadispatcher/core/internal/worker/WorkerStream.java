@@ -185,7 +185,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
      * stream would otherwise be busy forever, and so would all streams after some time without
      * memory.
      */
-    private void onUnsent(Throwable e) {
+    void onUnsent(Throwable e) {
         try {
             connection.onUnsent(http2, e);
         } finally {
