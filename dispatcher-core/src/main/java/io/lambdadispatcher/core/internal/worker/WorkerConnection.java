@@ -483,6 +483,11 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         }
     }
 
+    /** An exception of the dispatcher ends the connection. */
+    void onUnexpected(Throwable cause) {
+        goneReason = "unexpected error in the dispatcher: " + cause;
+    }
+
     private void close(String reason) {
         goneReason = reason;
         handler.ctx().close().addListener(ChannelFutureListener.CLOSE);

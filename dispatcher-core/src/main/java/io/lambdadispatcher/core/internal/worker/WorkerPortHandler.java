@@ -91,6 +91,24 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
     }
 
     @Override
+    protected void onConnectionError(
+            ChannelHandlerContext ctx, boolean outbound, Throwable cause, @Nullable Http2Exception error) {
+        if (error == null && !(cause instanceof IOException)) {
+            log.error(
+                    "worker connection {}: unexpected, the connection is closed",
+                    ctx.channel().remoteAddress(),
+                    cause);
+            if (admitted != null) {
+                admitted.onUnexpected(cause);
+            }
+        } else {
+            log.debug(
+                    "worker connection {}: connection error: {}", ctx.channel().remoteAddress(), cause.toString());
+        }
+        super.onConnectionError(ctx, outbound, cause, error);
+    }
+
+    @Override
     public void channelInactive(ChannelHandlerContext ctx) throws Exception {
         onHandshakeEnd();
         if (admitted != null) {

@@ -2,6 +2,10 @@ package io.lambdadispatcher.core.internal.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
@@ -13,6 +17,8 @@ import io.lambdadispatcher.wire.worker.ControlCodec;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.Endpoints;
+import io.lambdadispatcher.wire.worker.FrameWriter;
+import io.lambdadispatcher.wire.worker.HeadEncoder;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.wire.worker.WireLimits;
 import io.netty.buffer.ByteBuf;
@@ -33,10 +39,12 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 
 /** Errors of the dispatcher on a worker's connection. Its client and its worker are on one loop. */
 class WorkerConnectionTest {
@@ -222,5 +230,40 @@ class WorkerConnectionTest {
         assertThat(client.failure.kind()).isEqualTo(Failure.Kind.WORKER_LOST);
         exchange.data(part(1), true);
         assertThat(sent()).containsExactly(Http2FrameTypes.DATA + " 3", Http2FrameTypes.RST_STREAM + " 3");
+    }
+
+    @Test
+    void should_log_an_unexpected_error_and_name_it_as_the_reason() throws Exception {
+        Logger logger = (Logger) LoggerFactory.getLogger(WorkerPortHandler.class);
+        ListAppender<ILoggingEvent> lines = new ListAppender<>();
+        lines.start();
+        logger.addAppender(lines);
+        logger.setAdditive(false);
+        post(new Client() {
+            @Override
+            public void onHead(Http2Headers head, boolean end) {
+                throw new IllegalStateException("a bug");
+            }
+        });
+        open(5, Endpoints.STREAM_PATH);
+        Client other = new Client();
+        post(other);
+        ByteBuf out = Unpooled.buffer();
+        FrameWriter.writeResponseHead(out, new HeadEncoder(), new DefaultHttp2Headers().status("200"), false);
+        channel.writeInbound(frame(Http2FrameTypes.DATA, 3, out));
+        channel.advanceTimeBy(1, TimeUnit.MINUTES);
+        channel.runScheduledPendingTasks();
+        logger.detachAppender(lines);
+        logger.setAdditive(true);
+
+        String reason = "unexpected error in the dispatcher: java.lang.IllegalStateException: a bug";
+        assertThat(partings).containsExactly(reason);
+        assertThat(other.failure).isNotNull();
+        assertThat(other.failure.detail()).isEqualTo("the worker was lost: " + reason);
+        assertThat(lines.list)
+                .filteredOn(line -> line.getLevel() == Level.ERROR)
+                .hasSize(1);
+        assertThat(lines.list.get(0).getFormattedMessage()).endsWith(": unexpected, the connection is closed");
+        assertThat(lines.list.get(0).getThrowableProxy().getMessage()).isEqualTo("a bug");
     }
 }
