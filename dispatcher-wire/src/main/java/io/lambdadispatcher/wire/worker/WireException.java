@@ -4,8 +4,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The peer has sent bytes that the protocol does not allow. Their stream cannot be read any
- * further, because frame boundaries or HPACK state are lost. The worker connection and its other
- * streams are not affected.
+ * further, because frame boundaries or HPACK state are lost. On a worker stream, the worker
+ * connection and its other streams are not affected. On the control stream, the connection ends.
  */
 public final class WireException extends Exception {
     private static final long serialVersionUID = 1L;

@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Limits further attempts to a part of the requests, so that failing or slow workers do not get
  * more load than healthy ones. Each request adds its part to the balance, up to a maximum, and each
- * further attempt takes one. Confined to one event loop.
+ * further attempt takes one, even if it finds no free stream on another event loop. Confined to one
+ * event loop.
  */
 public final class AttemptBudget {
     private static final double MAX_BALANCE = 100;

@@ -1280,7 +1280,10 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         }
     }
 
-    /** Removes a worker connection. This is the last call for it. */
+    /**
+     * Removes a worker connection. Its streams are closed later, each with a call of {@link
+     * #onStreamClosed}.
+     */
     public void onMemberGone(PooledConnection member) {
         setOpen(member, false);
         cancelTrial(member);
