@@ -821,11 +821,14 @@ public final class Exchange extends DeadlineQueue.Entry
         }
     }
 
+    /**
+     * The client's window counts early data, except what the worker of a failed attempt has taken.
+     */
     @Override
     public long heldBytes() {
         return headBytes()
                 + earlyTrailersBytes()
-                + (earlyData == null ? 0 : earlyData.overheadBytes())
+                + (earlyData == null ? 0 : earlyData.overheadBytes() + takenRequestBytes)
                 + sentBytes
                 + (carrier == null ? 0 : carrier.heldBytes());
     }

@@ -345,6 +345,25 @@ class AttemptsTest extends OnTwoLoops {
         assertThat(client.taken).isEqualTo(5);
     }
 
+    /** The client's window no longer counts what the first worker has taken. */
+    @Test
+    void should_count_the_memory_of_a_body_that_waits_for_another_attempt() {
+        Worker first = new Worker(here, "w1");
+        Exchange exchange = here.open(head("PUT"), false, client, RETRIES);
+        long without = exchange.heldBytes();
+        exchange.data(Unpooled.wrappedBuffer(new byte[100_000]), true);
+        assertThat(client.taken).isEqualTo(100_000);
+        assertThat(exchange.heldBytes()).isEqualTo(without + 100_000);
+        first.lose();
+        assertThat(exchange.heldBytes()).isEqualTo(without + 100_000);
+        Worker second = new Worker(here, "w2");
+        turn();
+        assertThat(second.body).hasSize(100_001);
+        assertThat(exchange.heldBytes()).isEqualTo(without + 100_000);
+        second.respond(200);
+        assertThat(client.log).containsExactly("200 end");
+    }
+
     @Test
     void should_not_count_the_time_in_which_the_client_sends_the_body() {
         Worker first = new Worker(here, "w1");
