@@ -804,7 +804,11 @@ public final class Exchange extends DeadlineQueue.Entry
             // A worker that has ended its direction of a tunnel sends nothing more.
             Outcome outcome = state == State.WORKER_ENDED ? Outcome.COMPLETED : Outcome.CANCELLED;
             cancelAttempts(code);
-            end(outcome, null);
+            if (code == ErrorCode.INTERNAL) {
+                end(Outcome.FAILED, new Failure(Failure.Kind.BAD_RESPONSE, "the response could not be passed on"));
+            } else {
+                end(outcome, null);
+            }
         }
     }
 

@@ -26,6 +26,9 @@ public interface RequestSink {
     /**
      * The client no longer wants the response, or has reset its request. No call of {@link
      * ResponseSink} follows.
+     *
+     * @param code {@link ErrorCode#INTERNAL} if it is not the client's wish: a filter could not
+     *     pass the response on, and tells the client itself
      */
     void cancel(ErrorCode code);
 

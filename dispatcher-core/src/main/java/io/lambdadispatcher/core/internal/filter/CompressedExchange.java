@@ -324,7 +324,7 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
     /** The client has headers that promise another body, so its response is cut off. */
     private void fail(Throwable cause) {
         failures.warn("a response to {} {} could not be encoded", head.method(), head.path(), cause);
-        cancel(ErrorCode.CANCELLED);
+        cancel(ErrorCode.INTERNAL);
         response.onFailure(new Failure(Failure.Kind.BAD_RESPONSE, "the response could not be encoded"));
     }
 

@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
+import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.options.AttemptPolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
@@ -362,6 +363,19 @@ class AttemptsTest extends OnTwoLoops {
         assertThat(exchange.heldBytes()).isEqualTo(without + 100_000);
         second.respond(200);
         assertThat(client.log).containsExactly("200 end");
+    }
+
+    /** It is not the client that has given up. */
+    @Test
+    void should_report_a_failure_if_a_filter_cannot_pass_the_response_on() {
+        Worker worker = new Worker(here, "w1");
+        Exchange exchange = get(RETRIES);
+        worker.begin(200);
+        exchange.cancel(ErrorCode.INTERNAL);
+        assertThat(worker.log).containsExactly("carry 1000", "cancel INTERNAL");
+        assertThat(end().outcome()).isEqualTo(Outcome.FAILED);
+        assertThat(end().failure()).isEqualTo("bad_response");
+        assertThat(client.log).containsExactly("200");
     }
 
     @Test
