@@ -16,7 +16,6 @@ import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpResponseStatus;
@@ -215,8 +214,8 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
             return null;
         }
         try {
-            return Encoders.create(encoding);
-        } catch (RuntimeException | LinkageError e) {
+            return filter.newEncoder(encoding);
+        } catch (RuntimeException | Error e) {
             filter.memory().giveBack(memoryBytes);
             failures.warn("no encoder for {}", encoding.token(), e);
             return null;
@@ -284,11 +283,14 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
         int received = data.readableBytes();
         bytes += received;
         ledger.onReceived(received);
-        ByteBuf out = ByteBufAllocator.DEFAULT.directBuffer(Math.max(LEAST_OUTPUT_BYTES, received / 4));
+        ByteBuf out = null;
         try {
+            out = filter.allocator().directBuffer(Math.max(LEAST_OUTPUT_BYTES, received / 4));
             codec.encode(data, until, out);
         } catch (RuntimeException | Error e) {
-            out.release();
+            if (out != null) {
+                out.release();
+            }
             fail(e);
             return false;
         } finally {

@@ -7,10 +7,13 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.wire.http.ContentEncoder;
 import io.lambdadispatcher.wire.http.Grpc;
 import io.lambdadispatcher.wire.http.Methods;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.util.function.Function;
 
 /**
  * Compresses responses for clients that accept it. It is the outermost filter, so stored responses
@@ -22,13 +25,28 @@ final class CompressionFilter implements FunctionOpener {
     private final EventLoop loop;
     private final String function;
     private final DispatcherObserver observer;
+    private final Function<ContentEncoding, ContentEncoder> encoders;
+    private final ByteBufAllocator allocator;
     private final EncoderMemory memory = new EncoderMemory();
 
     CompressionFilter(FunctionOpener next, EventLoop loop, String function, DispatcherObserver observer) {
+        this(next, loop, function, observer, Encoders::create, ByteBufAllocator.DEFAULT);
+    }
+
+    /** Creates a filter for a test, which can make memory scarce. */
+    CompressionFilter(
+            FunctionOpener next,
+            EventLoop loop,
+            String function,
+            DispatcherObserver observer,
+            Function<ContentEncoding, ContentEncoder> encoders,
+            ByteBufAllocator allocator) {
         this.next = next;
         this.loop = loop;
         this.function = function;
         this.observer = observer;
+        this.encoders = encoders;
+        this.allocator = allocator;
     }
 
     @Override
@@ -51,6 +69,14 @@ final class CompressionFilter implements FunctionOpener {
 
     EncoderMemory memory() {
         return memory;
+    }
+
+    ByteBufAllocator allocator() {
+        return allocator;
+    }
+
+    ContentEncoder newEncoder(ContentEncoding encoding) {
+        return encoders.apply(encoding);
     }
 
     void onEncoded(ContentEncoding encoding, long bytes, long encodedBytes) {

@@ -13,7 +13,11 @@ final class Encoders {
 
     private Encoders() {}
 
-    /** @throws RuntimeException if the native library has no memory */
+    /**
+     * @throws RuntimeException if the native library has no memory
+     * @throws OutOfMemoryError if zlib has no memory
+     * @throws LinkageError if the native library cannot be loaded
+     */
     static ContentEncoder create(ContentEncoding encoding) {
         return switch (encoding) {
             case GZIP -> new GzipEncoder(GZIP_LEVEL);

@@ -10,12 +10,15 @@ import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -378,6 +381,75 @@ class CompressionFilterTest {
         rig.respond(ContentEncoding.GZIP, "content-type", JSON);
         assertThat(encodingAndVary()).isEqualTo("gzip accept-encoding");
         rig.request.cancel(ErrorCode.CANCELLED);
+    }
+
+    private static CompressionRig withBuffers(int buffers) {
+        AtomicInteger left = new AtomicInteger(buffers);
+        ByteBufAllocator memory = (ByteBufAllocator) Proxy.newProxyInstance(
+                ByteBufAllocator.class.getClassLoader(),
+                new Class<?>[] {ByteBufAllocator.class},
+                (self, call, args) -> {
+                    if (left.getAndDecrement() <= 0) {
+                        throw new InternalError("no more memory for the test");
+                    }
+                    return call.invoke(ByteBufAllocator.DEFAULT, args);
+                });
+        return new CompressionRig(Encoders::create, memory);
+    }
+
+    /** The client would take a body without this part for the complete one. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2})
+    void should_cut_the_response_off_if_there_is_no_memory_for_a_part(int buffers) {
+        CompressionRig scarce = withBuffers(buffers);
+        scarce.respond(ContentEncoding.GZIP, "content-type", JSON);
+        List<ByteBuf> parts = new ArrayList<>();
+        for (int i = 1; i <= buffers + 1; i++) {
+            assertThat(scarce.failure).isNull();
+            parts.add(text("part " + i));
+            scarce.function.response.onData(parts.get(i - 1), i == 3);
+        }
+        assertCutOff(scarce);
+        assertThat(scarce.parts).isEqualTo(buffers);
+        assertThat(parts).allMatch(part -> part.refCnt() == 0);
+    }
+
+    @Test
+    void should_cut_the_response_off_if_there_is_no_memory_in_a_later_turn() {
+        CompressionRig scarce = withBuffers(1);
+        ByteBuf content = Unpooled.wrappedBuffer(content(new Random(3), 100 * KIB));
+        scarce.respond(ContentEncoding.GZIP, "content-type", JSON);
+        scarce.function.response.onData(content, true);
+        scarce.loop.runPendingTasks();
+        assertCutOff(scarce);
+        assertThat(content.refCnt()).isZero();
+        scarce.takeAll();
+        assertThat(scarce.function.returnedBytes).isEqualTo(100 * KIB);
+    }
+
+    private static void assertCutOff(CompressionRig scarce) {
+        assertThat(scarce.failure).isNotNull();
+        assertThat(scarce.failure.kind()).isEqualTo(Failure.Kind.BAD_RESPONSE);
+        assertThat(scarce.ended).isFalse();
+        assertThat(scarce.function.cancelled).as("not the client's wish").isEqualTo(ErrorCode.INTERNAL);
+        assertThat(scarce.filter.memory().usedBytes()).isZero();
+        assertThat(scarce.encoded).isEmpty();
+    }
+
+    /** If zlib has no memory, the JDK throws an error. */
+    @Test
+    void should_not_compress_if_the_encoder_gets_no_memory() {
+        CompressionRig scarce = new CompressionRig(
+                encoding -> {
+                    throw new InternalError("no more memory for the test");
+                },
+                ByteBufAllocator.DEFAULT);
+        scarce.respond(ContentEncoding.GZIP, "content-type", JSON, "content-length", "5000");
+        assertThat(scarce.head)
+                .isEqualTo(response("content-type", JSON, "content-length", "5000", "vary", "accept-encoding"));
+        scarce.function.response.onData(text("{}"), true);
+        assertThat(scarce.body.toString(StandardCharsets.UTF_8)).isEqualTo("{}");
+        assertThat(scarce.filter.memory().usedBytes()).isZero();
     }
 
     // The response to a direct request arrives as one piece.

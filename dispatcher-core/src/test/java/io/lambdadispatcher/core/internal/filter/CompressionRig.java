@@ -14,9 +14,11 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.wire.http.ContentEncoder;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -36,12 +38,7 @@ final class CompressionRig implements ResponseSink {
     final EmbeddedChannel loop = new EmbeddedChannel();
     final List<String> encoded = new ArrayList<>();
     final Function function = new Function();
-    final CompressionFilter filter = new CompressionFilter(function, loop.eventLoop(), "f", new DispatcherObserver() {
-        @Override
-        public void onResponseEncoded(String name, ContentEncoding encoding, long bytes, long encodedBytes) {
-            encoded.add(name + " " + encoding.token() + " " + bytes + " " + encodedBytes);
-        }
-    });
+    final CompressionFilter filter;
 
     /** What the client sends its calls to. */
     RequestSink request = function;
@@ -59,6 +56,20 @@ final class CompressionRig implements ResponseSink {
     int parts;
     int untakenBytes;
     final ByteArrayOutputStream body = new ByteArrayOutputStream();
+
+    CompressionRig() {
+        this(Encoders::create, ByteBufAllocator.DEFAULT);
+    }
+
+    CompressionRig(java.util.function.Function<ContentEncoding, ContentEncoder> encoders, ByteBufAllocator allocator) {
+        DispatcherObserver observer = new DispatcherObserver() {
+            @Override
+            public void onResponseEncoded(String name, ContentEncoding encoding, long bytes, long encodedBytes) {
+                encoded.add(name + " " + encoding.token() + " " + bytes + " " + encodedBytes);
+            }
+        };
+        filter = new CompressionFilter(function, loop.eventLoop(), "f", observer, encoders, allocator);
+    }
 
     /** Receives requests, and calls {@link #response}. */
     static final class Function implements FunctionOpener, RequestSink {
