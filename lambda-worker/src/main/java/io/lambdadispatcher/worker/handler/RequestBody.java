@@ -5,7 +5,8 @@ package io.lambdadispatcher.worker.handler;
  *
  * <p><b>Back-pressure.</b> The client may send more as the reader receives bytes. A paused reader
  * receives nothing, so at most a window waits in memory. If a handler never reads, the client is
- * stopped at that window until the response ends, and the rest is dropped.
+ * stopped at that window until the response ends, and the rest is dropped. In a tunnel that nobody
+ * reads, the rest is dropped when the client has ended it, too.
  */
 public interface RequestBody {
     /**

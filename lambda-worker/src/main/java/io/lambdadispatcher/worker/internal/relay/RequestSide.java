@@ -85,8 +85,14 @@ final class RequestSide implements Request, RequestBody, TimedRequest {
         arrived = true;
     }
 
-    /** The exchange has ended. In a tunnel, delivery can continue at the reader's pace. */
+    /**
+     * The exchange has ended. In a tunnel, delivery can continue at the reader's pace. Without a
+     * reader, it ends here, because nobody else would release what waits.
+     */
     void onOver() {
+        if (reader == null) {
+            failDelivery(FailureReason.NOT_NEEDED);
+        }
         if (waiting != null) {
             giveBack(waiting.stream().mapToInt(ByteBuf::readableBytes).sum());
         }
