@@ -19,6 +19,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -149,16 +150,36 @@ class LifecycleTest {
     /** A failure of the handler must not affect others. */
     @Test
     void should_drain_though_the_handler_throws() throws Exception {
+        assertDrains(() -> {
+            throw new IllegalStateException("as the test wants it");
+        });
+    }
+
+    /** A handler may start its first thread when it drains. */
+    @Test
+    void should_drain_though_the_handler_cannot_start_a_thread() throws Exception {
+        assertDrains(() -> {
+            throw new OutOfMemoryError("unable to create native thread");
+        });
+    }
+
+    @Test
+    void should_drain_though_the_handler_returns_null() throws Exception {
+        assertDrains(() -> null);
+    }
+
+    private static void assertDrains(Supplier<CompletionStage<?>> onDrain) throws Exception {
         Slow handler = new Slow() {
             @Override
             public CompletionStage<?> onDrain(DrainReason reason, Duration grace) {
-                throw new IllegalStateException("as the test wants it");
+                return onDrain.get();
             }
         };
         handler.started.complete(null);
         try (Harness harness = new Harness(handler)) {
-            harness.dispatcher.takeReady();
+            ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
             harness.worker.drain(DrainReason.REQUESTED);
+            assertThat(link.takeMessage(Drain.class).reason()).isEqualTo(DrainCode.REQUESTED);
             assertThat(harness.summary().reason()).isEqualTo("REQUESTED");
         }
     }

@@ -4,6 +4,7 @@ import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -18,13 +19,17 @@ public final class Lifecycles {
         return handler instanceof Lifecycle lifecycle ? lifecycle.start() : CompletableFuture.completedFuture(null);
     }
 
-    /** Drains the handler. An exception is logged, and the worker drains without the handler. */
+    /**
+     * Drains the handler. If it throws anything or returns {@code null}, that is logged, and the
+     * worker drains without the handler. An error, such as a thread that cannot be started, must
+     * not keep the worker from draining.
+     */
     public static CompletionStage<?> drain(Handler handler, DrainReason reason, Duration grace) {
         try {
             if (handler instanceof Lifecycle lifecycle) {
-                return lifecycle.onDrain(reason, grace);
+                return Objects.requireNonNull(lifecycle.onDrain(reason, grace), "the result of onDrain");
             }
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             FailureLog.report("drain listener", handler, e);
         }
         return CompletableFuture.completedFuture(null);
