@@ -34,7 +34,8 @@ public final class Chat implements Handler {
     public void handle(Request request, Response response) throws Exception {
         QueryStringDecoder target = new QueryStringDecoder(request.path());
         Page page = pages.get(target.path());
-        if (page != null) {
+        // A WebSocket must not open on a page. A 2xx response to CONNECT would open it.
+        if (page != null && !request.method().toString().equals("CONNECT")) {
             page.send(request, response);
         } else if (target.path().startsWith(ROOMS)) {
             enter(target, request, response);
@@ -53,12 +54,11 @@ public final class Chat implements Handler {
         } else if (guest.isEmpty() || guest.length() > LONGEST_NAME) {
             Page.refuse(response, 400, "name: '" + guest + "', expected 1 to " + LONGEST_NAME + " letters");
         } else {
-            Room room = rooms.find(roomName);
-            if (room == null) {
+            if (rooms.find(roomName) == null) {
                 Page.refuse(response, 503, "there are rooms enough");
             } else {
                 WebSocketOptions options = WebSocketOptions.usual().withMostMessageBytes(MOST_MESSAGE_BYTES);
-                WebSocketHandler entrance = session -> Guest.enter(guest, room, session);
+                WebSocketHandler entrance = session -> rooms.enter(roomName, guest, session);
                 entrance.asHandler(options).handle(request, response);
             }
         }

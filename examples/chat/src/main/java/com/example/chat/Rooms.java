@@ -1,5 +1,6 @@
 package com.example.chat;
 
+import io.lambdadispatcher.worker.websocket.WebSocketSession;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -26,5 +27,19 @@ final class Rooms {
             }
         }
         return room;
+    }
+
+    /**
+     * Enters a room. It is looked up again under the lock, because another thread can have removed
+     * it while it was empty. Two guests would then be in two rooms of one name.
+     *
+     * @throws IllegalStateException if there are already too many rooms with guests
+     */
+    synchronized Guest enter(String name, String guest, WebSocketSession session) {
+        Room room = find(name);
+        if (room == null) {
+            throw new IllegalStateException("there are rooms enough");
+        }
+        return Guest.enter(guest, room, session);
     }
 }

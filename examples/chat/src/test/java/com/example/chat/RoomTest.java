@@ -106,6 +106,19 @@ class RoomTest {
         }
     }
 
+    @Test
+    void should_bring_guests_together_whose_room_was_dropped_before_they_entered() {
+        Rooms rooms = new Rooms();
+        Room dropped = rooms.find("lobby");
+        for (int i = 0; i < Rooms.MOST; i++) {
+            rooms.find("room-" + i);
+        }
+        rooms.enter("lobby", "Ann", ann);
+        rooms.enter("lobby", "Bob", bob);
+        assertThat(rooms.find("lobby")).isNotSameAs(dropped);
+        assertThat(ann.sent).last().asString().contains("\"kind\":\"joined\"", "\"who\":\"Bob\"");
+    }
+
     private static final class Session implements WebSocketSession {
         final List<String> sent = new ArrayList<>();
         boolean writable = true;
