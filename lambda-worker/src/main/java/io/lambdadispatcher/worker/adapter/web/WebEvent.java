@@ -78,9 +78,34 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
             made = passThrough(json, config);
         }
         HopByHop.removeFromRequest(made.head);
+        if (!isOfDispatcher(about)) {
+            removeReserved(made.head);
+        }
         made.head.set(REQUEST_CONTEXT, Json.write(requestContext));
         made.head.set(LAMBDA_CONTEXT, Json.write(about(context)));
         return made;
+    }
+
+    /**
+     * Returns whether the dispatcher has sent the event as a direct invocation. AWS writes the
+     * context of its own events, so no client can forge this.
+     */
+    private static boolean isOfDispatcher(Map<?, ?> about) {
+        return "lambda-dispatcher".equals(about.get("apiId"))
+                || about.get("elb") instanceof Map<?, ?> balancer
+                        && text(balancer.get("targetGroupArn"), "").startsWith("lambda-dispatcher:");
+    }
+
+    /**
+     * Removes the headers that a client must not send. The dispatcher has removed them from
+     * requests that arrive through it, but a function can have a URL or a load balancer beside it.
+     */
+    private static void removeReserved(Http2Headers head) {
+        for (CharSequence name : head.names()) {
+            if (HeaderSyntax.beginsLike(name, HopByHop.OWN_PREFIX)) {
+                head.remove(name);
+            }
+        }
     }
 
     private static WebEvent passThrough(byte[] json, WebConfig config) {
@@ -97,7 +122,7 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
             fields.forEach((name, value) -> add(head, name, value));
         }
         if (event.get("cookies") instanceof List<?> cookies && !cookies.isEmpty()) {
-            head.set(HttpHeaderNames.COOKIE, String.join("; ", strings(cookies)));
+            head.set(HttpHeaderNames.COOKIE, utf8(String.join("; ", strings(cookies))));
         }
         return new WebEvent(Kind.JOINED_VALUES, head, body(event)).counted();
     }
@@ -152,8 +177,16 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
         } else if (!lower.startsWith(":")
                 && !HttpHeaderNames.CONTENT_LENGTH.contentEquals(lower)
                 && !isContext(lower)) {
-            head.add(lower, String.valueOf(value));
+            head.add(lower, utf8(String.valueOf(value)));
         }
+    }
+
+    /**
+     * Returns the value in UTF-8, as the event has it and as the AWS Lambda Web Adapter passes it
+     * on. Blanks at its ends are not part of it.
+     */
+    private static AsciiString utf8(String value) {
+        return new AsciiString(HeaderSyntax.withoutOuterBlanks(value).getBytes(StandardCharsets.UTF_8), false);
     }
 
     private static byte[] body(Map<?, ?> event) {

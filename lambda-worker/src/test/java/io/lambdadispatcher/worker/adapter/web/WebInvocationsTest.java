@@ -4,7 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.amazonaws.services.lambda.runtime.Context;
+import io.lambdadispatcher.wire.event.EventFormat;
+import io.lambdadispatcher.wire.event.EventWriter;
 import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -140,6 +145,43 @@ class WebInvocationsTest {
             assertThat(app.takeHeard())
                     .contains("x-amzn-request-context: {\"stage\":\"prod\"}\r\n", "x-amzn-lambda-context: {")
                     .doesNotContain("forged");
+        }
+    }
+
+    /** A function can have a URL or a load balancer beside the dispatcher. */
+    @ParameterizedTest
+    @EnumSource
+    void should_take_the_dispatchers_headers_only_from_the_dispatcher(EventFormat format) throws Exception {
+        Http2Headers head = new FlatHeaders()
+                .method("GET")
+                .path("/")
+                .authority("h")
+                .add("lambda-dispatcher-shadow", "orders")
+                .add("Lambda_Dispatcher_Shadow", "orders")
+                .add("x-other", "kept");
+        String direct = new String(
+                EventWriter.of(format, "f").write(head, Unpooled.EMPTY_BUFFER, 10_000), StandardCharsets.UTF_8);
+        String ofAws = direct.replace("\"apiId\":\"lambda-dispatcher\"", "\"apiId\":\"a1b2c3\"")
+                .replace("lambda-dispatcher:targetgroup", "arn:aws:elasticloadbalancing:eu-west-1:1:targetgroup");
+        try (RawApp app = answering(TWO_COOKIES)) {
+            invoke(app.config(), direct);
+            assertThat(app.takeHeard()).contains("lambda-dispatcher-shadow: orders\r\n");
+            invoke(app.config(), ofAws);
+            assertThat(app.takeHeard()).contains("x-other: kept\r\n").doesNotContain("orders");
+        }
+    }
+
+    /** The bytes are those that the client has sent. */
+    @Test
+    void should_pass_on_header_values_in_utf_8() throws Exception {
+        try (RawApp app = answering(TWO_COOKIES)) {
+            invoke(
+                    app.config(),
+                    "{\"version\":\"2.0\",\"rawPath\":\"/\",\"cookies\":[\"a=日本\"],"
+                            + "\"headers\":{\"x-name\":\" Größe\"},"
+                            + "\"requestContext\":{\"http\":{\"method\":\"GET\"}}}");
+            String head = new String(app.takeHeard().getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
+            assertThat(head).contains("cookie: a=日本\r\n", "x-name: Größe\r\n");
         }
     }
 
