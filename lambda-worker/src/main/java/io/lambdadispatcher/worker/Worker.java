@@ -20,9 +20,12 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.IoEventLoopGroup;
 import io.netty.util.concurrent.EventExecutor;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -50,6 +53,9 @@ public final class Worker implements AutoCloseable {
      */
     private static final Duration DEADLINE_MARGIN = Duration.ofMillis(500);
 
+    /** A quarter of the time that is left, however long that is. */
+    private static final Duration QUARTER_MARGIN = Duration.ofNanos(Long.MAX_VALUE);
+
     private static final Logger log = LoggerFactory.getLogger(Worker.class);
 
     private final WorkerConfig config;
@@ -64,6 +70,7 @@ public final class Worker implements AutoCloseable {
     private final Dispatchers dispatchers;
     private final long startedNanos;
     private final long deadlineNanos;
+    private final List<Future<?>> timers = new ArrayList<>();
 
     private long readyNanos;
     private long idleSinceNanos;
@@ -224,7 +231,7 @@ public final class Worker implements AutoCloseable {
         dispatchers.start();
         if (deadlineNanos != 0) {
             long nanos = startedNanos + config.untilDrain().toNanos() - System.nanoTime();
-            home.schedule(() -> onDrain(DrainReason.DEADLINE), nanos, TimeUnit.NANOSECONDS);
+            timers.add(home.schedule(() -> onDrain(DrainReason.DEADLINE), nanos, TimeUnit.NANOSECONDS));
         }
         watch(config.idleTimeout(), this::checkIdle);
         watch(config.loneTimeout(), this::checkAlone);
@@ -234,7 +241,7 @@ public final class Worker implements AutoCloseable {
     private void watch(Duration timeout, Runnable check) {
         if (!timeout.isZero()) {
             long periodNanos = Math.max(TimeUnit.MILLISECONDS.toNanos(5), timeout.toNanos() / 8);
-            home.scheduleAtFixedRate(check, periodNanos, periodNanos, TimeUnit.NANOSECONDS);
+            timers.add(home.scheduleAtFixedRate(check, periodNanos, periodNanos, TimeUnit.NANOSECONDS));
         }
     }
 
@@ -257,7 +264,7 @@ public final class Worker implements AutoCloseable {
     }
 
     private void onDrain(DrainReason why) {
-        onDrain(why, shorter(config.drainGrace(), beforeDeadline(Duration.ofNanos(Long.MAX_VALUE))));
+        onDrain(why, shorter(config.drainGrace(), beforeDeadline(QUARTER_MARGIN)));
     }
 
     private void onDrain(DrainReason why, Duration asked) {
@@ -312,6 +319,8 @@ public final class Worker implements AutoCloseable {
         if (readyNanos == 0) {
             ready.completeExceptionally(new IllegalStateException("the worker exited before it was ready: " + reason));
         }
+        // On shared event loops, they would run after the worker has ended and keep it in memory.
+        timers.forEach(timer -> timer.cancel(false));
         if (ownsLoops) {
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS);
         }

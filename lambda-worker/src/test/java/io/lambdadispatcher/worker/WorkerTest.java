@@ -17,6 +17,10 @@ import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.internal.exchange.ServedRequests;
+import io.netty.channel.IoEventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import java.lang.ref.WeakReference;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -229,26 +233,22 @@ class WorkerTest {
     /** A dispatcher drains a worker that is to be replaced almost until its deadline. */
     @Test
     void should_serve_for_all_of_the_grace_that_a_dispatcher_grants() throws Exception {
-        BlockingQueue<Duration> graces = new LinkedBlockingQueue<>();
-        Handler handler = new DrainedHandler(graces);
-        try (Harness harness = new Harness(handler, c -> c.deadline(Duration.ofSeconds(100)))) {
-            ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
-            link.send(new Drain(DrainCode.DEADLINE, 80_000));
-            assertThat(graces.poll(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS))
-                    .isEqualTo(Duration.ofSeconds(80));
-        }
+        assertThat(graceOf(new Drain(DrainCode.DEADLINE, 80_000))).isEqualTo(Duration.ofSeconds(80));
     }
 
     /** A dispatcher that shuts down grants the same grace to all of its workers. */
     @Test
     void should_say_goodbye_before_its_deadline_whatever_a_dispatcher_grants() throws Exception {
+        assertThat(graceOf(new Drain(DrainCode.SHUTDOWN, 200_000)))
+                .isBetween(Duration.ofSeconds(30), Duration.ofMillis(99_500));
+    }
+
+    /** Returns the grace of the handler if a dispatcher drains a worker that has 100 s left. */
+    private static Duration graceOf(Drain drain) throws Exception {
         BlockingQueue<Duration> graces = new LinkedBlockingQueue<>();
-        Handler handler = new DrainedHandler(graces);
-        try (Harness harness = new Harness(handler, c -> c.deadline(Duration.ofSeconds(100)))) {
-            ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
-            link.send(new Drain(DrainCode.SHUTDOWN, 200_000));
-            assertThat(graces.poll(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS))
-                    .isBetween(Duration.ofSeconds(30), Duration.ofMillis(99_500));
+        try (Harness harness = new Harness(new DrainedHandler(graces), c -> c.deadline(Duration.ofSeconds(100)))) {
+            harness.dispatcher.takeReady().send(drain);
+            return graces.poll(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
         }
     }
 
@@ -366,6 +366,37 @@ class WorkerTest {
             assertThat(summary.reason()).contains("401");
             assertThat(harness.worker.ready().toCompletableFuture()).isCompletedExceptionally();
         }
+    }
+
+    /** A program can create workers again and again on one group. */
+    @Test
+    void should_leave_nothing_on_shared_loops_when_it_ends() throws Exception {
+        IoEventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+        try (ScriptedDispatcher dispatcher = new ScriptedDispatcher()) {
+            WeakReference<Handler> handler = handlerOfEndedWorker(dispatcher, loops);
+            long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(ScriptedDispatcher.WAIT_SECONDS);
+            while (handler.get() != null && System.nanoTime() < untilNanos) {
+                System.gc();
+                Thread.sleep(20);
+            }
+            assertThat(handler.get()).isNull();
+        } finally {
+            loops.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        }
+    }
+
+    private static WeakReference<Handler> handlerOfEndedWorker(ScriptedDispatcher dispatcher, IoEventLoopGroup loops)
+            throws Exception {
+        WorkerConfig config = WorkerConfig.builder("f", Harness.SECRET, List.of(dispatcher.address()))
+                .deadline(Duration.ofDays(1))
+                .idleTimeout(Duration.ofHours(1))
+                .loneTimeout(Duration.ofHours(1))
+                .build();
+        Handler handler = new PongHandler();
+        try (Worker worker = Worker.onLoops(config, handler, loops)) {
+            worker.start().ready().toCompletableFuture().get(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
+        }
+        return new WeakReference<>(handler);
     }
 
     @Test
