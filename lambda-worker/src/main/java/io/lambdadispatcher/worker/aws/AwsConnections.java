@@ -140,9 +140,11 @@ public final class AwsConnections implements SnapshotListener, AutoCloseable {
      */
     @Override
     public void close() {
+        // First, so that a request of another thread meanwhile gets an event loop that stays.
+        Runnable stop = netty.detachLoops();
         asyncClients.closeAll();
         blockingClients.closeAll();
-        netty.stop();
+        stop.run();
     }
 
     /** A separate class, so that this file can be loaded without Apache's client. */

@@ -53,17 +53,19 @@ final class NettyClients {
     }
 
     /**
-     * Ends the event loop. Returns when its thread has ended and all sockets are closed. The next
-     * client starts a new one.
+     * Detaches the event loop. The next client starts a new one.
+     *
+     * @return ends the detached event loop. Returns when its thread has ended and all sockets are
+     *     closed
      */
-    void stop() {
-        EventLoopGroup ending;
-        synchronized (this) {
-            ending = loops;
-            loops = null;
-        }
-        if (ending != null) {
-            ending.shutdownGracefully(0, MOST_STOP_SECONDS, TimeUnit.SECONDS).awaitUninterruptibly();
-        }
+    synchronized Runnable detachLoops() {
+        EventLoopGroup detached = loops;
+        loops = null;
+        return () -> {
+            if (detached != null) {
+                detached.shutdownGracefully(0, MOST_STOP_SECONDS, TimeUnit.SECONDS)
+                        .awaitUninterruptibly();
+            }
+        };
     }
 }

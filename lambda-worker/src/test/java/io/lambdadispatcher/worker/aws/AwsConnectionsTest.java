@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.worker.snapshot.SnapshotsOfContext;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -13,6 +14,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.crac.Context;
 import org.crac.Resource;
@@ -21,8 +23,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.reactivestreams.Publisher;
 import software.amazon.awssdk.auth.credentials.AnonymousCredentialsProvider;
+import software.amazon.awssdk.core.async.SdkPublisher;
 import software.amazon.awssdk.core.client.config.ClientOverrideConfiguration;
+import software.amazon.awssdk.http.SdkHttpMethod;
+import software.amazon.awssdk.http.SdkHttpRequest;
+import software.amazon.awssdk.http.SdkHttpResponse;
+import software.amazon.awssdk.http.async.AsyncExecuteRequest;
+import software.amazon.awssdk.http.async.SdkAsyncHttpResponseHandler;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.retries.DefaultRetryStrategy;
 import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
@@ -234,6 +243,66 @@ class AwsConnectionsTest {
         context.afterRestore(context);
         server.awaitOpen(0);
         Kind.ASYNC.put(connections, server).join();
+    }
+
+    /** While the old event loop ends, another thread may send a request. */
+    @Test
+    void should_serve_requests_after_a_close_that_another_request_has_met() throws Exception {
+        AtomicInteger clients = new AtomicInteger();
+        CountDownLatch loopIsBusy = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        try (AwsConnections busy = builder()
+                .async(client -> {
+                    clients.incrementAndGet();
+                    return client;
+                })
+                .build()) {
+            busy.async().execute(request(new BusyLoop(loopIsBusy, goOn)));
+            assertThat(loopIsBusy.await(20, TimeUnit.SECONDS)).isTrue();
+            CompletableFuture<Void> closed = CompletableFuture.runAsync(busy::close);
+            while (clients.get() < 2) {
+                Kind.ASYNC.put(busy, server);
+                Thread.sleep(5);
+            }
+            goOn.countDown();
+            closed.join();
+            Kind.ASYNC.put(busy, server).join();
+        } finally {
+            goOn.countDown();
+        }
+    }
+
+    private AsyncExecuteRequest request(SdkAsyncHttpResponseHandler handler) {
+        return AsyncExecuteRequest.builder()
+                .request(SdkHttpRequest.builder()
+                        .method(SdkHttpMethod.GET)
+                        .uri(server.endpoint())
+                        .putHeader("Host", server.endpoint().getRawAuthority())
+                        .build())
+                .requestContentPublisher(new Primer.Nothing())
+                .responseHandler(handler)
+                .build();
+    }
+
+    /** Blocks the event loop of the client. */
+    private record BusyLoop(CountDownLatch isBusy, CountDownLatch until) implements SdkAsyncHttpResponseHandler {
+        @Override
+        public void onHeaders(SdkHttpResponse head) {
+            isBusy.countDown();
+            try {
+                until.await();
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        }
+
+        @Override
+        public void onStream(Publisher<ByteBuffer> body) {
+            SdkPublisher.adapt(body).subscribe(bytes -> {});
+        }
+
+        @Override
+        public void onError(Throwable error) {}
     }
 
     @Test

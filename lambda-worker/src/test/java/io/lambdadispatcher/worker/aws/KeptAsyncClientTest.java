@@ -42,7 +42,7 @@ class KeptAsyncClientTest {
     @AfterEach
     void close() throws Exception {
         generations.closeAll();
-        netty.stop();
+        netty.detachLoops().run();
         server.close();
     }
 
