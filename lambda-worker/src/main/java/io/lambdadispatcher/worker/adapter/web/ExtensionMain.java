@@ -73,13 +73,15 @@ public final class ExtensionMain {
      * Tells Lambda that this extension is initialised. The call then blocks, because no event
      * comes.
      */
-    private static void awaitNext(String api, String identifier) {
+    static void awaitNext(String api, String identifier) {
         try {
             HttpURLConnection call = open(api, "event/next");
             call.setRequestProperty(IDENTIFIER, identifier);
             int status = call.getResponseCode();
+            // An error without a body has no stream.
             try (InputStream body = status < 400 ? call.getInputStream() : call.getErrorStream()) {
-                log.debug("the extension's next event: status {}, {} bytes", status, body.readAllBytes().length);
+                int bytes = body == null ? 0 : body.readAllBytes().length;
+                log.debug("the extension's next event: status {}, {} bytes", status, bytes);
             }
         } catch (IOException e) {
             log.debug("no more events for the extension", e);
