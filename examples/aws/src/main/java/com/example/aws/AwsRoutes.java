@@ -119,7 +119,8 @@ final class AwsRoutes {
             Answers.text(response, 404, "no " + what);
         } else if (request.cancellation() == null) {
             log.warn("AWS failed on {}", what, cause);
-            response.fail(FailureReason.HANDLER_FAILED, what + ": " + cause);
+            // Without a text, because the client would receive it, and AWS's messages contain ARNs.
+            response.fail(FailureReason.HANDLER_FAILED, "");
         }
     }
 

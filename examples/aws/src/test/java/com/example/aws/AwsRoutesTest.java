@@ -44,6 +44,7 @@ class AwsRoutesTest {
             "images",
             AwsHandler.TABLE,
             "items");
+    private static final String DENIED_TABLE = "denied";
     private static final String[] PROPERTIES = {
         "aws.endpointUrlS3", "aws.endpointUrlDynamoDb", "aws.region", "aws.accessKeyId", "aws.secretAccessKey"
     };
@@ -76,8 +77,17 @@ class AwsRoutesTest {
     }
 
     private static void put(HttpExchange exchange) throws IOException {
-        puts.add(exchange.getRequestHeaders().getFirst("X-Amz-Target") + " "
-                + new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8));
+        String item = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+        if (item.contains("\"" + DENIED_TABLE + "\"")) {
+            byte[] error = ("{\"__type\":\"AccessDeniedException\",\"message\":\"User: arn:aws:sts::1:role is not"
+                            + " authorized\"}")
+                    .getBytes(StandardCharsets.US_ASCII);
+            exchange.sendResponseHeaders(400, error.length);
+            exchange.getResponseBody().write(error);
+            exchange.close();
+            return;
+        }
+        puts.add(exchange.getRequestHeaders().getFirst("X-Amz-Target") + " " + item);
         answer(exchange, "application/x-amz-json-1.0", "{}".getBytes(StandardCharsets.US_ASCII));
     }
 
@@ -173,6 +183,20 @@ class AwsRoutesTest {
         assertThat(puts)
                 .hasSize(10)
                 .allMatch(put -> put.startsWith("DynamoDB_20120810.PutItem ") && put.contains("items"));
+    }
+
+    /** The text of a failure is sent to the client. */
+    @Test
+    void should_not_tell_the_client_what_aws_has_said() throws Exception {
+        Map<String, String> variables = new HashMap<>(CONFIGURED);
+        variables.put(AwsHandler.TABLE, DENIED_TABLE);
+        try (Harness denied = new Harness(new AwsHandler(variables))) {
+            ScriptedStream stream = denied.stream();
+            stream.request(get("/dynamodb-put"), 0, true);
+            ScriptedStream.Reset reset = stream.take(ScriptedStream.Reset.class);
+            assertThat(reset.code()).isEqualTo(ErrorCode.HANDLER_FAILED);
+            assertThat(reset.text()).isEmpty();
+        }
     }
 
     @ParameterizedTest
