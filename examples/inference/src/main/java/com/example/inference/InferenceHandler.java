@@ -17,6 +17,7 @@ import java.nio.charset.StandardCharsets;
  */
 public final class InferenceHandler implements Handler {
     private static final AsciiString TEXT = AsciiString.cached("text/plain; charset=utf-8");
+    private static final int MOST_BYTES = 64 * 1024;
     private static final Inference JSON = new JsonInference();
     private static final Inference PROTOBUF = new ProtobufInference();
 
@@ -37,7 +38,7 @@ public final class InferenceHandler implements Handler {
             text(response, 405, "expected POST");
             return;
         }
-        Gather.read(request, response, body -> {
+        request.body().readAll(MOST_BYTES, body -> {
             try {
                 respond(response, 200, inference.mediaType(), inference.answer(body));
             } catch (IllegalArgumentException e) {
