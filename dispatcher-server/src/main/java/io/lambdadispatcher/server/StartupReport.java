@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server;
 
+import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.server.config.Configuration;
@@ -17,9 +18,12 @@ final class StartupReport {
 
     private StartupReport() {}
 
-    /** Only jars have a version. */
+    /**
+     * Returns the version of dispatcher-core, which is that of this program. Only jars have a
+     * version, and {@code ./dispatcher} runs the program itself from a directory of classes.
+     */
     static String version() {
-        String version = StartupReport.class.getPackage().getImplementationVersion();
+        String version = Dispatcher.class.getPackage().getImplementationVersion();
         return version == null ? "(version not known)" : version;
     }
 

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.live;
 
+import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.Configuration.Row;
 import io.netty.util.AsciiString;
@@ -23,7 +24,7 @@ final class About {
 
     static Map<String, Object> version() {
         Map<String, Object> members = new LinkedHashMap<>();
-        members.put("version", of(About.class));
+        members.put("version", of(Dispatcher.class));
         members.put("netty", of(AsciiString.class));
         members.put("java", Runtime.version().toString());
         members.put(
@@ -38,7 +39,10 @@ final class About {
         return members;
     }
 
-    /** Only jars have a version. */
+    /**
+     * Returns the version of a class. Only jars have one, and {@code ./dispatcher} runs this
+     * program from a directory of classes, so it shows the version of dispatcher-core.
+     */
     private static String of(Class<?> type) {
         String version = type.getPackage().getImplementationVersion();
         return version == null ? "not known" : version;
