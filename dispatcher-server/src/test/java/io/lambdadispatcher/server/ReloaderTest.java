@@ -75,6 +75,10 @@ class ReloaderTest {
     }
 
     private void write(String queueTimeout, String token, String... more) throws IOException {
+        writeFile(token, "function.queue-timeout: " + queueTimeout, String.join("\n", more));
+    }
+
+    private void writeFile(String token, String... functions) throws IOException {
         Files.writeString(
                 file(),
                 String.join(
@@ -83,8 +87,7 @@ class ReloaderTest {
                         "workers: {host: 127.0.0.1, port: 0, secret-file: " + directory.resolve("secret") + "}",
                         "admin: {port: 0, token: " + token + "}",
                         "shutdown.grace: 1s",
-                        "function.queue-timeout: " + queueTimeout,
-                        String.join("\n", more)));
+                        String.join("\n", functions)));
     }
 
     private Configuration load() throws ConfigurationException {
@@ -305,17 +308,11 @@ class ReloaderTest {
     }
 
     private void writeShops(String pathOfCanary) throws IOException {
-        Files.writeString(
-                file(),
-                String.join(
-                        "\n",
-                        "public.plain: {host: 127.0.0.1, port: 0}",
-                        "workers: {host: 127.0.0.1, port: 0, secret-file: " + directory.resolve("secret") + "}",
-                        "admin: {port: 0, token: the-first-admin-token}",
-                        "shutdown.grace: 1s",
-                        "functions:",
-                        "- {name: shop, path: /shop, weight: 90}",
-                        "- {name: canary, path: " + pathOfCanary + ", weight: 10}"));
+        writeFile(
+                "the-first-admin-token",
+                "functions:",
+                "- {name: shop, path: /shop, weight: 90}",
+                "- {name: canary, path: " + pathOfCanary + ", weight: 10}");
     }
 
     /** Its weight of 0 would refuse this reload and each later one. */
