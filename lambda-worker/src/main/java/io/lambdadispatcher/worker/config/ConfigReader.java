@@ -46,6 +46,9 @@ final class ConfigReader {
     }
 
     static WorkerConfig ofPayload(String json, @Nullable String trustFile) {
+        if (json.isBlank()) {
+            throw bad("invoke payload", "empty", "a JSON object");
+        }
         Object value;
         try {
             value = Json.read(json.getBytes(StandardCharsets.UTF_8));
@@ -59,7 +62,7 @@ final class ConfigReader {
         if (value instanceof Map<?, ?> members) {
             return new ConfigReader(members, false, trustFile).read();
         }
-        throw bad("invoke payload", json.isBlank() ? "empty" : kind(value), "a JSON object");
+        throw bad("invoke payload", kind(value), "a JSON object");
     }
 
     private WorkerConfig read() {
