@@ -34,15 +34,23 @@ def compare(pairs, starts=1):
     errors = sum(sample["errors"] for pair in pairs for sample in pair)
     if errors:
         raise Failure(f"{errors} requests failed")
-    mean = statistics.mean(ratios)
-    freedom = len(ratios) - 1
-    half = T_95[max(known for known in T_95 if known <= freedom)] * statistics.stdev(ratios) / math.sqrt(len(ratios))
+    mean, low, high = interval(ratios)
     return {
         "pairs": len(pairs), "starts": starts,
         "first_cpu_micros": statistics.median(first["cpu_micros"] for first, _ in pairs),
         "second_cpu_micros": statistics.median(second["cpu_micros"] for _, second in pairs),
-        "ratio": mean, "ratio_low": mean - half, "ratio_high": mean + half,
+        "ratio": mean, "ratio_low": low, "ratio_high": high,
     }
+
+
+def interval(values):
+    """@return the mean, and the ends of its 95 % interval"""
+    mean = statistics.mean(values)
+    freedom = len(values) - 1
+    if freedom == 0:
+        return mean, -math.inf, math.inf
+    half = T_95[max(known for known in T_95 if known <= freedom)] * statistics.stdev(values) / math.sqrt(len(values))
+    return mean, mean - half, mean + half
 
 
 def table(title, first, second, results):

@@ -113,17 +113,17 @@ def proxies(rows):
 
 
 def latency(rows):
-    scenarios = by([row for row in rows if "common" in row["latency"]], "scenario")
+    scenarios = by([row for row in rows if row["latency"]], "scenario")
     drawn, panels = figure(1, len(scenarios), 3, squeeze=False, sharey=True)
     for axes, (scenario, found) in zip(panels[0], scenarios.items()):
         for place, row in enumerate(found):
-            millis = row["latency"]["common"]["latency_millis"]
+            millis = row["latency"]["latency_millis"]
             axes.plot([millis["p50"], millis["p99.9"]], [place, place], color=OTHERS, lw=1, zorder=1)
             for name, mark in (("p50", "o"), ("p99", "D"), ("p99.9", "|")):
                 axes.scatter(millis[name], place, marker=mark, s=18, color=colour_of(row["contender"]), zorder=2, label=name if place == 0 else None)
         axes.set_yticks(range(len(found)), [row["contender"] for row in found])
         axes.set_xscale("log")
-        axes.set_title(f"{scenario}, {found[0]['latency']['common']['offered_rate']:,.0f}/s", loc="left")
+        axes.set_title(f"{scenario}, {found[0]['latency']['offered_rate']:,.0f}/s", loc="left")
         axes.set_xlabel("ms")
     panels[0][0].invert_yaxis()
     panels[0][0].legend(fontsize=7, loc="best")

@@ -1,6 +1,7 @@
 """Processes of a macro run. They are started on one core, measured, and ended only by their ids."""
 
 import atexit
+import contextlib
 import os
 import pathlib
 import random
@@ -23,6 +24,7 @@ PACKAGES = {
     "hey": "hey",
     "slowhttptest": "slowhttptest",
     "curl": "curl",
+    "tcpdump": "tcpdump",
     "mvn": "maven",
 }
 _running = []
@@ -88,8 +90,9 @@ class Process:
                 stderr=output,
                 env={**os.environ, **(environment or {})},
                 cwd=ROOT,
-                # Ctrl-C must reach only the script, which then ends its children in order.
-                start_new_session=True,
+                # Ctrl-C must reach only the script, which then ends its children in order. With a session for each process, the kernel
+                # would share a core between sessions (autogroup), and ignore priorities.
+                preexec_fn=os.setpgrp,
             )
         _running.append(self)
 
@@ -141,12 +144,37 @@ class Process:
                 self.child.kill()
                 self.child.wait()
         for pid in pids[1:]:
-            # Descendants that the child has not ended. They belong to this run if they are in its session.
+            # Descendants that the child has not ended. They belong to this run if they are in its group.
             try:
-                if os.getsid(pid) == self.pid:
+                if os.getpgid(pid) == self.pid:
                     os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
+
+
+# Ends also if the script was killed.
+SPIN = """
+import os
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+parent = os.getppid()
+while os.getppid() == parent:
+    for _ in range(10_000):
+        pass
+"""
+
+
+@contextlib.contextmanager
+def awake(cores, log_directory):
+    """
+    Keeps the cores from sleeping. A virtual machine gives a sleeping core back to the host, and can wait for it for more than a millisecond.
+    The loops get only time that nothing else wants (SCHED_IDLE).
+    """
+    loops = [Process(f"awake-{core}", [sys.executable, "-c", SPIN], core, log_directory) for core in cores]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.stop()
 
 
 def stop_all():

@@ -5,8 +5,7 @@ Every proxy has one thread and is pinned to one core. The load generator and the
 between the proxies, so that disturbances of the machine affect all of them.
 
 The first part is maximum load (h2load, HTTP/2 without TLS): CPU time per request, and requests per second. The second part is a constant
-rate, at half of each proxy's maximum and at one rate for all: latency, counted from when each request should have started. Compare only
-figures of one run.
+rate, which is half of the lowest maximum: latency, counted from when each request should have started. Compare only figures of one run.
 
     benchmarks/macro/proxies.py                          everything, about twenty-five minutes
     benchmarks/macro/proxies.py --only haproxy-h2,nghttpx --rounds 1
@@ -63,7 +62,7 @@ class Run:
         self.backend_port = free_port()
         self.requests = {}
         self.samples = collections.defaultdict(list)
-        self.latencies = collections.defaultdict(lambda: collections.defaultdict(list))
+        self.latencies = collections.defaultdict(list)
         self.rss_mib = {}
 
     def variant(self, text):
@@ -109,27 +108,20 @@ class Run:
         generator = ConstantRate(self.java, self.directory)
         for scenario in self.scenarios:
             peaks = {contender: self.peak(contender, scenario) for contender in self.contenders}
-            common = min(peaks.values()) / 2
-            progress(f"{scenario.name} at {common:,.0f} requests/s, then at half of each one's peak")
+            rate = min(peaks.values()) / 2
+            progress(f"{scenario.name} at {rate:,.0f} requests/s")
             generator.warm_up(self.contenders[0].port, scenario, self.options.jvm_warm_up / 2)
-            for _ in range(self.options.latency_rounds):
-                self.measure_latencies_once(generator, scenario, common, peaks)
+            with processes.awake({PROXY_CORE, LOAD_CORE}, self.directory):
+                for _ in range(self.options.latency_rounds):
+                    self.measure_latencies_once(generator, scenario, rate)
         generator.process.stop()
 
-    def measure_latencies_once(self, generator, scenario, common, peaks):
+    def measure_latencies_once(self, generator, scenario, rate):
         direct = next((c for c in self.contenders if isinstance(c, Direct)), None)
-        direct_at_common = self.constant_rate(generator, direct, scenario, common) if direct else None
-        for contender, peak in peaks.items():
-            if contender is direct:
-                samples = {"common": direct_at_common, "half": self.constant_rate(generator, direct, scenario, peak / 2)}
-            else:
-                found = {"common": self.constant_rate(generator, contender, scenario, common)}
-                found["half"] = self.constant_rate(generator, contender, scenario, peak / 2)
-                base = {"common": direct_at_common}
-                base["half"] = self.constant_rate(generator, direct, scenario, peak / 2) if direct else None
-                samples = {at: with_added(found[at], base[at]) for at in found}
-            for at, sample in samples.items():
-                self.latencies[contender, scenario][at].append(sample)
+        base = self.constant_rate(generator, direct, scenario, rate) if direct else None
+        for contender in self.contenders:
+            sample = base if contender is direct else with_added(self.constant_rate(generator, contender, scenario, rate), base)
+            self.latencies[contender, scenario].append(sample)
 
     def peak(self, contender, scenario):
         return statistics.median(sample["requests_per_second"] for sample in self.samples[contender, scenario])
@@ -220,7 +212,7 @@ class Run:
                 "scenario": scenario.name,
                 **summary(self.samples[contender, scenario]),
                 "rss_mib": self.rss_mib[contender],
-                "latency": {at: latency_summary(samples) for at, samples in self.latencies[contender, scenario].items()},
+                "latency": latency_summary(self.latencies[contender, scenario]),
             }
             for scenario in self.scenarios
             for contender in self.contenders
@@ -260,6 +252,8 @@ def with_added(sample, direct):
 
 def latency_summary(samples):
     """Medians over the rounds. The rate was kept if most rounds kept it. The added latency is the median of the rounds that have one."""
+    if not samples:
+        return {}
     found = {
         "offered_rate": samples[0]["offered_rate"],
         "rate": statistics.median(sample["rate"] for sample in samples),
@@ -336,17 +330,15 @@ LATENCIES = ("p50", "p99", "p99.9")
 
 def latency_table(name, results, notes):
     lines = [
-        f"| {name}, constant rate | at | requests/s | added: p50, p99, p99.9 ms | p50, p99, p99.9 ms | rate kept |",
-        "| --- | --- | --- | --- | --- | --- |",
+        f"| {name}, constant rate | requests/s | added: p50, p99, p99.9 ms | p50, p99, p99.9 ms | rate kept |",
+        "| --- | --- | --- | --- | --- |",
     ]
-    for at, title in (("common", "same rate for all"), ("half", "half of its own peak rate")):
-        for result in results:
-            found = result["latency"].get(at)
-            if found:
-                added = found.get("added_millis")
-                lines.append(
-                    f"| {notes[result['contender']]} | {title} | {found['offered_rate']:,.0f} | {triple(added, '+')} "
-                    f"| {triple(found['latency_millis'])} | {'yes' if found['reached'] else f'no: ' + format(found['rate'], ',.0f')} |")
+    for result in results:
+        found = result["latency"]
+        if found:
+            lines.append(
+                f"| {notes[result['contender']]} | {found['offered_rate']:,.0f} | {triple(found.get('added_millis'), '+')} "
+                f"| {triple(found['latency_millis'])} | {'yes' if found['reached'] else 'no: ' + format(found['rate'], ',.0f')} |")
     return "\n".join(lines)
 
 

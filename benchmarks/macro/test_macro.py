@@ -3,6 +3,7 @@
 import json
 import pathlib
 import shutil
+import struct
 import sys
 import tempfile
 import unittest
@@ -19,6 +20,7 @@ import pairs  # noqa: E402
 import performance  # noqa: E402
 import plots  # noqa: E402
 import proxies  # noqa: E402
+import residence  # noqa: E402
 import scenarios  # noqa: E402
 import soak  # noqa: E402
 import sweeps  # noqa: E402
@@ -124,7 +126,7 @@ class MachineTest(unittest.TestCase):
         self.assertEqual(machine.command_line([here, "--json=/tmp/x.json", "--nice", "5"]), "soak.py --nice 5")
 
     def test_report_has_one_line_for_each_result(self):
-        latency = {at: proxies.latency_summary([proxies.with_added(constant(5), constant(2))] * 5) for at in ("common", "half")}
+        latency = proxies.latency_summary([proxies.with_added(constant(5), constant(2))] * 5)
         report = {"meta": meta(), "results": [proxy_row("h2→h1", 4, latency=latency) for _ in range(8)], "profiles": []}
         text = machine.small_json(report)
         self.assertEqual(json.loads(text), report)
@@ -139,6 +141,40 @@ class MachineTest(unittest.TestCase):
         self.assertEqual(len(machine.small_json({"results": [row]}).splitlines()), 10)
 
 
+class ResidenceTest(unittest.TestCase):
+    @staticmethod
+    def packet(source, destination, body):
+        return bytes(14) + bytes([0x45]) + bytes(19) + source.to_bytes(2, "big") + destination.to_bytes(2, "big") + body
+
+    def test_time_is_that_between_arrival_and_departure_in_both_directions(self):
+        number = b"<000000000042>" * 2
+        hops = [(100, 5000, 80), (150, 80, 9000), (400, 9000, 80), (470, 80, 5000)]
+        captured = [(at, self.packet(source, to, b"frame" + number)) for at, source, to in hops]
+        self.assertEqual(residence.residence_nanos(captured), ([50 + 70], 0))
+
+    def test_body_in_two_packets_arrives_with_the_first_and_leaves_with_the_last(self):
+        number = b"<000000000042>"
+        split = [(100, 5000, 80, number), (110, 5000, 80, number), (150, 80, 9000, number + b"<0000"), (160, 80, 9000, b"00000042>" + number),
+                 (400, 9000, 80, number), (470, 80, 5000, number)]
+        captured = [(at, self.packet(source, to, body)) for at, source, to, body in split]
+        self.assertEqual(residence.residence_nanos(captured), ([60 + 70], 0))
+
+    def test_request_without_four_packets_is_counted(self):
+        captured = [(100, self.packet(5000, 80, b"<000000000001>")), (150, self.packet(80, 9000, b"<000000000001>"))]
+        self.assertEqual(residence.residence_nanos(captured), ([], 1))
+
+    def test_packets_of_a_capture_are_read(self):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 1) + struct.pack("<IIII", 7, 5, 3, 3) + b"abc")
+            file.flush()
+            self.assertEqual(list(residence.packets(file.name)), [(7_000_000_005, b"abc")])
+
+    def test_difference_is_that_of_the_same_round(self):
+        rows = [{"contender": name, "rounds": [{"residence_millis": {"p99": value}} for value in values]}
+                for name, values in (("nghttpx", (1, 5)), ("dispatcher", (2, 4)))]
+        self.assertEqual(residence.added(rows, "p99", "nghttpx"), [1, -1])
+
+
 class ProxiesTest(unittest.TestCase):
     def test_added_latency_is_that_of_the_same_round(self):
         found = proxies.latency_summary([proxies.with_added(constant(own), constant(direct)) for own, direct in ((5, 2), (70, 60), (6, 1))])
@@ -150,9 +186,9 @@ class ProxiesTest(unittest.TestCase):
         kept, missed = constant(5), constant(5, reached=False)
         for own, direct in ((missed, kept), (kept, missed)):
             self.assertNotIn("added_millis", proxies.with_added(own, direct))
-        half = proxies.latency_summary([proxies.with_added(kept, kept), proxies.with_added(missed, kept)])
-        self.assertNotIn("added_millis", half)
-        self.assertFalse(half["reached"])
+        often_missed = proxies.latency_summary([proxies.with_added(kept, kept), proxies.with_added(missed, kept)])
+        self.assertNotIn("added_millis", often_missed)
+        self.assertFalse(often_missed["reached"])
 
     def test_nothing_is_added_where_nothing_was_measured_without_a_proxy(self):
         self.assertNotIn("added_millis", proxies.latency_summary([proxies.with_added(constant(2), None)]))
@@ -165,7 +201,7 @@ class ProxiesTest(unittest.TestCase):
         self.assertEqual(len({line.count("|") for line in table}), 1)
 
     def test_latency_table_says_where_a_rate_was_not_kept(self):
-        rows = [proxy_row("nghttpx", 4, latency={"common": constant(5, reached=False)})]
+        rows = [proxy_row("nghttpx", 4, latency=constant(5, reached=False))]
         self.assertIn("no: 10", proxies.latency_table("ping", rows, {"nghttpx": "N"}))
 
     def test_unknown_contender_is_refused(self):
@@ -370,7 +406,7 @@ class WorkersTest(unittest.TestCase):
 class PlotsTest(unittest.TestCase):
     @unittest.skipIf(plots.interpreter() is None, "no matplotlib")
     def test_every_plot_can_be_drawn(self):
-        latency = {"common": constant(5)}
+        latency = constant(5)
         sweep = [{**proxy_row("", cpu), "point": point, "sweep": "size"} for point, cpu in ((1, 5), (10, 6), (100, 9))]
         windows = {"at": [10, 20], "p50": [1, 1], "p99": [2, 2], "max": [3, 3]}
         memory = {"at": [10, 20], "dispatcher_mib": [1, 1], "worker_mib": [2, 2], "heap_mib": [1, None]}

@@ -42,13 +42,15 @@ final class LoadConnection extends Http2FrameAdapter {
     /** A request in flight. */
     static final class Call {
         final RequestKind kind;
+        final long number;
         final long intendedNanos;
         final long startedNanos;
         private long received;
         private boolean ok;
 
-        Call(RequestKind kind, long intendedNanos, long startedNanos) {
+        Call(RequestKind kind, long number, long intendedNanos, long startedNanos) {
             this.kind = kind;
+            this.number = number;
             this.intendedNanos = intendedNanos;
             this.startedNanos = startedNanos;
         }
@@ -89,11 +91,13 @@ final class LoadConnection extends Http2FrameAdapter {
         ChannelHandlerContext to = Objects.requireNonNull(ctx);
         int id = http2.connection().local().incrementAndGetNextStreamId();
         calls.put(id, call);
-        ByteBuf body = call.kind.body();
+        ByteBuf body = call.kind.body(call.number);
         boolean empty = !body.isReadable();
         http2.encoder().writeHeaders(to, id, call.kind.head(), 0, empty, to.newPromise());
         if (!empty) {
-            http2.encoder().writeData(to, id, body.retainedDuplicate(), 0, true, to.newPromise());
+            http2.encoder().writeData(to, id, body, 0, true, to.newPromise());
+        } else {
+            body.release();
         }
         dirty = true;
     }

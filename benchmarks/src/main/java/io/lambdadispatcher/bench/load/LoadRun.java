@@ -25,11 +25,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class LoadRun implements LoadConnection.Listener {
     /**
-     * The interval between checks for due requests. The delay is part of the latency of a request,
-     * but it is small compared with the measured times.
+     * The shortest interval between checks for due requests. The delay is part of the latency of a
+     * request, but it is small compared with the measured times.
      */
     private static final long TICK_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
 
+    private static final long LONGEST_TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long REDIAL_MILLIS = 100;
 
@@ -131,18 +132,27 @@ final class LoadRun implements LoadConnection.Listener {
                 if (now >= endNanos) {
                     state = State.FINISHING;
                 }
-                loop.schedule(this::tick, TICK_NANOS, TimeUnit.NANOSECONDS);
+                tickAgain(now);
             }
             case FINISHING -> {
                 send(now);
                 if ((underWay() == 0 && !isDue(now)) || now - endNanos > PATIENCE_NANOS) {
                     finish(now);
                 } else {
-                    loop.schedule(this::tick, TICK_NANOS, TimeUnit.NANOSECONDS);
+                    tickAgain(now);
                 }
             }
             default -> {}
         }
+    }
+
+    /**
+     * Sleeps until the next request is due, at most a millisecond. Time that the generator spends on
+     * its own is missing for the worker, which shares its core.
+     */
+    private void tickAgain(long now) {
+        long wait = order.rate() == 0 ? 0 : startNanos + timetable.due(next) - now;
+        loop.schedule(this::tick, Math.max(TICK_NANOS, Math.min(LONGEST_TICK_NANOS, wait)), TimeUnit.NANOSECONDS);
     }
 
     /** Returns whether a request is due. Without a rate, one is always due until the end. */
@@ -158,7 +168,7 @@ final class LoadRun implements LoadConnection.Listener {
             }
             RequestKind kind = order.kinds().get(timetable.kind(next));
             long intended = order.rate() == 0 ? now : startNanos + timetable.due(next);
-            connection.send(new Call(kind, intended, now));
+            connection.send(new Call(kind, next, intended, now));
             next++;
         }
         connections.forEach(LoadConnection::flush);

@@ -6,6 +6,7 @@ import io.lambdadispatcher.bench.endtoend.BackendMain;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoopGroup;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.regex.Matcher;
@@ -59,6 +60,16 @@ class LoadMainTest {
         String report = load("rate=50 seconds=0.2 connections=1 request=1:/echo:200000:" + body);
 
         assertThat(number(report, "answered")).isEqualTo(10);
+    }
+
+    @Test
+    void should_post_the_number_of_each_request_twice() throws Exception {
+        String report = load("rate=100 seconds=0.2 request=1:/echo:28:numbered");
+
+        assertThat(number(report, "answered")).isEqualTo(20);
+        assertThat(number(report, "errors")).isZero();
+        assertThat(RequestKind.parse("1:/echo:28:numbered", "localhost").body(42).toString(StandardCharsets.US_ASCII))
+                .isEqualTo("<000000000042><000000000042>");
     }
 
     @Test

@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Measures how long requests and responses stay in the dispatcher and in other proxies, at half of each proxy's maximum rate.
+
+A request is a POST of its number, which the backend or worker returns. All packets of the loopback interface are captured. A number is in
+four of them: to the proxy, to the backend, to the proxy, and to the client. The residence time is the sum of the two times in the proxy. So
+it includes the time until the proxy runs, but nothing of the load generator and the backend, which share another core. Their time is part
+of the latency that a client measures, and with two cores, it is most of it.
+
+    benchmarks/macro/residence.py                          everything, about seven minutes; needs root
+    benchmarks/macro/residence.py --only dispatcher,nghttpx --rounds 1
+"""
+
+import argparse
+import collections
+import mmap
+import pathlib
+import re
+import shutil
+import signal
+import statistics
+import struct
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+import machine  # noqa: E402
+import processes  # noqa: E402
+from contenders import HaProxy, LambdaDispatcher, Nghttpx  # noqa: E402
+from load import CONNECTIONS, LOAD_CORE, PROXY_CORE, STREAMS, ConstantRate, echo_of, quantile, reached  # noqa: E402
+from machine import java_of, jvm_flags, progress  # noqa: E402
+from measure import await_answers, warm  # noqa: E402
+from processes import Failure, Process, free_port, tool  # noqa: E402
+
+# A body is its number twice. If it is divided between two packets, one of them is whole.
+BODY_BYTES = 28
+NUMBER = re.compile(rb"<(\d{12})>")
+ECHO_OF_NUMBER = echo_of(BODY_BYTES)
+PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
+MOST_INCOMPLETE = 0.01
+MAKERS = {
+    "nghttpx": lambda run: Nghttpx(),
+    "haproxy-h2": lambda run: HaProxy("haproxy-h2", "h2"),
+    "dispatcher": lambda run: LambdaDispatcher(run.java, jvm_flags(run.java, machine.DISPATCHER_FLAGS.split()), ["-Xmx256m", "-XX:+UseSerialGC"], (1, 100)),
+}
+
+
+class Capture:
+    """Captures all TCP packets with a payload on the loopback interface, until `stop`."""
+
+    def __init__(self, directory):
+        self.file = pathlib.Path(directory) / "packets.pcap"
+        self.file.unlink(missing_ok=True)
+        command = [tool("tcpdump"), "-i", "lo", "-n", "-Z", "root", "-B", 65536, "-s", 262144, "--time-stamp-precision=nano", "-w", self.file,
+                   "tcp and greater 70"]
+        self.process = Process("tcpdump", command, LOAD_CORE, directory)
+        self.await_text("listening on")
+
+    def await_text(self, text):
+        deadline = time.monotonic() + 10
+        while text not in self.process.log.read_text(errors="replace"):
+            self.process.check()
+            if time.monotonic() > deadline:
+                raise Failure(f"tcpdump does not capture:\n{self.process.log_end()}")
+            time.sleep(0.05)
+
+    def stop(self):
+        """@return (nanoseconds, payload) of each packet, in the order of time"""
+        # tcpdump reads its buffer at least once per second. What is left in it at the end is lost.
+        time.sleep(1.5)
+        self.process.child.send_signal(signal.SIGINT)
+        self.process.child.wait(30)
+        self.process.stop()
+        return packets(self.file)
+
+
+def packets(file):
+    with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        magic, *_, link = struct.unpack_from("<IHHiIII", data)
+        if (magic, link) != (0xA1B23C4D, 1):
+            raise Failure(f"{file}: expected packets of an Ethernet interface with nanoseconds, found {magic:#x} and link type {link}")
+        at = 24
+        while at + 16 <= len(data):
+            seconds, nanos, length, _ = struct.unpack_from("<IIII", data, at)
+            yield seconds * 1_000_000_000 + nanos, data[at + 16 : at + 16 + length]
+            at += 16 + length
+
+
+def residence_nanos(captured):
+    """@return the sorted residence times, and the number of requests that were not found four times"""
+    seen = collections.defaultdict(dict)
+    for nanos, packet in captured:
+        ports = tcp_ports(packet)
+        for number in NUMBER.findall(packet):
+            first, _ = seen[number].get(ports, (nanos, nanos))
+            seen[number][ports] = (first, nanos)
+    whole = [sorted(hops.values()) for hops in seen.values() if len(hops) == 4]
+    # Of a body in two packets, the first counts at arrival, and the last at departure.
+    times = [(request_out[1] - request_in[0]) + (response_out[1] - response_in[0]) for request_in, request_out, response_in, response_out in whole]
+    return sorted(times), len(seen) - len(whole)
+
+
+def tcp_ports(packet):
+    """The source's and the destination's port, behind the Ethernet header and an IPv4 header of variable length."""
+    return packet[14 + (packet[14] & 15) * 4 :][:4]
+
+
+class Run:
+    def __init__(self, options):
+        self.options = options
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="residence-"))
+        self.java = java_of(options.jdk)
+        names = options.only.split(",") if options.only else list(MAKERS)
+        unknown = [name for name in names if name not in MAKERS]
+        if unknown:
+            raise Failure(f"--only {','.join(unknown)}: expected some of {','.join(MAKERS)}")
+        self.contenders = [MAKERS[name](self) for name in names]
+        processes.need("tcpdump", *(tool for contender in self.contenders for tool in contender.tools))
+        self.backend_port = free_port()
+
+    def execute(self):
+        machine.build()
+        self.start_backend()
+        generator = ConstantRate(self.java, self.directory)
+        peaks = {}
+        for contender in self.contenders:
+            contender.start(self)
+            progress(f"warming up {contender.name}")
+            await_answers(contender, ECHO_OF_NUMBER, self.directory)
+            # The first proxies also warm the backend up.
+            seconds = self.options.warm_up if contender.is_java() else self.options.warm_up / 6
+            peaks[contender] = warm(contender, ECHO_OF_NUMBER, self.directory, seconds / 2, 1)
+            # At an even rate, other code is hot than at the maximum.
+            self.load(generator, contender, peaks[contender] / 2, seconds / 2)
+        samples = collections.defaultdict(list)
+        with processes.awake({PROXY_CORE, LOAD_CORE}, self.directory):
+            self.measure_all(generator, peaks, samples)
+        return self.report(peaks, samples)
+
+    def measure_all(self, generator, peaks, samples):
+        for number in range(1, self.options.rounds + 1):
+            progress(f"round {number} of {self.options.rounds}")
+            for contender in self.contenders:
+                samples[contender].append(self.measure(generator, contender, peaks[contender] / 2))
+
+    def start_backend(self):
+        command = [
+            *(self.java, "-Xmx256m", "-XX:+UseSerialGC", "-cp", machine.BENCHMARKS_JAR),
+            *("io.lambdadispatcher.bench.endtoend.BackendMain", self.backend_port),
+        ]
+        Process("backend", command, LOAD_CORE, self.directory).await_port(self.backend_port)
+
+    def load(self, generator, contender, rate, seconds):
+        contender.process.check()
+        return generator.run(contender.port, {ECHO_OF_NUMBER: 1}, rate, seconds, warm=min(1, seconds / 4), numbered=True)
+
+    def measure(self, generator, contender, rate):
+        capture = Capture(self.directory)
+        before = contender.cpu()
+        found = self.load(generator, contender, rate, self.options.seconds)
+        spent = contender.cpu().since(before)
+        nanos, incomplete = residence_nanos(capture.stop())
+        if incomplete > MOST_INCOMPLETE * len(nanos):
+            raise Failure(f"{contender.name}: {incomplete:,} of {len(nanos) + incomplete:,} requests were not found four times:\n{capture.process.log_end()}")
+        return {
+            "rate": found["rate"],
+            "reached": reached(found, rate),
+            "errors": found["errors"],
+            "requests": len(nanos),
+            "incomplete": incomplete,
+            "core_share": spent.seconds() / (self.options.seconds + 1),
+            "residence_millis": {name: round(quantile(nanos, share) / 1e6, 3) for name, share in PERCENTILES.items()},
+            "client_millis": {name: found["latency_millis"][name] for name in PERCENTILES},
+        }
+
+    def report(self, peaks, samples):
+        meta = machine.meta(
+            self.java,
+            jvm_flags(self.java, machine.DISPATCHER_FLAGS.split()),
+            rounds=self.options.rounds,
+            seconds=self.options.seconds,
+            contenders={contender.name: contender.note for contender in self.contenders},
+        )
+        results = [{"contender": c.name, "peak": peaks[c], "rounds": samples[c]} for c in self.contenders]
+        return {"meta": meta, "results": results}
+
+
+def table(results, notes):
+    lines = [
+        "| half of its own peak rate | requests/s | core | in the proxy, median (low–high): p50 ms | p99 ms | p99.9 ms | client: p50, p99 ms | rate kept |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for result in results:
+        rounds = result["rounds"]
+        client = ", ".join(f"{statistics.median(sample['client_millis'][name] for sample in rounds):.2f}" for name in ("p50", "p99"))
+        kept = sum(sample["reached"] for sample in rounds)
+        lines.append(
+            f"| {notes[result['contender']]} | {result['peak'] / 2:,.0f} | {statistics.median(sample['core_share'] for sample in rounds):.0%} "
+            f"| {' | '.join(spread(rounds, name) for name in ('p50', 'p99', 'p99.9'))} | {client} | {f'{kept} of {len(rounds)}'} |")
+    return "\n".join(lines)
+
+
+def spread(rounds, percentile):
+    values = [sample["residence_millis"][percentile] for sample in rounds]
+    return f"**{statistics.median(values):.2f}** ({min(values):.2f}–{max(values):.2f})"
+
+
+def added(results, percentile, other):
+    """How much longer a request is in the dispatcher than in the other proxy, in each round, in ms."""
+    rounds = {result["contender"]: [sample["residence_millis"][percentile] for sample in result["rounds"]] for result in results}
+    return [own - its for own, its in zip(rounds.get("dispatcher", []), rounds.get(other, []))]
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", help=f"measures some of {','.join(MAKERS)}")
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=3, help="length of one measurement, by default %(default)g")
+    parser.add_argument(
+        "--warm-up", type=float, default=60, metavar="SECONDS",
+        help="warm-up of the dispatcher, by default %(default)g: until then, the JIT compiler takes turns with it on its core")
+    parser.add_argument("--jdk", metavar="PATH", help="JDK of the dispatcher; by default JAVA_HOME, then the PATH")
+    parser.add_argument("--json", metavar="FILE", help="file for the results, by default benchmarks/target/residence-<time>.json")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    processes.end_children_with_the_script()
+    try:
+        processes.need("h2load", "taskset")
+        if PROXY_CORE == LOAD_CORE:
+            raise Failure("one core only; two are needed, one for the proxies and one for load and backend")
+        run = Run(options)
+        report = run.execute()
+    except Failure as failure:
+        sys.exit(f"residence: {failure}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+    finally:
+        processes.stop_all()
+    print(table(report["results"], report["meta"]["contenders"]))
+    machine.write_json(report, options.json, "residence")
+    shutil.rmtree(run.directory)
+
+
+if __name__ == "__main__":
+    main()
