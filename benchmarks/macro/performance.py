@@ -347,9 +347,9 @@ def capital(text):
 
 
 def residence_lesson(rows):
-    text = "each at half of its peak rate, requests and their responses are in the dispatcher for"
+    text = "each at half of its peak rate, requests and their responses are in the dispatcher for "
     own = {row["contender"]: row["rounds"] for row in rows}["dispatcher"]
-    text += " and ".join(f" {statistics.median(sample['residence_millis'][name] for sample in own):.2f} ms at {name}" for name in ("p50", "p99"))
+    text += " and ".join(f"{statistics.median(sample['residence_millis'][name] for sample in own):.2f} ms at {name}" for name in ("p50", "p99"))
     differences = {name: residence.added(rows, name, "nghttpx") for name in ("p50", "p99")}
     if differences["p99"]:
         parts = []

@@ -147,8 +147,8 @@ final class LoadRun implements LoadConnection.Listener {
     }
 
     /**
-     * Sleeps until the next request is due, at most a millisecond. Time that the generator spends on
-     * its own is missing for the worker, which shares its core.
+     * Sleeps until the next request is due, at most a millisecond. Time that the generator spends
+     * on its own is missing for the worker, which shares its core.
      */
     private void tickAgain(long now) {
         long wait = order.rate() == 0 ? 0 : startNanos + timetable.due(next) - now;
