@@ -48,7 +48,7 @@ TOOLS = {
     "soak": ("taskset",),
 }
 SMOKE = {
-    "residence": "--rounds 1 --seconds 0.5 --warm-up 0.5",
+    "residence": "--rounds 1 --seconds 0.5 --warm-up 0.5 --most-incomplete 0.5",
     "proxies": "--available --only direct,nghttpx,haproxy-h1,haproxy-h2,nginx,dispatcher --scenarios ping,echo "
     "--rounds 1 --seconds 0.1 --warm-up 0.1 --jvm-warm-up 0.5 --latency-rounds 1 --latency-seconds 0.3",
     "workers": "--quick --counts 1,10",

@@ -37,7 +37,6 @@ BODY_BYTES = 28
 NUMBER = re.compile(rb"<(\d{12})>")
 ECHO_OF_NUMBER = echo_of(BODY_BYTES)
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
-MOST_INCOMPLETE = 0.01
 MAKERS = {
     "nghttpx": lambda run: Nghttpx(),
     "haproxy-h2": lambda run: HaProxy("haproxy-h2", "h2"),
@@ -160,7 +159,7 @@ class Run:
         found = self.load(generator, contender, rate, self.options.seconds)
         spent = contender.cpu().since(before)
         nanos, incomplete = residence_nanos(capture.stop())
-        if incomplete > MOST_INCOMPLETE * len(nanos):
+        if not nanos or incomplete > self.options.most_incomplete * len(nanos):
             raise Failure(f"{contender.name}: {incomplete:,} of {len(nanos) + incomplete:,} requests were not found four times:\n{capture.process.log_end()}")
         return {
             "rate": found["rate"],
@@ -219,6 +218,9 @@ def arguments():
     parser.add_argument(
         "--warm-up", type=float, default=60, metavar="SECONDS",
         help="warm-up of the dispatcher, by default %(default)g: until then, the JIT compiler takes turns with it on its core")
+    parser.add_argument(
+        "--most-incomplete", type=float, default=0.01, metavar="SHARE",
+        help="share of the requests that may be missing in the capture, by default %(default)g")
     parser.add_argument("--jdk", metavar="PATH", help="JDK of the dispatcher; by default JAVA_HOME, then the PATH")
     parser.add_argument("--json", metavar="FILE", help="file for the results, by default benchmarks/target/residence-<time>.json")
     return parser.parse_args()
