@@ -110,7 +110,12 @@ class ConstantRate:
         self.run(port, {scenario: 1}, 0, seconds, warm=0)
 
     def run(self, port, scenarios, rate, seconds, warm=2, window=0, connections=CONNECTIONS, streams=STREAMS, on_window=None, numbered=False):
-        """@param scenarios with weights @param numbered whether each request is a POST of its number @param rate 0 = as much as the streams carry @return what LoadMain prints at the end"""
+        """
+        @param scenarios with weights
+        @param rate 0 = as much as the streams carry
+        @param numbered whether each request is a POST of its number
+        @return what LoadMain prints at the end
+        """
         words = [f"port={port}", f"rate={rate:.3f}", f"warm={warm}", f"seconds={seconds}", f"window={window}"]
         words += [f"connections={connections}", f"streams={streams}"]
         for scenario, weight in scenarios.items():

@@ -7,7 +7,7 @@ between the proxies, so that disturbances of the machine affect all of them.
 The first part is maximum load (h2load, HTTP/2 without TLS): CPU time per request, and requests per second. The second part is a constant
 rate, which is half of the lowest maximum: latency, counted from when each request should have started. Compare only figures of one run.
 
-    benchmarks/macro/proxies.py                          everything, about twenty-five minutes
+    benchmarks/macro/proxies.py                          everything, about seventeen minutes
     benchmarks/macro/proxies.py --only haproxy-h2,nghttpx --rounds 1
     benchmarks/macro/proxies.py --profile /tmp/profile   also writes flame graphs of the dispatcher
 """

@@ -6,7 +6,7 @@ four of them: to the proxy, to the backend, to the proxy, and to the client. The
 it includes the time until the proxy runs, but nothing of the load generator and the backend, which share another core. Their time is part
 of the latency that a client measures, and with two cores, it is most of it.
 
-    benchmarks/macro/residence.py                          everything, about seven minutes; needs root
+    benchmarks/macro/residence.py                          everything, about five minutes; needs root
     benchmarks/macro/residence.py --only dispatcher,nghttpx --rounds 1
 """
 
@@ -64,7 +64,7 @@ class Capture:
             time.sleep(0.05)
 
     def stop(self):
-        """@return (nanoseconds, payload) of each packet, in the order of time"""
+        """@return (nanoseconds, bytes) of each packet, in the order of time"""
         # tcpdump reads its buffer at least once per second. What is left in it at the end is lost.
         time.sleep(1.5)
         self.process.child.send_signal(signal.SIGINT)
