@@ -33,8 +33,8 @@ record RequestKind(int weight, Http2Headers head, ByteBuf body, boolean numbered
     static RequestKind parse(String text, String authority) {
         String[] parts = text.split(":", 4);
         if (parts.length < 3 || !parts[0].matches("[1-9]\\d{0,3}") || !parts[2].matches("\\d{1,9}")) {
-            throw new IllegalArgumentException(
-                    "request '" + text + "', expected weight:path:responseBytes, followed by nothing, :file or :numbered");
+            throw new IllegalArgumentException("request '" + text
+                    + "', expected weight:path:responseBytes, followed by nothing, :file or :numbered");
         }
         boolean numbered = parts.length == 4 && parts[3].equals(NUMBERED);
         ByteBuf body = parts.length < 4 || numbered ? Unpooled.EMPTY_BUFFER : content(Path.of(parts[3]));

@@ -68,7 +68,9 @@ class LoadMainTest {
 
         assertThat(number(report, "answered")).isEqualTo(20);
         assertThat(number(report, "errors")).isZero();
-        assertThat(RequestKind.parse("1:/echo:28:numbered", "localhost").body(42).toString(StandardCharsets.US_ASCII))
+        assertThat(RequestKind.parse("1:/echo:28:numbered", "localhost")
+                        .body(42)
+                        .toString(StandardCharsets.US_ASCII))
                 .isEqualTo("<000000000042><000000000042>");
     }
 
