@@ -201,4 +201,26 @@ class ClientHttpRulesTest {
             }
         }
     }
+
+    /** A worker rejects a value that ends with a blank, and the request with it. */
+    @ParameterizedTest
+    @CsvSource({
+        "HTTP1, a=1|b=2, a=1; b=2",
+        "HTTP1, a=1|, a=1",
+        "HTTP1, |a=1, a=1",
+        "HTTP1, a=1||b=2, a=1; b=2",
+        "HTTP1, |,",
+        "HTTP2, a=1|b=2, a=1; b=2",
+        "HTTP2, a=1|, a=1",
+        "HTTP2, |a=1, a=1",
+        "HTTP2, a=1||b=2, a=1; b=2",
+        "HTTP2, |,"
+    })
+    void should_join_cookies_and_drop_empty_ones(ClientPath.Kind kind, String cookies, String joined) {
+        try (ClientPath path = ClientPath.of(kind)) {
+            path.request(new DefaultHttp2Headers(false).add("cookie", cookies.split("\\|", -1)), "", null);
+            List<CharSequence> passedOn = path.head.getAll("cookie");
+            assertThat(passedOn).map(CharSequence::toString).isEqualTo(joined == null ? List.of() : List.of(joined));
+        }
+    }
 }

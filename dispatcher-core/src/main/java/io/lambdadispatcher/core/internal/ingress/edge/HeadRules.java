@@ -18,6 +18,7 @@ import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.StringJoiner;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
@@ -95,15 +96,31 @@ public final class HeadRules {
             }
         }
         HopByHop.removeAll(head, unwanted);
-        if (cookies > 1 && head.contains(HttpHeaderNames.COOKIE)) {
-            // RFC 9113 section 8.2.3: outside of HTTP/2, several cookie headers must be joined.
-            head.set(HttpHeaderNames.COOKIE, String.join("; ", head.getAllAndRemove(HttpHeaderNames.COOKIE)));
+        if (cookies > 1) {
+            joinCookies(head);
         }
         addForwarding(head);
         if (requestId != null && !head.contains(requestId)) {
             add(head, requestId, newRequestId());
         }
         return !strangeProtocol;
+    }
+
+    /**
+     * Outside of HTTP/2, several cookie headers must be joined (RFC 9113 section 8.2.3). Empty ones
+     * are dropped: an empty one at the end would make the value end with a blank, which is
+     * malformed.
+     */
+    private static void joinCookies(Http2Headers head) {
+        StringJoiner joined = new StringJoiner("; ");
+        for (CharSequence cookie : head.getAllAndRemove(HttpHeaderNames.COOKIE)) {
+            if (!cookie.isEmpty()) {
+                joined.add(cookie);
+            }
+        }
+        if (joined.length() > 0) {
+            head.set(HttpHeaderNames.COOKIE, joined.toString());
+        }
     }
 
     /**

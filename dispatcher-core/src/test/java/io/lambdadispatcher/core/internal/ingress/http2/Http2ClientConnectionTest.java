@@ -66,6 +66,7 @@ class Http2ClientConnectionTest {
     private static final String WINDOW = "000004 08 00 00000001 00000001";
 
     private final SlowSocket channel = new SlowSocket();
+    private final List<Http2Headers> heads = new ArrayList<>();
     private final List<ResponseSink> responses = new ArrayList<>();
     private final IngressDrain drain = new IngressDrain();
     private final List<Protection> protections = new ArrayList<>();
@@ -147,6 +148,7 @@ class Http2ClientConnectionTest {
     }
 
     private RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
+        heads.add(head);
         responses.add(response);
         return new DiscardingSink() {
             @Override
@@ -883,6 +885,20 @@ class Http2ClientConnectionTest {
         read(head(1, true, second == null ? head : head.add("host", second)));
         responses.forEach(response -> response.onHead(new DefaultHttp2Headers().status("200"), true));
         assertThat(firstHead(1).status()).hasToString(status);
+    }
+
+    /** A joined value that ends with a blank would be an error of the connection. */
+    @Test
+    void should_serve_a_request_with_an_empty_cookie_without_harm_to_others() {
+        read(head(1, false, request("POST")));
+        read(head(3, true, request("GET").add("cookie", "a=1").add("cookie", "")));
+        assertThat(sent(0)).doesNotContain(Http2FrameTypes.GO_AWAY);
+        assertThat(heads).hasSize(2);
+        assertThat(heads.get(1).getAll("cookie")).singleElement().hasToString("a=1");
+
+        read(frame(1, "0001", 1, "00"));
+        responses.forEach(response -> response.onHead(new DefaultHttp2Headers().status("200"), true));
+        assertThat(sent(1)).containsExactly(Http2FrameTypes.HEADERS);
     }
 
     private Http2Headers firstHead(int stream) throws Http2Exception {
