@@ -537,7 +537,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         }
 
         @Override
-        public void onHeadersRead(ChannelHandlerContext c, int id, Http2Headers head, int padding, boolean end) {
+        public void onHeadersRead(ChannelHandlerContext c, int id, Http2Headers head, int padding, boolean end)
+                throws Http2Exception {
             Http2Stream stream = connection().stream(id);
             if (stream == null) {
                 return;
@@ -549,7 +550,24 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             }
             Http2ClientStream client = newStream(stream);
             stream.setProperty(streamKey, client);
-            client.onRequestHead(head, end);
+            try {
+                client.onRequestHead(head, end);
+            } catch (RuntimeException e) {
+                throw failed(stream, client, e);
+            }
+        }
+
+        /**
+         * Returns the error that resets only this stream, because other requests of the connection
+         * can be served. The stream's objects are not reused: the failed request may still refer to
+         * them.
+         */
+        private Http2Exception failed(Http2Stream stream, Http2ClientStream client, RuntimeException cause) {
+            log.error("client {}: unexpected, stream {} is reset", context.client(), stream.id(), cause);
+            stream.removeProperty(streamKey);
+            client.onClosed();
+            return Http2Exception.streamError(
+                    stream.id(), Http2Error.INTERNAL_ERROR, cause, "the request of stream %d failed", stream.id());
         }
 
         private Http2ClientStream newStream(Http2Stream stream) {

@@ -28,6 +28,7 @@ import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2FrameTypes;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -150,6 +151,9 @@ class Http2ClientConnectionTest {
     private RequestSink open(Http2Headers head, boolean end, ResponseSink response) {
         heads.add(head);
         responses.add(response);
+        if (AsciiString.contentEquals(head.path(), "/fault")) {
+            throw new IllegalStateException("thrown by the test");
+        }
         return new DiscardingSink() {
             @Override
             public void data(ByteBuf data, boolean last) {
@@ -899,6 +903,23 @@ class Http2ClientConnectionTest {
         read(frame(1, "0001", 1, "00"));
         responses.forEach(response -> response.onHead(new DefaultHttp2Headers().status("200"), true));
         assertThat(sent(1)).containsExactly(Http2FrameTypes.HEADERS);
+    }
+
+    @Test
+    void should_reset_only_the_stream_whose_request_fails_unexpectedly() {
+        read(head(1, true, request("GET")));
+        read(head(3, true, request("GET").path("/fault")) + head(5, true, request("GET")));
+        assertThat(sent(3)).containsExactly(Http2FrameTypes.RST_STREAM);
+        assertThat(responses).hasSize(3);
+
+        // It must not reach another request.
+        responses.get(1).onHead(new DefaultHttp2Headers().status("200"), true);
+        channel.runPendingTasks();
+        assertThat(channel.<Object>readOutbound()).isNull();
+        responses.get(0).onHead(new DefaultHttp2Headers().status("200"), true);
+        assertThat(sent(1)).containsExactly(Http2FrameTypes.HEADERS);
+        responses.get(2).onHead(new DefaultHttp2Headers().status("200"), true);
+        assertThat(sent(5)).containsExactly(Http2FrameTypes.HEADERS);
     }
 
     private Http2Headers firstHead(int stream) throws Http2Exception {
