@@ -51,9 +51,15 @@ public final class WorkerTag {
         return value.subSequence(0, ownLength(value));
     }
 
+    /** A tag behind a blank is none, because the own part alone would be a malformed header. */
     private static int ownLength(CharSequence value) {
         int start = value.length() - CHARS;
-        return start >= 0 && isTag(value, start) ? start : value.length();
+        boolean tagged = start >= 0 && isTag(value, start) && !endsWithBlank(value, start);
+        return tagged ? start : value.length();
+    }
+
+    private static boolean endsWithBlank(CharSequence value, int length) {
+        return length > 0 && (value.charAt(length - 1) == ' ' || value.charAt(length - 1) == '\t');
     }
 
     private static boolean isTag(CharSequence value, int start) {

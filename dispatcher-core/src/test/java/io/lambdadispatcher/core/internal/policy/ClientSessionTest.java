@@ -5,6 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.observe.SessionResult;
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.FlatHeadersDecoder;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersEncoder;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.util.HashSet;
@@ -12,6 +16,8 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ClientSessionTest {
     private static final Affinity MCP = Affinity.sessionHeader("Mcp-Session-Id");
@@ -132,6 +138,17 @@ class ClientSessionTest {
             assertThat(session.choose(workers, List.of())).isNotNull();
             assertThat(session.result()).isEqualTo(SessionResult.WORKER_GONE);
         }
+    }
+
+    /** Decoded headers reject a value that ends with a blank, and so does the worker. */
+    @ParameterizedTest
+    @ValueSource(strings = {"x ~w0000000000001", "x\t~w0000000000001"})
+    void should_leave_an_id_alone_that_ends_with_a_blank_without_its_worker(String id) throws Exception {
+        ByteBuf block = Unpooled.buffer();
+        new DefaultHttp2HeadersEncoder().encodeHeaders(1, head("mcp-session-id", id), block);
+        Http2Headers decoded = new FlatHeadersDecoder(1_000, 0).decodeHeaders(1, block);
+        assertThat(read(MCP, decoded).worker()).isEqualTo(WorkerTag.NONE);
+        assertThat(decoded.get("mcp-session-id")).hasToString(id);
     }
 
     @Test
