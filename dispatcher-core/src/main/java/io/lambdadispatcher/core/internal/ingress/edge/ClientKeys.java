@@ -7,6 +7,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import io.netty.util.NetUtil;
 import java.net.InetAddress;
+import java.util.Arrays;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
@@ -14,12 +15,15 @@ import org.jspecify.annotations.Nullable;
  * Identifies clients, for fairness between them. A client is identified by the address of its
  * connection. If a trusted proxy is in front, the proxy identifies it: in the header that the
  * operator has chosen, or with the last address in {@code x-forwarded-for} or {@code forwarded}. An
- * IPv6 address counts as its /64 network, because one host can have all of it. There is one object
- * for each client connection. Event loop only.
+ * IPv6 address counts as its /64 network, because one host can have all of it. An IPv4-mapped one
+ * counts as its IPv4 address. There is one object for each client connection. Event loop only.
  */
 final class ClientKeys {
     private static final String UNKNOWN = "unknown";
     private static final String FOR = "for=";
+
+    /** Start of IPv4-mapped addresses (RFC 4291 section 2.5.5.2). They all have the same /64. */
+    private static final byte[] IPV4_MAPPED = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1};
 
     private final ForwardingPolicy policy;
     private final @Nullable InetAddress remote;
@@ -106,6 +110,10 @@ final class ClientKeys {
     }
 
     private static Object ofAddress(byte[] address) {
-        return new AsciiString(address, 0, Math.min(8, address.length), true);
+        int mapped = IPV4_MAPPED.length;
+        boolean isMapped = address.length > mapped && Arrays.equals(address, 0, mapped, IPV4_MAPPED, 0, mapped);
+        return isMapped
+                ? new AsciiString(address, mapped, address.length - mapped, true)
+                : new AsciiString(address, 0, Math.min(8, address.length), true);
     }
 }

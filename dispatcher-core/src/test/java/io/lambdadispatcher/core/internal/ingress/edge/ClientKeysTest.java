@@ -87,6 +87,18 @@ class ClientKeysTest {
                 .isEqualTo(client(ForwardingPolicy.defaults(), same));
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "x-forwarded-for, ::ffff:192.0.2.1, ::ffff:192.0.2.2",
+        "x-forwarded-for, [::ffff:c000:201]:443, [::ffff:c000:202]:443",
+        "forwarded, 'for=\"[::ffff:192.0.2.1]\"', 'for=\"[::ffff:192.0.2.2]\"'"
+    })
+    void should_take_a_mapped_address_for_its_ipv4_address(String header, String hop, String other) {
+        ForwardingPolicy policy = policy(Trust.APPEND, Headers.BOTH);
+        assertThat(client(policy, PROXY, header, hop)).isEqualTo(client(ForwardingPolicy.defaults(), "192.0.2.1"));
+        assertThat(client(policy, PROXY, header, other)).isEqualTo(client(ForwardingPolicy.defaults(), "192.0.2.2"));
+    }
+
     @Test
     void should_take_other_names_as_they_are() {
         ForwardingPolicy policy = policy(Trust.APPEND, Headers.X_FORWARDED);
