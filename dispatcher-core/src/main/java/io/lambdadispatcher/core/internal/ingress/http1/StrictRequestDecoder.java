@@ -36,7 +36,7 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
     /** Whether a line of the current head was read that is not empty. */
     private boolean lineSeen;
 
-    /** Number of consumed bytes of the current head. */
+    /** Number of consumed bytes of the current head, without empty lines before it. */
     private int headBytes;
 
     /** Number of lines of the current head. A short line becomes objects of ten times its size. */
@@ -157,10 +157,11 @@ final class StrictRequestDecoder extends HttpRequestDecoder {
 
     private void noteConsumed(ByteBuf in, int start) {
         int end = in.readerIndex();
-        headBytes += end - start;
         for (int i = start; i < end && !lineSeen; i++) {
             lineSeen = in.getByte(i) > ' ';
         }
+        // Empty lines before a request are dropped, so they take no memory.
+        headBytes += lineSeen ? end - start : 0;
         if (end > start) {
             lineEnded = lineSeen && in.getByte(end - 1) == '\n';
         }

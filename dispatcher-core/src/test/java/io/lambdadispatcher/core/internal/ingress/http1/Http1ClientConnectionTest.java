@@ -240,6 +240,20 @@ class Http1ClientConnectionTest {
         assertThat(sent()).startsWith("HTTP/1.1 408 ");
     }
 
+    /** The decoder drops them (RFC 9112 section 2.2). */
+    @Test
+    void should_not_take_empty_lines_before_a_request_for_memory() {
+        for (int i = 0; i < 256; i++) {
+            read("\r\n".repeat(2048));
+        }
+        Http1ClientConnection connection = channel.pipeline().get(Http1ClientConnection.class);
+        assertThat(connection.heldBytes()).isLessThan(64 * 1024);
+        read(BEGUN);
+        assertThat(connection.heldBytes()).isGreaterThanOrEqualTo(BEGUN.length());
+        read(REST);
+        assertThat(sent()).startsWith("HTTP/1.1 204 ");
+    }
+
     private static final String TRAILERS =
             "POST /wait HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n";
 
