@@ -14,10 +14,14 @@ import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.FrameWriter;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersEncoder;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.IOException;
@@ -393,6 +397,41 @@ class TunnelTest {
             worker.expect("3 REQUEST_HEAD /next end");
             worker.respond(3, status("204"), true);
             assertThat(head(client)).startsWith("HTTP/1.1 204 ");
+        }
+    }
+
+    /** The drain of clients must not wait for a tunnel that the worker is to end. */
+    @Test
+    void should_tell_the_worker_of_an_http2_tunnel_to_drain_without_delay() throws Exception {
+        try (ScriptedWorker worker = worker();
+                Socket client = connect()) {
+            ByteBuf block = Unpooled.buffer();
+            new DefaultHttp2HeadersEncoder()
+                    .encodeHeaders(
+                            1,
+                            new DefaultHttp2Headers()
+                                    .method("CONNECT")
+                                    .add(":protocol", "websocket")
+                                    .scheme("http")
+                                    .path("/ws")
+                                    .authority("a"),
+                            block);
+            ByteBuf out = Unpooled.buffer()
+                    .writeBytes(Http2CodecUtil.connectionPrefaceBuf())
+                    .writeBytes(ByteBufUtil.decodeHexDump("000000040000000000"))
+                    .writeMedium(block.readableBytes())
+                    .writeBytes(ByteBufUtil.decodeHexDump("010400000001"))
+                    .writeBytes(block);
+            client.getOutputStream().write(ByteBufUtil.getBytes(out));
+            worker.expect("3 REQUEST_HEAD /ws");
+            worker.respond(3, status("200"), false);
+            worker.data(3, 10, false);
+
+            long startNanos = System.nanoTime();
+            dispatcher.close(Duration.ofSeconds(16));
+            worker.expect("1 DRAIN");
+            assertThat(System.nanoTime() - startNanos).isLessThan(TimeUnit.SECONDS.toNanos(4));
+            worker.data(3, 0, true);
         }
     }
 

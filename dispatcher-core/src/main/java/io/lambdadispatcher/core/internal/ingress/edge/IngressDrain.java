@@ -39,8 +39,9 @@ public final class IngressDrain {
     }
 
     /**
-     * Removes a connection that has become a tunnel, which its worker ends. If the drain waited for
-     * it, the worker would not be told to drain in time. Event loop of {@code channel}.
+     * Removes a connection that has become a tunnel, or that has only tunnels left. Their workers
+     * end them. If the drain waited for them, the workers would not be told to drain in time.
+     * Further calls have no effect. Event loop of {@code channel}.
      */
     public void leave(Channel channel) {
         open.remove(channel);

@@ -94,6 +94,10 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     private boolean responsesWait;
 
     private boolean draining;
+
+    /** Whether the second GOAWAY was sent, so that no request can follow. */
+    private boolean drainEnding;
+
     /** Number of streams that were reset because of the client since {@link #resetsSinceNanos}. */
     private int resets;
 
@@ -348,6 +352,26 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         int last = connection().remote().lastStreamCreated();
         goAway(ctx, last, Http2Error.NO_ERROR.code(), Unpooled.EMPTY_BUFFER, ctx.newPromise());
         ctx.channel().close();
+        drainEnding = true;
+        leaveDrainIfOnlyTunnels();
+    }
+
+    /** Called whenever all streams of a connection that drains may have become tunnels. */
+    void leaveDrainIfOnlyTunnels() {
+        if (!drainEnding || connection().numActiveStreams() == 0) {
+            return;
+        }
+        try {
+            Http2Stream request = connection().forEachActiveStream(stream -> {
+                Http2ClientStream client = stream.getProperty(streamKey);
+                return client != null && client.isTunnelOpen();
+            });
+            if (request == null) {
+                context.drain().leave(ctx().channel());
+            }
+        } catch (Http2Exception e) {
+            throw new IllegalStateException(e); // no visit throws it
+        }
     }
 
     @Override
@@ -631,6 +655,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             if (connection().numActiveStreams() <= 1) {
                 idleSinceNanos = now(ctx);
             }
+            leaveDrainIfOnlyTunnels();
         }
     }
 }

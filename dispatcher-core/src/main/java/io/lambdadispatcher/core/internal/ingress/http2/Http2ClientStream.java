@@ -388,7 +388,15 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
                 onTunnelHead(head);
             }
             writeHead(head, end);
+            if (tunnel) {
+                connection.leaveDrainIfOnlyTunnels();
+            }
         }
+    }
+
+    /** Returns whether the stream is a tunnel that the worker has accepted. */
+    boolean isTunnelOpen() {
+        return tunnel && state != State.REQUESTED;
     }
 
     private void onTunnelHead(Http2Headers head) {

@@ -32,6 +32,7 @@ import io.netty.util.AsciiString;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
 import org.junit.jupiter.api.AfterEach;
@@ -40,6 +41,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests the limits and timeouts of a connection. The test sets the clock of the event loop. */
 class Http2ClientConnectionTest {
@@ -343,6 +345,37 @@ class Http2ClientConnectionTest {
         drain.begin();
         assertThat(lastStreamOfGoAway()).isEqualTo(Integer.MAX_VALUE);
         expectServedToTheEnd();
+    }
+
+    /** Workers end tunnels when they are told to drain, which is after the drain of clients. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_let_a_drain_wait_for_requests_and_not_for_tunnels(boolean tunnelOpensLast) {
+        read(head(1, false, request("CONNECT").add(":protocol", "websocket")));
+        read(head(3, true, request("GET")));
+        List<ResponseSink> order = tunnelOpensLast ? List.of(responses.get(1), responses.get(0)) : responses;
+        CompletableFuture<Void> drained = drain.begin().toCompletableFuture();
+        channel.runPendingTasks();
+        order.get(0).onHead(new DefaultHttp2Headers().status("200"), tunnelOpensLast);
+        pass(LOOK);
+        assertThat(drained).isNotDone();
+
+        order.get(1).onHead(new DefaultHttp2Headers().status("200"), !tunnelOpensLast);
+        channel.runPendingTasks();
+        assertThat(drained).isCompleted();
+        assertThat(channel.isOpen()).isTrue();
+    }
+
+    @Test
+    void should_let_a_drain_wait_no_longer_than_for_the_last_goaway_if_there_are_only_tunnels() {
+        read(head(1, false, request("CONNECT").add(":protocol", "websocket")));
+        responses.get(0).onHead(new DefaultHttp2Headers().status("200"), false);
+        CompletableFuture<Void> drained = drain.begin().toCompletableFuture();
+        channel.runPendingTasks();
+        assertThat(drained).isNotDone();
+        pass(LOOK);
+        assertThat(drained).isCompleted();
+        assertThat(channel.isOpen()).isTrue();
     }
 
     @Test
