@@ -33,7 +33,14 @@ final class ResponseStore {
     /** For this time, requests do not wait for a response that was not stored last time. */
     private static final Duration UNSHARED_TIME = Duration.ofSeconds(10);
 
-    private static final int MAX_UNSHARED = 10_000;
+    /**
+     * Maximum memory of the keys of these requests. Clients choose the keys, and one key can have
+     * 64 KiB, so a maximum number would not bound the memory.
+     */
+    private static final int MAX_UNSHARED_BYTES = 1 << 20;
+
+    /** Memory of an entry without the characters of its key, as an estimate. */
+    private static final int ENTRY_BYTES = 64;
 
     private final LongSupplier nanos;
     private final LongSupplier millis;
@@ -64,7 +71,8 @@ final class ResponseStore {
                 .evictionListener((key, all, cause) -> evictions.increment())
                 .build();
         unshared = Caffeine.newBuilder()
-                .maximumSize(MAX_UNSHARED)
+                .maximumWeight(MAX_UNSHARED_BYTES)
+                .weigher((String key, Boolean value) -> ENTRY_BYTES + key.length())
                 .expireAfterWrite(UNSHARED_TIME)
                 .ticker(nanos::getAsLong)
                 .executor(Runnable::run)

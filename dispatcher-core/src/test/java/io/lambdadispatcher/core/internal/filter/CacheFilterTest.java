@@ -135,6 +135,19 @@ class CacheFilterTest {
     }
 
     @Test
+    void should_bound_the_memory_of_requests_that_do_not_wait() {
+        String path = "/" + "x".repeat(60_000);
+        for (int i = 0; i < 10_000; i++) {
+            rig.store.setUnshared(path + i);
+        }
+        long bytes = 0;
+        for (int i = 0; i < 10_000; i++) {
+            bytes += rig.store.isUnshared(path + i) ? path.length() : 0;
+        }
+        assertThat(bytes).isBetween(1L, 1L << 20);
+    }
+
+    @Test
     void should_compare_vary_for_waiting_requests_9111_4_1() {
         rig.get(0, "/a", "x: 1");
         Client waiting = rig.get(1, "/a", "x: 2");
