@@ -153,7 +153,7 @@ final class CacheFilter implements FunctionOpener {
         if (stored != null && fit == Fit.STALE) {
             CacheRequest renewal = renewal(request);
             RequestSink sink = answer(stored, request, client, Substitute.STALE);
-            renew(renewal, policy, stored);
+            renew(renewal, client, policy, stored);
             return sink;
         }
         if (request.control().onlyIfCached()) {
@@ -219,7 +219,7 @@ final class CacheFilter implements FunctionOpener {
     }
 
     /** Renews a stale response, unless that has begun (RFC 5861 section 3). */
-    private void renew(CacheRequest renewal, TrafficPolicy policy, StoredResponse stale) {
+    private void renew(CacheRequest renewal, ResponseSink client, TrafficPolicy policy, StoredResponse stale) {
         CacheRequest asked = CacheRequest.of(function, renewal.head(), policy);
         if (asked == null) {
             return;
@@ -227,7 +227,8 @@ final class CacheFilter implements FunctionOpener {
         String flightKey = store().flightKey(asked);
         Flight own = new Flight();
         if (!store().isUnshared(flightKey) && store().board(flightKey, own) == own) {
-            FetchedResponse leader = new FetchedResponse(this, asked.copy(), null, stale);
+            Object clientKey = client.client(asked.head());
+            FetchedResponse leader = FetchedResponse.renewal(this, asked.copy(), clientKey, stale);
             leader.leads(own, flightKey);
             leader.open(next, asked.head(), policy);
         }

@@ -53,6 +53,7 @@ final class FetchedResponse implements RequestSink, ResponseSink {
     private final CacheFilter filter;
     private final CacheRequest request;
     private final @Nullable ResponseSink client;
+    private final Object clientKey;
     private final @Nullable StoredResponse stale;
     private final int generation;
     private final long sentNanos;
@@ -84,19 +85,35 @@ final class FetchedResponse implements RequestSink, ResponseSink {
     /** Bytes that were taken before {@link #target} was known. */
     private int owed;
 
-    /**
-     * @param client {@code null} for a renewal
-     * @param stale replaces an error; {@code null} = none
-     */
-    FetchedResponse(
-            CacheFilter filter, CacheRequest request, @Nullable ResponseSink client, @Nullable StoredResponse stale) {
+    /** @param stale replaces an error; {@code null} = none */
+    FetchedResponse(CacheFilter filter, CacheRequest request, ResponseSink client, @Nullable StoredResponse stale) {
+        this(filter, request, client, ResponseSink.EMBEDDER, stale);
+    }
+
+    private FetchedResponse(
+            CacheFilter filter,
+            CacheRequest request,
+            @Nullable ResponseSink client,
+            Object clientKey,
+            @Nullable StoredResponse stale) {
         this.filter = filter;
         this.request = request;
         this.client = client;
+        this.clientKey = clientKey;
         this.stale = stale;
         state = client == null ? State.UNWATCHED : State.PASSING;
         generation = filter.store().generation(request.key());
         sentNanos = filter.store().nanoTime();
+    }
+
+    /**
+     * Creates a renewal.
+     *
+     * @param clientKey key of the client that caused it. The renewal counts in the limits of this
+     *     client. If all renewals counted together, a few of them would use up the limit for all
+     */
+    static FetchedResponse renewal(CacheFilter filter, CacheRequest request, Object clientKey, StoredResponse stale) {
+        return new FetchedResponse(filter, request, null, clientKey, stale);
     }
 
     void leads(Flight value, String key) {
@@ -171,7 +188,7 @@ final class FetchedResponse implements RequestSink, ResponseSink {
 
     @Override
     public Object client(Http2Headers requestHead) {
-        return client == null ? EMBEDDER : client.client(requestHead);
+        return client == null ? clientKey : client.client(requestHead);
     }
 
     @Override

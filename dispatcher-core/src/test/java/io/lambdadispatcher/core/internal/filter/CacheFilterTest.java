@@ -2,15 +2,21 @@ package io.lambdadispatcher.core.internal.filter;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure.Kind;
+import io.lambdadispatcher.core.internal.exchange.RequestAdmission;
 import io.lambdadispatcher.core.internal.filter.CacheRig.Call;
 import io.lambdadispatcher.core.internal.filter.CacheRig.Client;
+import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
+import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -313,6 +319,31 @@ class CacheFilterTest {
         call(3).fail(Kind.BREAKER_OPEN);
         assertThat(waiting.answer()).isEqualTo("200 old");
         assertThat(rig.calls).hasSize(4);
+    }
+
+    @Test
+    void should_count_a_renewal_as_a_request_of_the_client_that_caused_it() {
+        rig.policy = rig.policy.toBuilder()
+                .admission(AdmissionPolicy.builder("test")
+                        .rateLimit(RateLimit.of(1, Duration.ofSeconds(60)))
+                        .build())
+                .build();
+        for (int i = 0; i < 2; i++) {
+            rig.get(0, "/" + i);
+            call(i).respond(200, "old", "cache-control: max-age=60, stale-while-revalidate=60");
+        }
+        rig.sleep(61);
+        rig.get(0, "/0");
+        rig.get(0, "/1");
+        RequestAdmission admission = new RequestAdmission("f");
+        ExchangeOwner owner = (ExchangeOwner) Proxy.newProxyInstance(
+                ExchangeOwner.class.getClassLoader(),
+                new Class<?>[] {ExchangeOwner.class},
+                (self, method, args) -> method.getReturnType() == long.class ? 1L : null);
+        for (int i = 2; i < 4; i++) {
+            Exchange renewal = new Exchange(owner, call(i).head, true, call(i).response, call(i).policy);
+            assertThat(admission.admit(renewal)).as("renewal " + i).isTrue();
+        }
     }
 
     @Test

@@ -169,6 +169,7 @@ final class CacheRig implements DispatcherObserver {
 
     /** What a client has received. It keeps buffers until {@link #read}. */
     static final class Client implements ResponseSink {
+        private final Object key = new Object();
         RequestSink request;
         Http2Headers head;
         boolean ended;
@@ -198,6 +199,11 @@ final class CacheRig implements DispatcherObserver {
         String field(String name) {
             CharSequence value = head.get(name);
             return value == null ? null : value.toString();
+        }
+
+        @Override
+        public Object client(Http2Headers requestHead) {
+            return key;
         }
 
         @Override
