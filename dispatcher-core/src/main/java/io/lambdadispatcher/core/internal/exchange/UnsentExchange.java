@@ -11,8 +11,8 @@ import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request that is sent to no function: it is refused, or answered without one. For the observer,
- * it ends immediately after it has started.
+ * A request that is sent to no function: it is refused, or answered without one. The observer is
+ * told of its start and its end together, after any time for which it has waited.
  */
 public record UnsentExchange(@Nullable String function, Http2Headers headers, ResponseSink response)
         implements ExchangeStart {
@@ -26,19 +26,31 @@ public record UnsentExchange(@Nullable String function, Http2Headers headers, Re
         return response.protocol();
     }
 
-    /** Reports that the request is refused. */
+    /** Reports that the request is refused on arrival. */
     public void reportFailed(DispatcherObserver observer, Failure failure) {
+        reportFailed(observer, failure, 0);
+    }
+
+    /**
+     * Reports that the request is refused.
+     *
+     * @param waitedNanos time since the request arrived
+     */
+    public void reportFailed(DispatcherObserver observer, Failure failure, long waitedNanos) {
         Failure.Kind kind = failure.kind();
-        report(observer, kind.status().code(), Outcome.FAILED, kind.token(), response.substitute(0, failure), 0);
+        Substitute substitute = response.substitute(0, failure);
+        report(observer, kind.status().code(), Outcome.FAILED, kind.token(), substitute, 0, waitedNanos);
     }
 
     /**
      * Reports that the request is answered.
      *
      * @param bytes size of the response's body
+     * @param waitedNanos time since the request arrived
      */
-    public void reportAnswered(DispatcherObserver observer, int status, Substitute substitute, long bytes) {
-        report(observer, status, Outcome.COMPLETED, null, substitute, bytes);
+    public void reportAnswered(
+            DispatcherObserver observer, int status, Substitute substitute, long bytes, long waitedNanos) {
+        report(observer, status, Outcome.COMPLETED, null, substitute, bytes, waitedNanos);
     }
 
     private void report(
@@ -47,7 +59,8 @@ public record UnsentExchange(@Nullable String function, Http2Headers headers, Re
             Outcome outcome,
             @Nullable String failure,
             @Nullable Substitute substitute,
-            long bytes) {
+            long bytes,
+            long waitedNanos) {
         ExchangeListener listener = observer.onExchangeStart(this);
         if (listener != null) {
             FinishedExchange end = new FinishedExchange(
@@ -65,9 +78,9 @@ public record UnsentExchange(@Nullable String function, Http2Headers headers, Re
                     response.contentEncoding(),
                     0,
                     bytes,
-                    0,
+                    waitedNanos,
                     -1,
-                    0,
+                    waitedNanos,
                     -1,
                     -1,
                     0,

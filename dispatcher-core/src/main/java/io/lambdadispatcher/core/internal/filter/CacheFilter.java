@@ -148,11 +148,11 @@ final class CacheFilter implements FunctionOpener {
         StoredResponse stored = store.find(request, now);
         Fit fit = stored == null ? Fit.NONE : CacheRules.fit(stored.terms(), request, now);
         if (stored != null && fit == Fit.FRESH) {
-            return answer(stored, request, client, Substitute.CACHE);
+            return answer(stored, request, client, Substitute.CACHE, 0);
         }
         if (stored != null && fit == Fit.STALE) {
             CacheRequest renewal = renewal(request);
-            RequestSink sink = answer(stored, request, client, Substitute.STALE);
+            RequestSink sink = answer(stored, request, client, Substitute.STALE, 0);
             renew(renewal, client, policy, stored);
             return sink;
         }
@@ -197,11 +197,11 @@ final class CacheFilter implements FunctionOpener {
     }
 
     /** Sends a request that has waited. */
-    RequestSink sendAlone(CacheRequest request, ResponseSink client, TrafficPolicy policy) {
+    RequestSink sendAlone(CacheRequest request, ResponseSink client, TrafficPolicy policy, long waitedNanos) {
         long now = store().nanoTime();
         StoredResponse stored = store().find(request, now);
         return stored != null && CacheRules.fit(stored.terms(), request, now) == Fit.FRESH
-                ? answer(stored, request, client, Substitute.CACHE)
+                ? answer(stored, request, client, Substitute.CACHE, waitedNanos)
                 : fetch(request, client, stored, policy);
     }
 
@@ -239,17 +239,19 @@ final class CacheFilter implements FunctionOpener {
      *
      * @param error whether the response replaces an error
      */
-    boolean answerCollapsed(StoredResponse response, boolean error, CacheRequest request, ResponseSink client) {
+    boolean answerCollapsed(
+            StoredResponse response, boolean error, CacheRequest request, ResponseSink client, long waitedNanos) {
         Fit fit = CacheRules.fit(response.terms(), request, store().nanoTime());
         if (fit == Fit.NONE || fit == Fit.ON_ERROR && !error) {
             return false;
         }
-        answer(response, request, client, fit == Fit.FRESH ? Substitute.COLLAPSED : Substitute.STALE);
+        Substitute substitute = fit == Fit.FRESH ? Substitute.COLLAPSED : Substitute.STALE;
+        answer(response, request, client, substitute, waitedNanos);
         return true;
     }
 
     private RequestSink answer(
-            StoredResponse stored, CacheRequest request, ResponseSink client, Substitute substitute) {
+            StoredResponse stored, CacheRequest request, ResponseSink client, Substitute substitute, long waitedNanos) {
         send(stored, request, client, substitute);
         if (observer != DispatcherObserver.NONE) {
             boolean whole = !request.isHeadRequest() && !EntityTags.isNotModified(request.head(), stored.head());
@@ -257,7 +259,7 @@ final class CacheFilter implements FunctionOpener {
                     ? HttpResponseStatus.NOT_MODIFIED.code()
                     : stored.status();
             new UnsentExchange(function, request.head(), client)
-                    .reportAnswered(observer, status, substitute, whole ? stored.body().length : 0);
+                    .reportAnswered(observer, status, substitute, whole ? stored.body().length : 0, waitedNanos);
         }
         return NOWHERE;
     }

@@ -74,7 +74,11 @@ final class WaitingRequest implements RequestSink {
     }
 
     private long leftNanos() {
-        return Math.min(MAX_WAIT_NANOS, budgetNanos) - (filter.store().nanoTime() - startNanos);
+        return Math.min(MAX_WAIT_NANOS, budgetNanos) - waitedNanos();
+    }
+
+    private long waitedNanos() {
+        return filter.store().nanoTime() - startNanos;
     }
 
     private void onTimer() {
@@ -103,7 +107,7 @@ final class WaitingRequest implements RequestSink {
             return;
         }
         cancelTimer();
-        if (response != null && filter.answerCollapsed(response, error, request, client)) {
+        if (response != null && filter.answerCollapsed(response, error, request, client, waitedNanos())) {
             state = State.ENDED;
         } else {
             send();
@@ -112,24 +116,25 @@ final class WaitingRequest implements RequestSink {
 
     private void send() {
         state = State.SENT;
-        long waited = filter.store().nanoTime() - startNanos;
+        long waited = waitedNanos();
         if (budgetNanos == Long.MAX_VALUE) {
-            sent = filter.sendAlone(request, client, policy);
+            sent = filter.sendAlone(request, client, policy, waited);
         } else if (waited >= budgetNanos) {
-            failLate();
+            failLate(waited);
         } else {
             DeadlineHeaders.writeLeft(policy.deadline(), request.head(), budgetNanos - waited);
-            sent = filter.sendAlone(request, client, withRest(waited));
+            sent = filter.sendAlone(request, client, withRest(waited), waited);
         }
     }
 
-    private void failLate() {
+    private void failLate(long waitedNanos) {
         state = State.ENDED;
         Failure failure = new Failure(
                 Failure.Kind.DEADLINE_EXCEEDED,
                 "no response to an identical request within the deadline of "
                         + TimeUnit.NANOSECONDS.toMillis(budgetNanos) + " ms");
-        new UnsentExchange(filter.function(), request.head(), client).reportFailed(filter.observer(), failure);
+        new UnsentExchange(filter.function(), request.head(), client)
+                .reportFailed(filter.observer(), failure, waitedNanos);
         client.onFailure(failure);
     }
 

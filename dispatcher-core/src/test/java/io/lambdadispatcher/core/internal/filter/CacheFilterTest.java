@@ -295,6 +295,29 @@ class CacheFilterTest {
         assertThat(late.answer()).isEqualTo("deadline_exceeded");
     }
 
+    @Test
+    void should_report_the_time_that_a_request_has_waited() {
+        rig.policy = rig.policy.toBuilder()
+                .deadline(DeadlinePolicy.builder().limit(Duration.ofSeconds(5)).build())
+                .build();
+        rig.get(0, "/a");
+        rig.get(1, "/a");
+        rig.sleep(3);
+        call(0).respond(200, "body", FRESH);
+        rig.run();
+        rig.get(0, "/a");
+        rig.get(0, "/b");
+        rig.get(1, "/b");
+        rig.sleep(6);
+        call(1).respond(200, "body", "set-cookie: a=b");
+        rig.run();
+        assertThat(rig.reports).containsExactly("200 collapsed", "200 cache", "504 ");
+        assertThat(rig.ends)
+                .extracting(end -> Duration.ofNanos(end.totalNanos()))
+                .containsExactly(Duration.ofSeconds(3), Duration.ZERO, Duration.ofSeconds(6));
+        assertThat(rig.ends).allMatch(end -> end.queueNanos() == end.totalNanos());
+    }
+
     @ParameterizedTest
     @ValueSource(longs = {0, 400})
     void should_not_let_requests_wait_for_one_that_hangs_while_the_breaker_is_open(long latencyMillis) {

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.TrafficPolicy;
@@ -25,6 +26,7 @@ final class CacheRig implements DispatcherObserver {
 
     final List<Call> calls = new ArrayList<>();
     final List<String> reports = new ArrayList<>();
+    final List<ExchangeEnd> ends = new ArrayList<>();
     final List<Client> clients = new ArrayList<>();
     final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
     final CacheFilter[] filters = new CacheFilter[2];
@@ -45,8 +47,11 @@ final class CacheRig implements DispatcherObserver {
 
     @Override
     public ExchangeListener onExchangeStart(ExchangeStart start) {
-        return end -> reports.add(end.status() + " "
-                + (end.substitute() == null ? "" : end.substitute().token()));
+        return end -> {
+            reports.add(end.status() + " "
+                    + (end.substitute() == null ? "" : end.substitute().token()));
+            ends.add(end.copy());
+        };
     }
 
     /** Releases what clients have not read. */
