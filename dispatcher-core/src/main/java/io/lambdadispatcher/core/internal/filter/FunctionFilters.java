@@ -87,7 +87,7 @@ public final class FunctionFilters {
         }
         ownCanary = next.function();
         if (!next.isOff()) {
-            canary(next).setPolicy(next);
+            canary(next).setPolicy(next, nanoTime());
         }
     }
 

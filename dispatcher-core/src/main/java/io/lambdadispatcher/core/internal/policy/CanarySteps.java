@@ -42,7 +42,7 @@ public final class CanarySteps {
     }
 
     /** A step, and what it has counted. A request belongs to the step in which it began. */
-    public record Step(int index, int percent, long startNanos, Comparison<CanaryResults> seen) {
+    public record Step(int percent, long startNanos, Comparison<CanaryResults> seen) {
         CanaryResults results(boolean ofCanary) {
             return ofCanary ? seen.fresh() : seen.old();
         }
@@ -64,14 +64,25 @@ public final class CanarySteps {
         this.policy = policy;
         this.listener = listener;
         this.nextLookNanos = nowNanos + LOOK_NANOS;
-        this.phase = step(0, new CanaryResults(), nowNanos);
+        this.phase = step(percentAfter(0), new CanaryResults(), nowNanos);
     }
 
-    private Phase step(int index, CanaryResults earlier, long nowNanos) {
-        int percent = policy.steps().get(index);
+    private Phase step(int percent, CanaryResults earlier, long nowNanos) {
         Comparison<CanaryResults> seen = new Comparison<>(new CanaryResults(), new CanaryResults(), earlier);
-        Step step = new Step(index, percent, nowNanos, seen);
+        Step step = new Step(percent, nowNanos, seen);
         return new Phase(State.CANARY, step, percent, "");
+    }
+
+    /** Returns the first step that is larger than a share, or the last step if none is. */
+    private int percentAfter(int percent) {
+        int step = 0;
+        for (int each : policy.steps()) {
+            step = each;
+            if (step > percent) {
+                break;
+            }
+        }
+        return step;
     }
 
     /** Returns the state, as {@link #restore} takes it. */
@@ -99,9 +110,19 @@ public final class CanarySteps {
         }
     }
 
-    /** Replaces the policy. The state stays. */
-    public void setPolicy(CanaryPolicy value) {
+    /**
+     * Replaces the policy. The share stays until the next larger step. If it was the last step, a
+     * larger one begins now. If all new steps are smaller, the share falls to the last of them.
+     */
+    public synchronized void setPolicy(CanaryPolicy value, long nowNanos) {
         policy = value;
+        Phase now = phase;
+        int next = percentAfter(now.percent());
+        boolean rises = now.state() == State.COMPLETE && next > now.percent();
+        boolean falls = now.state() != State.STOPPED && next < now.percent();
+        if (rises || falls) {
+            enter(step(next, new CanaryResults(), nowNanos));
+        }
     }
 
     /** Returns the canary's share of the requests now, in percent. */
@@ -163,8 +184,9 @@ public final class CanarySteps {
         if (!watched) {
             return;
         }
-        if (step.index() + 1 < policy.steps().size()) {
-            enter(step(step.index() + 1, step.seen().baseline(), nowNanos));
+        int next = percentAfter(step.percent());
+        if (next > step.percent()) {
+            enter(step(next, step.seen().baseline(), nowNanos));
         } else {
             enter(new Phase(State.COMPLETE, null, step.percent(), ""));
         }
@@ -203,7 +225,7 @@ public final class CanarySteps {
         if (stopped) {
             requests.reset();
             failures.reset();
-            enter(step(0, new CanaryResults(), nowNanos));
+            enter(step(percentAfter(0), new CanaryResults(), nowNanos));
         }
         return stopped;
     }

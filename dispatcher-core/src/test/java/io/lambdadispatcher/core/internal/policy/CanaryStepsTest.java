@@ -176,14 +176,46 @@ class CanaryStepsTest {
         assertThat(steps.stop()).as("also after the last step").isTrue();
     }
 
+    private void reload(Integer... percents) {
+        steps.setPolicy(new CanaryPolicy("next", List.of(percents), Duration.ofMinutes(1)), now);
+    }
+
     @Test
-    void should_keep_its_state_when_the_policy_changes() {
+    void should_keep_its_share_when_the_policy_changes() {
         Side side = new Side(0, 10);
         run(side, side, 100, Duration.ofSeconds(65));
-        steps.setPolicy(new CanaryPolicy("next", List.of(10, 60), Duration.ofSeconds(5)));
+        log.clear();
+        reload(1, 5, 20, 60);
         assertThat(steps.percent()).isEqualTo(50);
-        run(side, side, 100, Duration.ofSeconds(10));
-        assertThat(log).endsWith("50 COMPLETE");
+        run(side, side, 100, Duration.ofMinutes(3));
+        assertThat(log).as("the next larger step").containsExactly("60 CANARY", "60 COMPLETE");
+    }
+
+    @Test
+    void should_continue_with_larger_steps_after_the_last_one() {
+        steps = steps(new CanaryPolicy("next", List.of(10), Duration.ofMinutes(1)));
+        Side side = new Side(0, 10);
+        run(side, side, 100, Duration.ofSeconds(65));
+        reload(10);
+        assertThat(log).containsExactly("10 COMPLETE");
+        reload(10, 50, 100);
+        run(side, side, 100, Duration.ofMinutes(3));
+        assertThat(log).containsExactly("10 COMPLETE", "50 CANARY", "100 CANARY", "100 COMPLETE");
+    }
+
+    @Test
+    void should_fall_to_the_last_step_when_all_are_smaller() {
+        Side side = new Side(0, 10);
+        run(side, side, 100, Duration.ofSeconds(65));
+        reload(10, 20);
+        assertThat(steps.percent()).isEqualTo(20);
+        run(side, side, 100, Duration.ofSeconds(65));
+        assertThat(log).containsExactly("50 CANARY", "20 CANARY", "20 COMPLETE");
+        reload(5);
+        assertThat(steps.percent()).as("also after the last step").isEqualTo(5);
+        steps.stop();
+        reload(10, 20);
+        assertThat(steps.percent()).as("after a stop").isZero();
     }
 
     private String after(String text) {
