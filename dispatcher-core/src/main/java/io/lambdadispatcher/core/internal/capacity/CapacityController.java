@@ -500,12 +500,29 @@ public final class CapacityController {
     private List<WorkerLife> outdated(long nowNanos) {
         List<WorkerLife> versions = rollout.outdated(workers);
         List<WorkerLife> connections = shares.outdated(nowNanos, workers);
-        if (connections.isEmpty()) {
+        List<WorkerLife> old = tooOld(nowNanos);
+        if (connections.isEmpty() && old.isEmpty()) {
             return versions;
         }
         List<WorkerLife> all = new ArrayList<>(connections);
+        all.addAll(old);
         all.addAll(versions);
         return all;
+    }
+
+    /**
+     * Returns the workers that have reached the maximum age. Their deadlines are later, because the
+     * age was set after they were ready. They are replaced a few at a time, because a new deadline
+     * in the past would cut off the requests of all of them.
+     */
+    private List<WorkerLife> tooOld(long nowNanos) {
+        long age = policy.maxWorkerAge().toNanos();
+        if (age == 0) {
+            return List.of();
+        }
+        List<WorkerLife> old = workers.ready();
+        old.removeIf(worker -> !worker.ours || nowNanos - worker.launchedNanos < age);
+        return old;
     }
 
     /**

@@ -9,10 +9,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The workers of one function that an operator wants to replace, or that have the wrong version. At
- * most a quarter of the workers is being replaced at a time, but at least one. A worker drains when
- * its replacement is ready, so if replacements fail to start, the remaining workers keep serving.
- * Confined to the controller's thread.
+ * The workers of one function that an operator wants to replace, or that do not fit the version or
+ * the options. At most a quarter of the workers is being replaced at a time, but at least one. A
+ * worker drains when its replacement is ready, so if replacements fail to start, the remaining
+ * workers keep serving. Confined to the controller's thread.
  */
 final class Recycling {
     private static final int PARTS = 4;
@@ -41,7 +41,7 @@ final class Recycling {
     /**
      * Marks the next workers as expiring.
      *
-     * @param outdated workers that have the wrong version, as long as they are in this list
+     * @param outdated further workers to replace, as long as they are in this list
      */
     void markNext(WorkerLives workers, List<WorkerLife> outdated) {
         if (waiting.isEmpty() && marked.isEmpty() && outdated.isEmpty()) {

@@ -202,6 +202,49 @@ class CapacityControllerTest {
         assertThat(told.launched).as("the workers have 24 of 20 connections").hasSize(8);
     }
 
+    // Age.
+
+    private static FunctionOptions aging(int workers, Duration age) {
+        return function()
+                .capacity(CapacityPolicy.builder()
+                        .workers(workers, 20)
+                        .maxWorkerAge(age)
+                        .build())
+                .build();
+    }
+
+    @Test
+    void should_replace_a_ready_worker_at_an_age_that_was_set_later() {
+        controller = controller(aging(1, Duration.ZERO));
+        look();
+        readyAll();
+        controller.setOptions(aging(1, Duration.ofMinutes(10)));
+        pass(Duration.ofMinutes(10).minusSeconds(1));
+        assertThat(told.launched).hasSize(1);
+
+        pass(Duration.ofSeconds(2));
+        assertThat(told.launched).hasSize(2);
+        assertThat(told.drained).isEmpty();
+
+        ready("w1");
+        pass(Duration.ofSeconds(2));
+        assertThat(told.drained).containsOnlyKeys("w0");
+        assertThat(told.graces).containsEntry("w0", CapacityController.MAX_GRACE_NANOS);
+    }
+
+    @Test
+    void should_not_replace_all_workers_together_that_are_older_than_a_new_age() {
+        controller = controller(aging(8, Duration.ZERO));
+        look();
+        readyAll();
+        pass(Duration.ofMinutes(10));
+        controller.setOptions(aging(8, Duration.ofMinutes(5)));
+        pass(Duration.ofSeconds(5));
+
+        assertThat(told.launched).hasSize(10);
+        assertThat(told.drained).as("their replacements are not ready").isEmpty();
+    }
+
     // Scale-out.
 
     @Test
