@@ -14,7 +14,7 @@ public final class CacheControl {
     public static final long NONE = -1;
 
     /** RFC 9111 section 1.2.2: larger numbers are read as this one. */
-    private static final long MAX_SECONDS = Integer.MAX_VALUE;
+    static final long MAX_SECONDS = Integer.MAX_VALUE;
 
     private boolean noStore;
     private boolean noCache;

@@ -194,7 +194,8 @@ public final class CacheRules {
         }
         // Section 5.3: a malformed date means that the response is stale.
         Date parsed = expires.size() > 1 ? null : DateFormatter.parseHttpDate(expires.get(0));
-        return parsed == null ? 0 : Math.max(0, TimeUnit.MILLISECONDS.toSeconds(parsed.getTime() - dateMillis));
+        long seconds = parsed == null ? 0 : TimeUnit.MILLISECONDS.toSeconds(parsed.getTime() - dateMillis);
+        return Math.min(CacheControl.MAX_SECONDS, Math.max(0, seconds));
     }
 
     /** @return milliseconds since 1970; -1 = the header is malformed */
@@ -213,7 +214,10 @@ public final class CacheRules {
         return values.isEmpty() ? 0 : values.size() > 1 ? -1 : CacheControl.parseSeconds(values.get(0), -1);
     }
 
-    /** Adding three of the longest times must not overflow. */
+    /**
+     * Adding three of the longest times must not overflow, so {@code seconds} is at most {@link
+     * CacheControl#MAX_SECONDS}.
+     */
     private static long nanos(long seconds) {
         return TimeUnit.SECONDS.toNanos(seconds);
     }

@@ -117,6 +117,13 @@ class CacheRulesTest {
         assertThat(terms("", 200, response)).isNull();
     }
 
+    @Test
+    void should_replace_an_error_with_a_response_that_never_expires_5861_4() {
+        String never = "expires: Fri, 31 Dec 9999 23:59:59 GMT|cache-control: stale-if-error=60";
+        assertThat(fit("", never, "", 30)).isEqualTo(Fit.FRESH);
+        assertThat(fit("", never, "cache-control: max-age=10", 30)).isEqualTo(Fit.ON_ERROR);
+    }
+
     @ParameterizedTest
     @CsvSource({"200,true", "204,true", "301,true", "404,true", "410,true", "206,false", "302,false", "500,false"})
     void should_store_some_statuses_9111_3(int status, boolean stored) {
