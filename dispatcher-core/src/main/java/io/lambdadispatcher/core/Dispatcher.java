@@ -634,19 +634,18 @@ public final class Dispatcher implements AutoCloseable {
             return CompletableFuture.failedFuture(EmbeddedExchange.exception(
                     new Failure(Failure.Kind.SHUTTING_DOWN, "the dispatcher is closing or closed")));
         }
-        EventLoop loop = engine.anyLoop();
-        return EmbeddedExchange.start(
-                loop, engine.opener(loop), request, rules.limits().writeTimeout());
+        return engine.dispatch(request, rules.limits().writeTimeout());
     }
 
     /**
      * Closes the dispatcher:
      * <ol>
      *   <li>It closes the public ports, and lets requests finish for up to half of {@code grace},
-     *       those of {@link #dispatch} included.
+     *       those of {@link #dispatch} included. Such a request has finished when the embedding
+     *       program has read the response's body.
      *   <li>It drains the workers for the rest of {@code grace}, which tells handlers to end long
      *       streams and tunnels.
-     *   <li>It fails what is left, and closes launchers and invokers.
+     *   <li>It fails what is left, unread responses included, and closes launchers and invokers.
      * </ol>
      * Further calls return the same stage.
      *

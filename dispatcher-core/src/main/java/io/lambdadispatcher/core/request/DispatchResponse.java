@@ -72,7 +72,7 @@ public final class DispatchResponse {
      * Returns a publisher of the body as it arrives. The subscriber is called on an event loop,
      * which it must not block. It must release each buffer. If it requests no more buffers, flow
      * control pauses the worker. {@code onError} receives a {@link DispatchException} if the
-     * response is incomplete.
+     * response is incomplete, or if the dispatcher closes before all of it is read.
      */
     public Flow.Publisher<ByteBuf> body() {
         return body;
@@ -88,7 +88,7 @@ public final class DispatchResponse {
      *
      * @param maxBytes the maximum size of the body, in bytes
      * @return the body. The stage fails with {@link DispatchException} if the response is
-     *     incomplete. It also fails if the body is too long, and then the response is cancelled
+     *     incomplete, or if the dispatcher closes before all of it is read. It also fails if the body is too long, and then the response is cancelled
      */
     public CompletionStage<byte[]> bodyAsBytes(int maxBytes) {
         GatheredBody gathered = new GatheredBody(maxBytes);

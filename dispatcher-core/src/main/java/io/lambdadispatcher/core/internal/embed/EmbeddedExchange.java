@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
@@ -39,12 +40,15 @@ import org.slf4j.LoggerFactory;
  * Connects an embedder's request with its exchange. Publishers and subscribers may use any thread.
  * All state is confined to the exchange's event loop.
  */
-public final class EmbeddedExchange implements ResponseSink {
+public final class EmbeddedExchange extends DeadlineQueue.Entry implements ResponseSink {
     private static final Logger log = LoggerFactory.getLogger(EmbeddedExchange.class);
+    static final Failure CLOSED = new Failure(Failure.Kind.SHUTTING_DOWN, "the dispatcher has closed");
+
     private static final SeldomLog unread = new SeldomLog(log, Ticker.systemTicker());
 
     private final EventLoop loop;
     private final Duration unreadTimeout;
+    private final DeadlineQueue<EmbeddedExchange> undelivered;
     private final CompletableFuture<DispatchResponse> response = new CompletableFuture<>();
     private final CompletableFuture<Http2Headers> trailers = new CompletableFuture<>();
     private final RequestBody requestBody = new RequestBody();
@@ -56,9 +60,14 @@ public final class EmbeddedExchange implements ResponseSink {
     private @Nullable Future<?> unreadTimer;
     private boolean ended;
 
-    private EmbeddedExchange(EventLoop loop, @Nullable String client, Duration unreadTimeout) {
+    private EmbeddedExchange(
+            EventLoop loop,
+            @Nullable String client,
+            Duration unreadTimeout,
+            DeadlineQueue<EmbeddedExchange> undelivered) {
         this.loop = loop;
         this.unreadTimeout = unreadTimeout;
+        this.undelivered = undelivered;
         this.client = client == null ? EMBEDDER : client;
     }
 
@@ -67,36 +76,46 @@ public final class EmbeddedExchange implements ResponseSink {
      * request's body. Cancelling its future cancels the request. Any thread.
      *
      * @param unreadTimeout the time after which the response is cancelled if nobody reads its body
+     * @param undelivered contains the exchange while its response is complete, but its subscriber
+     *     has not taken all of it. Confined to the event loop
      * @throws IllegalArgumentException for a CONNECT request, or for headers that HTTP does not
      *     allow
      */
     public static CompletionStage<DispatchResponse> start(
-            EventLoop loop, ExchangeOpener opener, DispatchRequest request, Duration unreadTimeout) {
+            EventLoop loop,
+            ExchangeOpener opener,
+            DispatchRequest request,
+            Duration unreadTimeout,
+            DeadlineQueue<EmbeddedExchange> undelivered) {
         if (Exchange.isTunnel(request.headers())) {
             // The two directions of a tunnel end separately, which this API cannot express.
             throw new IllegalArgumentException("request with method CONNECT, expected a method that opens no tunnel");
         }
         boolean bodyless = request.body() == null;
         Http2Headers head = RequestHeaders.head(request.headers(), bodyless);
-        EmbeddedExchange exchange = new EmbeddedExchange(loop, request.client(), unreadTimeout);
+        EmbeddedExchange exchange = new EmbeddedExchange(loop, request.client(), unreadTimeout, undelivered);
         exchange.response.whenComplete((response, error) -> {
             if (exchange.response.isCancelled()) {
                 exchange.cancel();
             }
         });
-        try {
-            exchange.onLoop(() -> exchange.open(opener, request, head));
-        } catch (RejectedExecutionException e) {
-            exchange.onFailure(new Failure(Failure.Kind.SHUTTING_DOWN, "the dispatcher has closed"));
+        if (!exchange.onLoop(() -> exchange.open(opener, request, head))) {
+            exchange.onFailure(CLOSED);
         }
         return exchange.response;
     }
 
-    void onLoop(Runnable call) {
+    /** @return false if the event loop has ended, and with it the exchange */
+    boolean onLoop(Runnable call) {
         if (loop.inEventLoop()) {
             call.run();
-        } else {
+            return true;
+        }
+        try {
             loop.execute(call);
+            return true;
+        } catch (RejectedExecutionException e) {
+            return false;
         }
     }
 
@@ -146,6 +165,9 @@ public final class EmbeddedExchange implements ResponseSink {
     void taken(int bytes) {
         if (request != null) {
             request.responseTaken(bytes);
+        }
+        if (!responseBody.isWaiting()) {
+            undelivered.remove(this);
         }
     }
 
@@ -214,7 +236,18 @@ public final class EmbeddedExchange implements ResponseSink {
         requestBody.stop();
         trailers.complete(fields);
         responseBody.end(null);
+        if (responseBody.isWaiting()) {
+            undelivered.add(this, 0);
+        }
         forgetTimerOfEmptyBody();
+    }
+
+    /**
+     * Fails the rest of a complete response that its subscriber has not taken. Event loop only.
+     */
+    public void failUndelivered(Failure failure) {
+        onBodyClaimed();
+        responseBody.expire(exception(failure));
     }
 
     private void forgetTimerOfEmptyBody() {
@@ -266,10 +299,7 @@ public final class EmbeddedExchange implements ResponseSink {
 
         @Override
         public void onNext(ByteBuf data) {
-            try {
-                onLoop(() -> take(data));
-            } catch (RejectedExecutionException e) {
-                // The program has ended the event loop, and with it the exchange.
+            if (!onLoop(() -> take(data))) {
                 ReferenceCountUtil.safeRelease(data);
             }
         }

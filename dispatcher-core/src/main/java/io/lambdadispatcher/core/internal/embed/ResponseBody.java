@@ -15,7 +15,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p><i>Threading:</i> state is confined to the exchange's event loop, which also calls the
  * subscriber. {@link #subscribe}, {@link #request}, {@link #cancel} and {@link #discard} may be
- * called on any thread.
+ * called on any thread. After the event loop has ended, {@link #subscribe} calls {@code onError} on
+ * the calling thread, and the others have no effect.
  */
 final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
     private static final Logger log = LoggerFactory.getLogger(ResponseBody.class);
@@ -45,22 +46,29 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
 
     @Override
     public void subscribe(Flow.Subscriber<? super ByteBuf> given) {
-        exchange.onLoop(() -> {
-            if (claimed) {
-                tell(() -> {
-                    given.onSubscribe(NOTHING);
-                    given.onError(new IllegalStateException(
-                            "the response's body was read or discarded before, expected once"));
-                });
-                return;
-            }
-            claim();
-            subscriber = given;
-            EmbeddedExchange.guarded(() -> given.onSubscribe(this), thrown -> {
-                report(thrown);
-                cancel();
-            });
-            deliver();
+        if (!exchange.onLoop(() -> accept(given))) {
+            refuse(given, EmbeddedExchange.exception(EmbeddedExchange.CLOSED));
+        }
+    }
+
+    private void accept(Flow.Subscriber<? super ByteBuf> given) {
+        if (claimed) {
+            refuse(given, new IllegalStateException("the response's body was read or discarded before, expected once"));
+            return;
+        }
+        claim();
+        subscriber = given;
+        EmbeddedExchange.guarded(() -> given.onSubscribe(this), thrown -> {
+            report(thrown);
+            cancel();
+        });
+        deliver();
+    }
+
+    private static void refuse(Flow.Subscriber<? super ByteBuf> given, Throwable cause) {
+        tell(() -> {
+            given.onSubscribe(NOTHING);
+            given.onError(cause);
         });
     }
 
@@ -98,12 +106,14 @@ final class ResponseBody implements Flow.Publisher<ByteBuf>, Flow.Subscription {
     }
 
     /**
-     * Drops the queued buffers of a body that nobody has read. A later subscriber gets the error.
+     * Drops the queued buffers of a body that is not read in time. Its subscriber gets the error,
+     * also if it comes later.
      */
     void expire(Throwable cause) {
         ended = true;
         error = cause;
         dropWaiting();
+        deliver();
     }
 
     /** Returns whether the body has a subscriber or is discarded. */

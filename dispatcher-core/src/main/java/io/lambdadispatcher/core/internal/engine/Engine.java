@@ -17,6 +17,8 @@ import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.Transport;
+import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
@@ -243,6 +245,12 @@ public final class Engine {
         return group.next();
     }
 
+    /** Sends a request of the embedding program, on the event loop of the calling thread if any. */
+    public CompletionStage<DispatchResponse> dispatch(DispatchRequest request, Duration unreadTimeout) {
+        int index = Objects.requireNonNull(loopIndexes.get(anyLoop()));
+        return dispatches.get(index).dispatch(request, unreadTimeout);
+    }
+
     /** @throws IllegalStateException if the event loop does not belong to this engine */
     public ExchangeOpener opener(EventLoop loop) {
         Integer index = loopIndexes.get(loop);
@@ -332,8 +340,8 @@ public final class Engine {
     }
 
     /**
-     * Completes when no exchange except tunnels waits or is in flight, on any event loop that still
-     * runs.
+     * Completes when no exchange except tunnels waits or is in flight, and the embedding program
+     * has read its responses, on any event loop that still runs.
      */
     public CompletionStage<Void> quiet() {
         // Twice, because the end of an exchange can resume requests on other event loops, which
@@ -342,7 +350,8 @@ public final class Engine {
     }
 
     /**
-     * Closes the remaining connections, then fails the remaining exchanges, then ends the event
+     * Closes the remaining connections, then fails the remaining exchanges
+     * and unread responses of the embedding program, then ends the event
      * loops that this engine created. The order matters: a closing connection may have to notify an
      * exchange on another event loop, and an exchange its caller.
      */

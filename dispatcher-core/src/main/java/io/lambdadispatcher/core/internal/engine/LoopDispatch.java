@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.engine;
 
+import io.lambdadispatcher.core.internal.embed.EmbeddedExchange;
 import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
@@ -8,21 +9,26 @@ import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.exchange.UnsentExchange;
+import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.wire.worker.Endpoints;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -45,6 +51,10 @@ final class LoopDispatch implements ExchangeOpener {
     private final Map<String, FunctionOpener> filtered;
     private final List<ExchangeOwner> owners;
     private final DispatcherObserver observer;
+
+    /** Exchanges of the embedding program whose owners have forgotten them, but that are unread. */
+    private final DeadlineQueue<EmbeddedExchange> undelivered;
+
     private @Nullable Failure closed;
 
     /**
@@ -64,6 +74,13 @@ final class LoopDispatch implements ExchangeOpener {
         this.filtered = filtered;
         this.owners = owners;
         this.observer = observer;
+        // They expire by the timer of an unread body, or not at all.
+        this.undelivered = new DeadlineQueue<>(loop, 0, exchange -> {});
+    }
+
+    /** Sends a request of the embedding program, see {@link EmbeddedExchange#start}. Any thread. */
+    CompletionStage<DispatchResponse> dispatch(DispatchRequest request, Duration unreadTimeout) {
+        return EmbeddedExchange.start(loop, this, request, unreadTimeout, undelivered);
     }
 
     /** Replaces the router of later requests. Any thread. */
@@ -83,8 +100,8 @@ final class LoopDispatch implements ExchangeOpener {
     }
 
     /**
-     * Completes when no exchange except tunnels is left, or when the embedding program has ended
-     * the event loop. Any thread.
+     * Completes when no exchange except tunnels is left, and the embedding program has read its
+     * responses, or when it has ended the event loop. Any thread.
      */
     CompletableFuture<Void> quiet() {
         CompletableFuture<Void> quiet = new CompletableFuture<>();
@@ -101,7 +118,7 @@ final class LoopDispatch implements ExchangeOpener {
      * because this happens only once in the dispatcher's life.
      */
     private void awaitQuiet(CompletableFuture<Void> quiet) {
-        if (owners.stream().allMatch(ExchangeOwner::isQuiet)) {
+        if (undelivered.size() == 0 && owners.stream().allMatch(ExchangeOwner::isQuiet)) {
             quiet.complete(null);
         } else {
             loop.schedule(() -> awaitQuiet(quiet), LOOK_MILLIS, TimeUnit.MILLISECONDS);
@@ -109,7 +126,8 @@ final class LoopDispatch implements ExchangeOpener {
     }
 
     /**
-     * Fails every exchange that has not ended, and every later request. Runs after the tasks that
+     * Fails every exchange that has not ended, every response that the embedding program has not
+     * read, and every later request. Runs after the tasks that
      * other event loops have already submitted. Any thread.
      */
     CompletableFuture<Void> close(Failure failure) {
@@ -118,6 +136,9 @@ final class LoopDispatch implements ExchangeOpener {
                     () -> {
                         closed = failure;
                         owners.forEach(owner -> owner.failAll(failure));
+                        for (EmbeddedExchange left = undelivered.poll(); left != null; left = undelivered.poll()) {
+                            left.failUndelivered(failure);
+                        }
                     },
                     loop);
         } catch (RejectedExecutionException e) {

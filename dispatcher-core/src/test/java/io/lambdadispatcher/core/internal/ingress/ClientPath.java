@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
 import io.lambdadispatcher.core.internal.ingress.http2.Http2ClientConnection;
+import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -330,7 +331,11 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
                     request.trailers(CompletableFuture.completedFuture(withTrailers));
                 }
                 answer = EmbeddedExchange.start(
-                                channel.eventLoop(), context().account(), request.build(), Duration.ofSeconds(30))
+                                channel.eventLoop(),
+                                context().account(),
+                                request.build(),
+                                Duration.ofSeconds(30),
+                                new DeadlineQueue<>(channel.eventLoop(), 0, unread -> {}))
                         .toCompletableFuture();
             } catch (IllegalArgumentException e) {
                 refused = true;

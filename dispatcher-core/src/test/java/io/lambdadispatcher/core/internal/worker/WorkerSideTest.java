@@ -1006,6 +1006,96 @@ class WorkerSideTest {
         }
     }
 
+    private DispatchResponse threeParts(ScriptedWorker worker) throws Exception {
+        CompletableFuture<DispatchResponse> response = get("/a");
+        worker.expect("3 REQUEST_HEAD /a end");
+        worker.respond(3, ok(), false);
+        worker.data(3, 10, false);
+        worker.data(3, 10, false);
+        worker.data(3, 10, true);
+        DispatchResponse its = response.get(10, TimeUnit.SECONDS);
+        // Then the last part has arrived, and the exchange is no longer in flight.
+        its.trailers().toCompletableFuture().get(10, TimeUnit.SECONDS);
+        return its;
+    }
+
+    @Test
+    void should_wait_with_closing_until_the_subscriber_has_the_whole_response() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            OneByOne subscriber = new OneByOne();
+            threeParts(worker).body().subscribe(subscriber);
+            assertThat(subscriber.events.poll(10, TimeUnit.SECONDS)).isEqualTo("10");
+
+            CompletableFuture<Void> closed =
+                    dispatcher.close(Duration.ofSeconds(20)).toCompletableFuture();
+            // The dispatcher closed within this time when it did not wait for the subscriber.
+            assertThat(subscriber.events.poll(1, TimeUnit.SECONDS)).isNull();
+            assertThat(closed).isNotDone();
+
+            subscriber.subscription.request(2);
+            assertThat(subscriber.events.poll(10, TimeUnit.SECONDS)).isEqualTo("10");
+            assertThat(subscriber.events.poll(10, TimeUnit.SECONDS)).isEqualTo("10");
+            assertThat(subscriber.events.poll(10, TimeUnit.SECONDS)).isEqualTo("end");
+        }
+    }
+
+    @Test
+    void should_fail_the_rest_of_a_response_that_is_not_read_before_closing() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            OneByOne subscriber = new OneByOne();
+            threeParts(worker).body().subscribe(subscriber);
+            assertThat(subscriber.events.poll(10, TimeUnit.SECONDS)).isEqualTo("10");
+
+            dispatcher.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
+
+            assertThat(subscriber.events.poll(10, TimeUnit.SECONDS)).contains("the dispatcher shuts down");
+            subscriber.subscription.request(1);
+            subscriber.subscription.cancel();
+            assertThat(subscriber.events).isEmpty();
+        }
+    }
+
+    @Test
+    void should_fail_the_body_of_a_response_that_is_first_read_after_closing() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            DispatchResponse held = threeParts(worker);
+
+            dispatcher.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
+
+            assertThat(failure(held.bodyAsBytes().toCompletableFuture()))
+                    .hasMessageContaining("the dispatcher has closed");
+            held.discard();
+        }
+    }
+
+    /** Requests one part. The test requests the others. */
+    private static final class OneByOne implements Flow.Subscriber<ByteBuf> {
+        private final BlockingQueue<String> events = new LinkedBlockingQueue<>();
+        private volatile Flow.Subscription subscription;
+
+        @Override
+        public void onSubscribe(Flow.Subscription given) {
+            subscription = given;
+            given.request(1);
+        }
+
+        @Override
+        public void onNext(ByteBuf part) {
+            events.add(Integer.toString(part.readableBytes()));
+            part.release();
+        }
+
+        @Override
+        public void onError(Throwable error) {
+            events.add(String.valueOf(error.getMessage()));
+        }
+
+        @Override
+        public void onComplete() {
+            events.add("end");
+        }
+    }
+
     private static Flow.Publisher<ByteBuf> synchronous(int parts, int partBytes) {
         return subscriber -> subscriber.onSubscribe(new Synchronous(subscriber, parts, partBytes));
     }
