@@ -1060,8 +1060,8 @@ public final class Dispatcher implements AutoCloseable {
          * Sets how lost workers are detected. A connection is pinged after {@code interval} without
          * traffic, and closed if there is no answer within {@code timeout}. Default: 2 s and 3 s.
          *
-         * @param interval 1 ms or more
-         * @param timeout 1 ms or more
+         * @param interval 1 ms to 2,147,483,647 ms
+         * @param timeout 1 ms to 2,147,483,647 ms
          */
         public Builder liveness(Duration interval, Duration timeout) {
             requireMillis("liveness interval", interval);
@@ -1072,7 +1072,9 @@ public final class Dispatcher implements AutoCloseable {
         }
 
         private static void requireMillis(String name, Duration value) {
-            if (value.toMillis() < 1 || value.toMillis() > Integer.MAX_VALUE) {
+            // Not toMillis(), which fails for the longest durations.
+            if (value.compareTo(Duration.ofMillis(1)) < 0
+                    || value.compareTo(Duration.ofMillis(Integer.MAX_VALUE)) > 0) {
                 throw new IllegalArgumentException(
                         name + ": " + value + ", expected 1 ms to " + Integer.MAX_VALUE + " ms");
             }

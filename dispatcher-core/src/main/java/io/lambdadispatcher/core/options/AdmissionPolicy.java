@@ -55,8 +55,11 @@ public final class AdmissionPolicy {
                 "1 to 256 characters of ASCII without quotation marks and backslashes");
         Check.atLeast("maxRequests", maxRequests, 0);
         Check.atLeast("maxTenantRequests", maxTenantRequests, 0);
-        Check.positive("shedDelay", shedDelay);
-        Check.that(shedDelay.compareTo(Duration.ofHours(1)) <= 0, "shedDelay", shedDelay.toString(), "at most 1 hour");
+        Check.that(
+                !shedDelay.isNegative() && !shedDelay.isZero() && shedDelay.compareTo(Duration.ofHours(1)) <= 0,
+                "shedDelay",
+                shedDelay.toString(),
+                "more than 0, at most 1 hour");
     }
 
     /**

@@ -118,7 +118,7 @@ public final class AttemptPolicy {
          * {@link RetryCondition#TIMEOUT}. A request that cannot be sent again continues to wait.
          * Default: zero.
          *
-         * @param time 0 or more; zero means no limit
+         * @param time 0 to 366 days; zero means no limit
          */
         public Builder attemptTimeout(Duration time) {
             attemptTimeout = time;
@@ -139,7 +139,7 @@ public final class AttemptPolicy {
          * the worker has the complete request. The first response wins, and the other attempt is
          * cancelled. Default: zero.
          *
-         * @param delay 0 or more; zero means no hedge
+         * @param delay 0 to 366 days; zero means no hedge
          */
         public Builder hedgeAfter(Duration delay) {
             hedgeAfter = delay;

@@ -113,7 +113,7 @@ public final class BreakerPolicy {
          * continues. Without it, a handler that hangs is noticed when its requests reach their
          * timeouts. Default: 0.
          *
-         * @param time 0 = no limit
+         * @param time 0 to 366 days; 0 means no limit
          */
         public Builder latency(Duration time) {
             latency = Objects.requireNonNull(time, "latency");

@@ -36,12 +36,11 @@ public final class CachePolicy {
         off = false;
         staleIfError = from.staleIfError;
         maxBodyBytes = from.maxBodyBytes;
-        Check.notNegative("staleIfError", staleIfError);
         Check.that(
-                staleIfError.compareTo(LONGEST_STALE) <= 0,
+                !staleIfError.isNegative() && staleIfError.compareTo(LONGEST_STALE) <= 0,
                 "staleIfError",
                 staleIfError.toString(),
-                "at most 365 days");
+                "0 to 365 days");
         Check.range("maxBodyBytes", maxBodyBytes, 1, 64 * MIB);
         Check.that(
                 isAvailable(), "cache", "on", "com.github.ben-manes.caffeine:caffeine on the class path, which stores");

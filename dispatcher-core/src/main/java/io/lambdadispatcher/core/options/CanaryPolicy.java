@@ -15,8 +15,8 @@ import java.util.Objects;
  * @param function the name of the canary; empty for {@link #NONE}. If there is no such function, it
  *     gets no requests
  * @param steps shares of the requests in percent, each larger than the one before
- * @param stepTime how long a share is watched before the next one. A step also lasts until the
- *     canary has answered 50 requests
+ * @param stepTime how long a share is watched before the next one, more than 0, at most 366 days. A
+ *     step also lasts until the canary has answered 50 requests
  */
 public record CanaryPolicy(String function, List<Integer> steps, Duration stepTime) {
     /** There is no canary. */
@@ -26,7 +26,7 @@ public record CanaryPolicy(String function, List<Integer> steps, Duration stepTi
      * Validates the steps.
      *
      * @throws IllegalArgumentException if the steps are not in ascending order or not between 1 and
-     *     100, or if the time is not positive
+     *     100, or if the time is not more than 0, at most 366 days
      */
     public CanaryPolicy {
         Objects.requireNonNull(function, "function");

@@ -235,7 +235,7 @@ public final class CapacityPolicy {
          * function needs no workers, so only the minimum and {@link #warmWorkers} count. Default: 5
          * minutes.
          *
-         * @param time 0 or more
+         * @param time 0 to 366 days
          */
         public Builder idleAfter(Duration time) {
             idleAfter = time;
@@ -246,7 +246,7 @@ public final class CapacityPolicy {
          * Sets how long surplus workers are kept. The dispatcher keeps the largest number of
          * workers that was wanted within this time, and drains the others. Default: 1 minute.
          *
-         * @param time 0 or more
+         * @param time 0 to 366 days
          */
         public Builder scaleInAfter(Duration time) {
             scaleInAfter = time;
@@ -270,7 +270,7 @@ public final class CapacityPolicy {
          * reaches this age. It can end earlier if its launcher limits its lifetime. Default: zero,
          * which means no limit.
          *
-         * @param age 0 or more, counted from the launch
+         * @param age 0 to 366 days, counted from the launch
          */
         public Builder maxWorkerAge(Duration age) {
             maxWorkerAge = age;

@@ -7,6 +7,12 @@ import java.util.Locale;
 
 /** Validates options. Every message has the option's name, its value, and what was expected. */
 final class Check {
+    /**
+     * The maximum of every duration. Timers count nanoseconds in a {@code long}, which overflow
+     * after 292 years.
+     */
+    static final Duration LONGEST = Duration.ofDays(366);
+
     private Check() {}
 
     static void range(String name, int value, int min, int max) {
@@ -18,11 +24,15 @@ final class Check {
     }
 
     static void positive(String name, Duration value) {
-        that(!value.isNegative() && !value.isZero(), name, value.toString(), "more than 0");
+        that(
+                !value.isNegative() && !value.isZero() && value.compareTo(LONGEST) <= 0,
+                name,
+                value.toString(),
+                "more than 0, at most 366 days");
     }
 
     static void notNegative(String name, Duration value) {
-        that(!value.isNegative(), name, value.toString(), "0 or more");
+        that(!value.isNegative() && value.compareTo(LONGEST) <= 0, name, value.toString(), "0 to 366 days");
     }
 
     static void that(boolean holds, String name, String value, String expected) {

@@ -59,7 +59,7 @@ public final class DeadlinePolicy {
          * Sets the maximum time from the arrival of a request to the end of its response. An open
          * tunnel has no limit. Default: zero.
          *
-         * @param time 0 or more; zero means no limit
+         * @param time 0 to 366 days; zero means no limit
          */
         public Builder limit(Duration time) {
             limit = time;

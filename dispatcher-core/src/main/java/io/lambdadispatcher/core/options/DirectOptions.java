@@ -48,10 +48,11 @@ public final class DirectOptions {
         Check.atLeast("maxResponseBytes", maxResponseBytes, 1024);
         Check.atLeast("maxConcurrent", maxConcurrent, 1);
         Check.that(
-                overflowAfter == null || overflowAfter.compareTo(MIN_WAIT) >= 0,
+                overflowAfter == null
+                        || overflowAfter.compareTo(MIN_WAIT) >= 0 && overflowAfter.compareTo(Check.LONGEST) <= 0,
                 "overflowAfter",
                 String.valueOf(overflowAfter),
-                MIN_WAIT.toMillis() + " ms or more");
+                MIN_WAIT.toMillis() + " ms to 366 days");
     }
 
     /**
@@ -189,7 +190,7 @@ public final class DirectOptions {
          * {@link LaunchLimits.Builder#gbSecondsPerHour} is reached. Default: every request is
          * direct, and workers are not used.
          *
-         * @param wait 10 ms or more
+         * @param wait 10 ms to 366 days
          */
         public Builder overflowAfter(Duration wait) {
             overflowAfter = wait;

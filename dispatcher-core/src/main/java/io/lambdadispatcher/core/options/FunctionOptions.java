@@ -200,7 +200,7 @@ public final class FunctionOptions {
          * most half of the queue, or 16 places if that is more. Default: 10,000 requests and 10 s.
          *
          * @param limit maximum number of queued requests over all event loops, 0 or more
-         * @param timeout maximum time that a request is queued, 0 or more
+         * @param timeout maximum time that a request is queued, 0 to 366 days
          */
         public Builder queue(int limit, Duration timeout) {
             queueLimit = limit;
@@ -214,7 +214,7 @@ public final class FunctionOptions {
          * does not start the time again. A request that takes longer gets 504, or an incomplete
          * response. An open tunnel has no limit. Default: 15 minutes.
          *
-         * @param timeout 0 or more; zero means no limit
+         * @param timeout 0 to 366 days; zero means no limit
          */
         public Builder requestTimeout(Duration timeout) {
             requestTimeout = timeout;
@@ -248,7 +248,7 @@ public final class FunctionOptions {
          * that are not fresh. Its share rises as its JVM warms up. Default: zero, which means that
          * no worker counts as fresh.
          *
-         * @param time 0 or more, for example 60 s
+         * @param time 0 to 366 days, for example 60 s
          */
         public Builder slowStart(Duration time) {
             slowStart = time;

@@ -24,8 +24,6 @@ public final class HttpLimits {
      */
     private static final int MIN_WINDOW_BYTES = 65_535;
 
-    private static final Duration LONGEST_AGE = Duration.ofDays(366);
-
     /** Twice this is the largest window of a connection (RFC 9113 section 6.9.1). */
     private static final long MAX_WINDOWS_BYTES = 1L << 30;
 
@@ -76,11 +74,6 @@ public final class HttpLimits {
         Check.positive("headerTimeout", headerTimeout);
         Check.positive("idleTimeout", idleTimeout);
         Check.notNegative("maxConnectionAge", maxConnectionAge);
-        Check.that(
-                maxConnectionAge.compareTo(LONGEST_AGE) <= 0,
-                "maxConnectionAge",
-                maxConnectionAge.toString(),
-                "at most 366 days");
         Check.positive("bodyTimeout", bodyTimeout);
         Check.positive("writeTimeout", writeTimeout);
         Check.range("minRate", minRate, 0, MIB);
@@ -298,7 +291,7 @@ public final class HttpLimits {
          * Sets the maximum time for all headers of a request to arrive. It also limits TLS and
          * protocol negotiation, and the time until a worker sends HELLO. Default: 10 s.
          *
-         * @param timeout more than 0
+         * @param timeout more than 0, at most 366 days
          */
         public Builder headerTimeout(Duration timeout) {
             headerTimeout = timeout;
@@ -315,7 +308,7 @@ public final class HttpLimits {
          *   <li>a gRPC call whose client may still send.
          * </ul>
          *
-         * @param timeout more than 0
+         * @param timeout more than 0, at most 366 days
          */
         public Builder idleTimeout(Duration timeout) {
             idleTimeout = timeout;
@@ -349,7 +342,7 @@ public final class HttpLimits {
          * gets 408, or its connection is closed after the response. A gRPC call over HTTP/2 has
          * {@link #idleTimeout} instead. Default: 20 s.
          *
-         * @param timeout more than 0
+         * @param timeout more than 0, at most 366 days
          */
         public Builder bodyTimeout(Duration timeout) {
             bodyTimeout = timeout;
@@ -362,7 +355,7 @@ public final class HttpLimits {
          * the connection is closed. It also limits how long {@code Dispatcher.dispatch} keeps a
          * response whose body nobody reads. Default: 30 s.
          *
-         * @param timeout more than 0
+         * @param timeout more than 0, at most 366 days
          */
         public Builder writeTimeout(Duration timeout) {
             writeTimeout = timeout;

@@ -157,7 +157,7 @@ public final class LaunchLimits {
          * worker that does not. A worker that has dialled in must be ready within four times this
          * time. A worker that has drained must end within this time. Default: 30 s.
          *
-         * @param time more than 0
+         * @param time more than 0, at most 366 days
          */
         public Builder launchTimeout(Duration time) {
             launchTimeout = time;
@@ -170,7 +170,7 @@ public final class LaunchLimits {
          * the new version replace the others. Has no effect if the launcher knows no versions.
          * Default: 30 s.
          *
-         * @param interval 0 or more; 0 means never
+         * @param interval 0 to 366 days; 0 means never
          */
         public Builder versionCheck(Duration interval) {
             versionCheck = interval;
@@ -184,7 +184,7 @@ public final class LaunchLimits {
          *
          * @param share of the wanted workers, more than 0 and at most 1. It is rounded down, but at
          *     least one worker has the new version
-         * @param time 0 or more
+         * @param time 0 to 366 days
          */
         public Builder canary(double share, Duration time) {
             canaryShare = share;

@@ -3,8 +3,11 @@ package io.lambdadispatcher.core.options;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.core.Dispatcher;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -164,7 +167,7 @@ class OptionsTest {
                         "headroom: NaN, expected 0 to 10",
                         () -> CapacityPolicy.builder().headroom(Double.NaN).build()),
                 refused(
-                        "idleAfter: PT-1S, expected 0 or more",
+                        "idleAfter: PT-1S, expected 0 to 366 days",
                         () -> CapacityPolicy.builder().idleAfter(NEGATIVE).build()),
                 refused(
                         "warmEnvironments: 1,001, expected 0 to 1,000",
@@ -176,7 +179,7 @@ class OptionsTest {
                         "gbSecondsPerHour: -0.5, expected 0 or more",
                         () -> LaunchLimits.builder().gbSecondsPerHour(-0.5).build()),
                 refused(
-                        "launchTimeout: PT0S, expected more than 0",
+                        "launchTimeout: PT0S, expected more than 0, at most 366 days",
                         () -> LaunchLimits.builder()
                                 .launchTimeout(Duration.ZERO)
                                 .build()),
@@ -197,7 +200,7 @@ class OptionsTest {
                                 .maxEventBytes(1000)
                                 .build()),
                 refused(
-                        "overflowAfter: PT0.009S, expected 10 ms or more",
+                        "overflowAfter: PT0.009S, expected 10 ms to 366 days",
                         () -> DirectOptions.builder(DirectEventFormat.ALB)
                                 .overflowAfter(Duration.ofMillis(9))
                                 .build()),
@@ -211,11 +214,102 @@ class OptionsTest {
                         "streamWindowBytes: 65,534, expected 65,535 to 67,108,864",
                         () -> HttpLimits.builder().streamWindowBytes(65_534).build()),
                 refused(
-                        "headerTimeout: PT0S, expected more than 0",
+                        "headerTimeout: PT0S, expected more than 0, at most 366 days",
                         () -> HttpLimits.builder().headerTimeout(Duration.ZERO).build()),
                 refused(
-                        "idleTimeout: PT-1S, expected more than 0",
+                        "idleTimeout: PT-1S, expected more than 0, at most 366 days",
                         () -> HttpLimits.builder().idleTimeout(NEGATIVE).build()));
+    }
+
+    /** All setters of durations. */
+    static Stream<Arguments> durations() {
+        return Stream.of(
+                setter(
+                        "headerTimeout",
+                        time -> HttpLimits.builder().headerTimeout(time).build()),
+                setter(
+                        "idleTimeout",
+                        time -> HttpLimits.builder().idleTimeout(time).build()),
+                setter(
+                        "maxConnectionAge",
+                        time -> HttpLimits.builder().maxConnectionAge(time).build()),
+                setter(
+                        "bodyTimeout",
+                        time -> HttpLimits.builder().bodyTimeout(time).build()),
+                setter(
+                        "writeTimeout",
+                        time -> HttpLimits.builder().writeTimeout(time).build()),
+                setter(
+                        "queueTimeout",
+                        time -> FunctionOptions.builder("f").queue(1, time).build()),
+                setter(
+                        "requestTimeout",
+                        time -> FunctionOptions.builder("f")
+                                .requestTimeout(time)
+                                .build()),
+                setter(
+                        "slowStart",
+                        time -> FunctionOptions.builder("f").slowStart(time).build()),
+                setter(
+                        "latency",
+                        time -> BreakerPolicy.builder("b").latency(time).build()),
+                setter("open", time -> BreakerPolicy.builder("b").open(time).build()),
+                setter("limit", time -> DeadlinePolicy.builder().limit(time).build()),
+                setter(
+                        "attemptTimeout",
+                        time -> AttemptPolicy.builder().attemptTimeout(time).build()),
+                setter(
+                        "hedgeAfter",
+                        time -> AttemptPolicy.builder().hedgeAfter(time).build()),
+                setter(
+                        "idleAfter",
+                        time -> CapacityPolicy.builder().idleAfter(time).build()),
+                setter(
+                        "scaleInAfter",
+                        time -> CapacityPolicy.builder().scaleInAfter(time).build()),
+                setter(
+                        "maxWorkerAge",
+                        time -> CapacityPolicy.builder().maxWorkerAge(time).build()),
+                setter(
+                        "launchTimeout",
+                        time -> LaunchLimits.builder().launchTimeout(time).build()),
+                setter(
+                        "versionCheck",
+                        time -> LaunchLimits.builder().versionCheck(time).build()),
+                setter(
+                        "canaryTime",
+                        time -> LaunchLimits.builder().canary(1, time).build()),
+                setter("stepTime", time -> new CanaryPolicy("f", List.of(1), time)),
+                setter(
+                        "shedDelay",
+                        time -> AdmissionPolicy.builder("a").shedDelay(time).build()),
+                setter(
+                        "staleIfError",
+                        time -> CachePolicy.builder("c").staleIfError(time).build()),
+                setter(
+                        "overflowAfter",
+                        time -> DirectOptions.builder(DirectEventFormat.ALB)
+                                .overflowAfter(time)
+                                .build()),
+                setter("window", time -> RateLimit.of(1, time)),
+                setter("liveness interval", time -> Dispatcher.builder().liveness(time, Duration.ofSeconds(1))),
+                setter("liveness timeout", time -> Dispatcher.builder().liveness(Duration.ofSeconds(1), time)));
+    }
+
+    private static Arguments setter(String name, Function<Duration, Object> set) {
+        return Arguments.of(name, set);
+    }
+
+    /** Such a duration overflows in nanoseconds, long after the options were accepted. */
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("durations")
+    void should_refuse_durations_that_a_timer_cannot_have(String name, Function<Duration, Object> set) {
+        for (Duration never :
+                List.of(ChronoUnit.FOREVER.getDuration(), Duration.ofSeconds(Long.MAX_VALUE), Duration.ofDays(400))) {
+            assertThatThrownBy(() -> set.apply(never))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageStartingWith(name + ": " + never + ", expected ");
+        }
     }
 
     private static Arguments refused(String message, Supplier<Object> build) {
