@@ -13,7 +13,7 @@ import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
-import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -26,11 +26,14 @@ import org.jspecify.annotations.Nullable;
 final class BreakerFilter implements FunctionOpener {
     private static final RequestSink NOWHERE = new DiscardingSink();
 
+    /** More than the routes of a function. Changes of the options leave watches behind. */
+    private static final int MAX_WATCHES = 1_000;
+
     private final FunctionOpener target;
     private final FunctionFilters filters;
     private final EventLoop loop;
     private final DispatcherObserver observer;
-    private final Map<String, Watch> watches = new HashMap<>();
+    private final Map<BreakerPolicy, Watch> watches = new IdentityHashMap<>();
 
     /** Most requests have the policy of the previous one. */
     private @Nullable Watch latest;
@@ -42,21 +45,20 @@ final class BreakerFilter implements FunctionOpener {
         this.observer = observer;
     }
 
-    /** A breaker, and the requests of this event loop whose response may become too late for it. */
+    /**
+     * A policy, its breaker, and the requests of this event loop with this policy whose response
+     * may become too late. Policies with the same name share the breaker, but each request is
+     * judged by its own policy.
+     */
     final class Watch {
         private final Breaker breaker;
         private final DeadlineQueue<WatchedExchange> pending;
-        private BreakerPolicy policy;
+        private final BreakerPolicy policy;
 
         Watch(Breaker breaker, BreakerPolicy policy) {
             this.breaker = breaker;
             this.policy = policy;
             pending = new DeadlineQueue<>(loop, policy.latency().toNanos(), WatchedExchange::onSlow);
-        }
-
-        void setPolicy(BreakerPolicy value) {
-            policy = value;
-            pending.setTimeout(value.latency().toNanos());
         }
 
         /** The worker has the complete request. */
@@ -104,10 +106,11 @@ final class BreakerFilter implements FunctionOpener {
     private Watch watch(BreakerPolicy policy) {
         Watch its = latest;
         if (its == null || its.policy != policy) {
-            its = watches.computeIfAbsent(policy.name(), name -> new Watch(filters.breaker(name, nanoTime()), policy));
-            if (its.policy != policy) {
-                its.setPolicy(policy);
+            if (watches.size() >= MAX_WATCHES) {
+                // The requests keep their watches.
+                watches.clear();
             }
+            its = watches.computeIfAbsent(policy, key -> new Watch(filters.breaker(key.name(), nanoTime()), key));
             latest = its;
         }
         return its;

@@ -157,6 +157,58 @@ class BreakerFilterTest {
         assertThat(reports).containsExactly("breaker_open null");
     }
 
+    /** Both routes share one breaker, because their policies have the same name. */
+    @Test
+    void should_judge_each_request_by_the_latency_of_its_own_route() {
+        BreakerPolicy patient = BreakerPolicy.builder("test")
+                .errors(0.5)
+                .latency(Duration.ofSeconds(10))
+                .build();
+        List<RequestSink> uploads = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            uploads.add(open("POST", false, new Client(), policy(patient)));
+            last().response.onSent();
+        }
+        open("GET", true, new Client(), policy(BREAKER));
+        uploads.forEach(upload -> upload.data(Unpooled.EMPTY_BUFFER, true));
+
+        pass(9_999);
+        assertThat(states).isEmpty();
+        pass(1);
+        assertThat(states).containsExactly(BreakerState.OPEN);
+    }
+
+    @Test
+    void should_watch_a_request_although_another_route_has_no_latency() {
+        BreakerPolicy blind = BreakerPolicy.builder("test").errors(0.5).build();
+        List<RequestSink> uploads = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            uploads.add(open("POST", false, new Client(), policy(BREAKER)));
+            last().response.onSent();
+        }
+        open("GET", true, new Client(), policy(blind));
+        uploads.forEach(upload -> upload.data(Unpooled.EMPTY_BUFFER, true));
+
+        pass(500);
+        assertThat(states).containsExactly(BreakerState.OPEN);
+    }
+
+    @Test
+    void should_open_for_the_time_of_the_route_whose_requests_fail() {
+        BreakerPolicy brief = BreakerPolicy.builder("test")
+                .errors(1)
+                .open(Duration.ofSeconds(1))
+                .build();
+        hang(20, true);
+        open("GET", true, new Client(), policy(brief));
+        pass(500);
+
+        Client client = new Client();
+        open("GET", true, client, policy(BREAKER));
+
+        assertThat(client).hasToString("BREAKER_OPEN 5");
+    }
+
     /** The filters between the breaker and the function pass on that a worker has a request. */
     @Test
     void should_open_while_requests_that_are_copied_hang() {
