@@ -581,7 +581,9 @@ public final class Dispatcher implements AutoCloseable {
      *     launch its workers
      */
     public void stopRollout(String function) {
-        if (!engine.stopCanary(function) || supervisors.containsKey(function)) {
+        // A canary that is stopped already counts, too.
+        boolean hasCanary = engine.stopCanary(function) || hasCanary(function);
+        if (!hasCanary || supervisors.containsKey(function)) {
             supervisor(function).stopRollout();
         }
     }
@@ -595,9 +597,14 @@ public final class Dispatcher implements AutoCloseable {
      *     launch its workers
      */
     public void resumeRollout(String function) {
-        if (!engine.resumeCanary(function) || supervisors.containsKey(function)) {
+        boolean hasCanary = engine.resumeCanary(function) || hasCanary(function);
+        if (!hasCanary || supervisors.containsKey(function)) {
             supervisor(function).resumeRollout();
         }
+    }
+
+    private boolean hasCanary(String function) {
+        return canaries().stream().anyMatch(canary -> canary.function().equals(function));
     }
 
     /** Returns how far the canary of each function that has one is. */

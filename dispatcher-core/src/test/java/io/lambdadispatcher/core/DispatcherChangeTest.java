@@ -3,6 +3,8 @@ package io.lambdadispatcher.core;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.core.observe.CanarySnapshot;
+import io.lambdadispatcher.core.options.CanaryPolicy;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
@@ -10,6 +12,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
@@ -274,6 +277,35 @@ class DispatcherChangeTest {
                 assertThat(receive(after)).startsWith("HTTP/1.1 431");
             }
         }
+    }
+
+    /** Nothing launches the function, so there is no other rollout. */
+    @Test
+    void should_stop_and_resume_a_canary_repeatedly() {
+        dispatcher
+                .change()
+                .function(FunctionOptions.builder("blue")
+                        .traffic(TrafficPolicy.builder()
+                                .canary(CanaryPolicy.of("slow"))
+                                .build())
+                        .build())
+                .apply();
+
+        dispatcher.resumeRollout("blue");
+        dispatcher.stopRollout("blue");
+        dispatcher.stopRollout("blue");
+        assertThat(dispatcher.canaries())
+                .extracting(CanarySnapshot::state)
+                .containsExactly(CanarySnapshot.State.STOPPED);
+        dispatcher.resumeRollout("blue");
+        dispatcher.resumeRollout("blue");
+        assertThat(dispatcher.canaries())
+                .extracting(CanarySnapshot::state)
+                .doesNotContain(CanarySnapshot.State.STOPPED);
+
+        assertThatThrownBy(() -> dispatcher.stopRollout("slow"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("expected one of those launched here");
     }
 
     @Test
