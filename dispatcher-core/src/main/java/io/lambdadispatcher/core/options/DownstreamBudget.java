@@ -38,8 +38,8 @@ public record DownstreamBudget(int connections, int share, int maxWorkers, int m
                 "at least " + least + ", which is room for " + Math.max(1, minWorkers) + " workers (minWorkers) and "
                         + replacements(Math.max(1, minWorkers)) + " replacements with " + perWorker
                         + " connections each");
-        int most = connections / perWorker * PARTS / (PARTS + 1);
-        int workers = Math.max(1, Math.min(maxWorkers, most));
+        long most = (long) (connections / perWorker) * PARTS / (PARTS + 1);
+        int workers = (int) Math.max(1, Math.min(maxWorkers, most));
         int share = connections / (workers + replacements(workers));
         return new DownstreamBudget(connections, share, workers, Math.min(2 * workers, connections / share));
     }

@@ -20,6 +20,15 @@ class DownstreamBudgetTest {
     }
 
     @Test
+    void should_launch_all_workers_if_there_is_no_end_of_connections() {
+        CapacityPolicy policy = CapacityPolicy.builder()
+                .workers(10, 50)
+                .downstreamConnections(Integer.MAX_VALUE, 1)
+                .build();
+        assertThat(policy.maxWorkers()).isEqualTo(50);
+    }
+
+    @Test
     void should_use_what_a_whole_share_leaves_for_further_replacements() {
         // 30 / 13 = 2, and 30 / 2 = 15 workers.
         assertThat(DownstreamBudget.of(30, 1, 0, 10)).isEqualTo(new DownstreamBudget(30, 2, 10, 15));
