@@ -97,6 +97,10 @@ public final class DispatchRequest {
         private String scheme = "http";
         private String authority = "localhost";
         private Flow.@Nullable Publisher<ByteBuf> body;
+
+        /** Whether {@link #body(byte[])} has set the {@code content-length}. */
+        private boolean hasLengthOfBytes;
+
         private @Nullable CompletionStage<Http2Headers> trailers;
         private @Nullable String client;
 
@@ -160,8 +164,10 @@ public final class DispatchRequest {
          * afterwards.
          */
         public Builder body(byte[] bytes) {
+            body(subscriber -> subscriber.onSubscribe(new OneBuffer(subscriber, Unpooled.wrappedBuffer(bytes))));
             headers.set(HttpHeaderNames.CONTENT_LENGTH, AsciiString.of(Integer.toString(bytes.length)));
-            return body(subscriber -> subscriber.onSubscribe(new OneBuffer(subscriber, Unpooled.wrappedBuffer(bytes))));
+            hasLengthOfBytes = true;
+            return this;
         }
 
         /** Sets the body, in UTF-8, with its length as {@code content-length}. */
@@ -179,6 +185,11 @@ public final class DispatchRequest {
          */
         public Builder body(Flow.Publisher<ByteBuf> publisher) {
             body = Objects.requireNonNull(publisher, "body");
+            if (hasLengthOfBytes) {
+                // The length is that of the body that this one replaces.
+                headers.remove(HttpHeaderNames.CONTENT_LENGTH);
+                hasLengthOfBytes = false;
+            }
             return this;
         }
 
