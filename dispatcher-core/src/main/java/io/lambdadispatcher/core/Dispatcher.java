@@ -634,6 +634,9 @@ public final class Dispatcher implements AutoCloseable {
      * body fails. Cancelling its {@code toCompletableFuture()} cancels the request. A response
      * whose body nobody subscribes to, discards or gathers within {@link HttpLimits#writeTimeout}
      * is cancelled.
+     *
+     * @throws IllegalArgumentException if a {@code host} header differs from the request's
+     *     authority, or if {@code content-length} is not a number, or not 0 without a body
      */
     public CompletionStage<DispatchResponse> dispatch(DispatchRequest request) {
         Objects.requireNonNull(request, "request");

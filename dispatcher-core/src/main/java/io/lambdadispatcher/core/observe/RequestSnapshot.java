@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *     embedding program
  * @param protocol the protocol of the client's connection
  * @param ageNanos time since the request arrived, in nanoseconds
- * @param attempts how often the request was given to a worker or a direct invocation, 0 to 2
+ * @param attempts how often the request was given to a worker or a direct invocation, 0 to 5
  * @param requestBytes size of the request's body that has arrived, in bytes
  * @param responseBytes size of the response's body that has arrived from the worker, in bytes
  * @param unreadBytes part of {@code responseBytes} that the client has not read, in bytes

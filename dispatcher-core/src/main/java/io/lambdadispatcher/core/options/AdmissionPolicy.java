@@ -180,7 +180,7 @@ public final class AdmissionPolicy {
          *
          * @param header name of the header that names the tenant, which clients must not be able to
          *     choose
-         * @param requests 1 or more
+         * @param requests 1 or more; 0 means no limit
          * @throws IllegalArgumentException if {@code header} cannot be the name of a header
          */
         public Builder tenants(String header, int requests) {
