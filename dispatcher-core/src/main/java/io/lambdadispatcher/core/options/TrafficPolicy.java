@@ -234,7 +234,10 @@ public final class TrafficPolicy {
 
         /**
          * Sets which function gets a rising share of the requests. All routes of a function should
-         * have the same one. Default: {@link CanaryPolicy#NONE}.
+         * have the same one, and so must the function's own policy ({@link
+         * FunctionOptions.Builder#traffic}). Otherwise, {@code Dispatcher.canaries()} does not list
+         * the canary, a change of its steps has no effect, and a restart forgets its state.
+         * Default: {@link CanaryPolicy#NONE}.
          */
         public Builder canary(CanaryPolicy policy) {
             canary = Objects.requireNonNull(policy, "canary");
