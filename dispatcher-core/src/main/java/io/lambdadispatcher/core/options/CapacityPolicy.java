@@ -267,7 +267,8 @@ public final class CapacityPolicy {
 
         /**
          * Sets the maximum age of a launched worker. The worker is replaced and drained before it
-         * reaches this age. It can end earlier if its launcher limits its lifetime. Default: zero,
+         * reaches this age. It can end earlier if its launcher limits its lifetime. A worker that
+         * was ready when a shorter age was set is replaced when it reaches the age. Default: zero,
          * which means no limit.
          *
          * @param age 0 to 366 days, counted from the launch

@@ -88,7 +88,8 @@ public final class DispatchResponse {
      *
      * @param maxBytes the maximum size of the body, in bytes
      * @return the body. The stage fails with {@link DispatchException} if the response is
-     *     incomplete, or if the dispatcher closes before all of it is read. It also fails if the body is too long, and then the response is cancelled
+     *     incomplete, or if the dispatcher closes before all of it is read. It also fails if the
+     *     body is too long, and then the response is cancelled
      */
     public CompletionStage<byte[]> bodyAsBytes(int maxBytes) {
         GatheredBody gathered = new GatheredBody(maxBytes);
