@@ -73,6 +73,17 @@ class EventFunctionTest {
     }
 
     @Test
+    void should_give_a_handler_the_whole_body() throws IOException {
+        Handler reading = (request, response) ->
+                request.body().readAll(5, body -> response.respond(200, new String(body, StandardCharsets.UTF_8)));
+
+        assertThat(answer(reading, event("POST", "/", "green", false)))
+                .contains("\"statusCode\":200", "\"body\":\"green\"");
+        assertThat(answer(reading, event("POST", "/", "yellow", false)))
+                .contains("\"statusCode\":413", "request body of 6 bytes, expected at most 5");
+    }
+
+    @Test
     void should_put_the_parts_of_a_response_together() throws IOException {
         Handler parts = (request, response) -> {
             response.head(200);
