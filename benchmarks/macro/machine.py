@@ -110,7 +110,8 @@ def meta(java, flags, **more):
     return {
         "taken": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": git("rev-parse", "HEAD"),
-        "dirty": bool(git("status", "--porcelain", "--untracked-files=no")),
+        # Without documents, because a run of several drivers writes its results there.
+        "dirty": bool(git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs")),
         "jdk": jdk_version(java),
         "flags": list(flags),
         "cpu": cpu_model(),
