@@ -89,13 +89,9 @@ class ReleaseIT {
     void should_give_a_good_canary_all_requests() throws Exception {
         TrafficPolicy policy = TrafficPolicy.builder().canary(CANARY).build();
         try (Rig rig = rig(policy, kind("healthy"), kind("healthy"))) {
-            for (int attempt = 1; attempt <= 3 && canary(rig).state() != State.COMPLETE; attempt++) {
-                // A pause of a busy machine looks like a slow canary.
-                rig.dispatcher.resumeRollout("demo");
-                Seen seen = TrafficIT.load(rig, 3_000);
-                System.out.println("good canary: " + seen + ", " + canary(rig));
-                assertAll(seen, 3_000);
-            }
+            Seen seen = TrafficIT.load(rig, 3_000);
+            System.out.println("good canary: " + seen + ", " + canary(rig));
+            assertAll(seen, 3_000);
             assertThat(canary(rig).state()).isEqualTo(State.COMPLETE);
             assertThat(canary(rig).share()).isEqualTo(100);
         }
@@ -105,13 +101,13 @@ class ReleaseIT {
     void should_take_the_requests_from_a_canary_that_fails() throws Exception {
         TrafficPolicy policy = TrafficPolicy.builder().canary(CANARY).build();
         try (Rig rig = rig(policy, kind("healthy"), kind("failing"))) {
-            Seen seen = TrafficIT.load(rig, 3_000);
+            Seen seen = TrafficIT.load(rig, 2_000);
             System.out.println("failing canary: " + seen + ", " + canary(rig));
             assertThat(canary(rig).state()).isEqualTo(State.STOPPED);
             assertThat(canary(rig).reason()).contains("% of the requests to canary next failed, ");
-            assertThat(canary(rig).requests()).isLessThan(250);
+            assertThat(canary(rig).requests()).isLessThan(150);
             assertThat(seen.outcomes).containsOnlyKeys("200", "500");
-            assertThat(seen.outcomes.get("500").get()).isBetween(1, 60).isEqualTo((int)
+            assertThat(seen.outcomes.get("500").get()).isBetween(1, 50).isEqualTo((int)
                     canary(rig).failures());
             assertAll(TrafficIT.load(rig, 400), 400);
 
