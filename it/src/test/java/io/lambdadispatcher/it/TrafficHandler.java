@@ -5,18 +5,20 @@ import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Runs in the workers of {@link TrafficIT} and {@link ReleaseIT}, as {@code IT_TRAFFIC} says:
  * {@code healthy} responds after 5 ms, {@code hanging} does so except for one request in 326, to
  * which it never responds, {@code slow} takes 50 times as long, {@code broken} responds with 500,
- * {@code overloaded} with 503, {@code failing} with 500 to one request in five, and {@code silent}
+ * {@code overloaded} with 503, {@code failing} with 500 to each fifth request, and {@code silent}
  * never responds.
  */
 public final class TrafficHandler implements Handler {
     private static final long MILLIS = 5;
 
     private final String kind = System.getenv().getOrDefault("IT_TRAFFIC", "healthy");
+    private final AtomicInteger requests = new AtomicInteger();
 
     public TrafficHandler() {}
 
@@ -34,7 +36,8 @@ public final class TrafficHandler implements Handler {
             case "overloaded" -> response.respond(503, "overloaded");
             case "silent" -> {}
             case "failing" -> {
-                if (ThreadLocalRandom.current().nextInt(5) == 0) {
+                // At random, a canary with few requests could seem good.
+                if (requests.incrementAndGet() % 5 == 0) {
                     response.respond(500, "failed");
                 } else {
                     respondAfter(MILLIS, request, response);
