@@ -4,11 +4,8 @@ import io.lambdadispatcher.wire.worker.WireException.Reason;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
-import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
-import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
+import java.util.Arrays;
 
 /**
  * Writes and reads control messages with their MAC: the first {@link WireLimits#MAC_BYTES} bytes of
@@ -30,7 +27,7 @@ public final class ControlCodec {
         }
     }
 
-    private final Mac mac;
+    private final Hmac hmac;
     private final Role own;
     private long sent;
     private long received;
@@ -38,13 +35,7 @@ public final class ControlCodec {
     /** @param token the launch token that opened the control stream */
     public ControlCodec(Role own, String token) {
         this.own = own;
-        try {
-            byte[] key = MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8));
-            mac = Mac.getInstance("HmacSHA256");
-            mac.init(new SecretKeySpec(key, "HmacSHA256"));
-        } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("SHA-256 or HmacSHA256, which every JDK has, is missing", e);
-        }
+        hmac = new Hmac(Hmac.sha256(token));
     }
 
     /** Appends the complete frame to {@code out}, which remains the caller's. */
@@ -82,13 +73,11 @@ public final class ControlCodec {
     }
 
     private byte[] mac(Role writer, long number, FrameType type, ByteBuf fields) {
-        mac.update(writer.value);
-        mac.update(ByteBuffer.allocate(Long.BYTES).putLong(0, number));
-        mac.update((byte) type.code());
-        mac.update(ByteBufUtil.getBytes(fields));
-        byte[] whole = mac.doFinal();
-        byte[] half = new byte[WireLimits.MAC_BYTES];
-        System.arraycopy(whole, 0, half, 0, half.length);
-        return half;
+        ByteBuffer context = ByteBuffer.allocate(1 + Long.BYTES + 1);
+        context.put(writer.value).putLong(number).put((byte) type.code());
+        byte[] whole = hmac.update(context.array())
+                .update(ByteBufUtil.getBytes(fields))
+                .finish();
+        return Arrays.copyOf(whole, WireLimits.MAC_BYTES);
     }
 }

@@ -2,15 +2,12 @@ package io.lambdadispatcher.wire.worker;
 
 import io.lambdadispatcher.wire.worker.WireException.Reason;
 import java.nio.charset.StandardCharsets;
-import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.time.Instant;
 import java.util.Base64;
 import java.util.List;
 import java.util.function.Function;
 import java.util.regex.Pattern;
-import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
 
 /**
  * The permission for one worker to connect: {@code v1.<function>.<worker id>.<expiry>.<signature>}.
@@ -109,18 +106,12 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
         }
     }
 
-    static byte[] hmac(byte[] secret, String text) {
+    private static byte[] hmac(byte[] secret, String text) {
         if (secret.length < MIN_SECRET_BYTES) {
             throw new IllegalArgumentException(
                     "secret of " + secret.length + " bytes, expected at least " + MIN_SECRET_BYTES);
         }
-        try {
-            Mac mac = Mac.getInstance("HmacSHA256");
-            mac.init(new SecretKeySpec(secret, "HmacSHA256"));
-            return mac.doFinal(text.getBytes(StandardCharsets.UTF_8));
-        } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("HmacSHA256, which every JDK has, is missing", e);
-        }
+        return new Hmac(secret).update(text.getBytes(StandardCharsets.UTF_8)).finish();
     }
 
     private static WireException bad(long offset, String detail) {
