@@ -6,7 +6,10 @@ four of them: to the proxy, to the backend, to the proxy, and to the client. The
 it includes the time until the proxy runs, but nothing of the load generator and the backend, which share another core. Their time is part
 of the latency that a client measures, and with two cores, it is most of it.
 
-    benchmarks/macro/residence.py                          everything, about five minutes; needs root
+The proxies and the load generator run as soon as they have work. Otherwise, the machine's other programs would keep a proxy from its core
+for up to 3 ms, and the generator would then send its overdue requests at once.
+
+    benchmarks/macro/residence.py                          everything, about seven minutes; needs root
     benchmarks/macro/residence.py --only dispatcher,nghttpx --rounds 1
 """
 
@@ -131,6 +134,8 @@ class Run:
             peaks[contender] = warm(contender, ECHO_OF_NUMBER, self.directory, seconds / 2, 1)
             # At an even rate, other code is hot than at the maximum.
             self.load(generator, contender, peaks[contender] / 2, seconds / 2)
+            processes.prefer(contender.process)
+        processes.prefer(generator.process)
         samples = collections.defaultdict(list)
         with processes.awake({PROXY_CORE, LOAD_CORE}, self.directory):
             self.measure_all(generator, peaks, samples)
@@ -216,7 +221,7 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=3, help="length of one measurement, by default %(default)g")
     parser.add_argument(
-        "--warm-up", type=float, default=60, metavar="SECONDS",
+        "--warm-up", type=float, default=90, metavar="SECONDS",
         help="warm-up of the dispatcher, by default %(default)g: until then, the JIT compiler takes turns with it on its core")
     parser.add_argument(
         "--most-incomplete", type=float, default=0.01, metavar="SHARE",
