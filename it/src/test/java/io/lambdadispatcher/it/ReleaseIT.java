@@ -88,7 +88,7 @@ class ReleaseIT {
     @Test
     void should_give_a_good_canary_all_requests() throws Exception {
         TrafficPolicy policy = TrafficPolicy.builder().canary(CANARY).build();
-        // A canary may be twice as slow. With short responses, the new worker's compilation could exceed that.
+        // A canary may be twice as slow. If responses take 5 ms, compilation can exceed that.
         try (Rig rig = rig(policy, kind("slow"), kind("slow"))) {
             Seen seen = TrafficIT.load(rig, 3_000);
             System.out.println("good canary: " + seen + ", " + canary(rig));
