@@ -92,34 +92,53 @@ public final class Train {
     private static void function(
             String dispatcherClassPath, String directory, String handler, String javaHome, boolean tls) throws Exception {
         List<String> command = new ArrayList<>(List.of(directory + "/bootstrap"));
-        Path cache = Path.of(directory, "classes.aot");
+        boolean aot = true;
         if (!javaHome.isEmpty()) {
             command.addAll(List.of(javaHome + "/bin/java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", ""));
             command.add("com.amazonaws.services.lambda.runtime.api.client.AWSLambda");
             command.add("io.lambdadispatcher.worker.LambdaHandler");
             Path release = Path.of(javaHome, "release");
-            if (!Files.readString(release).matches("(?s).*JAVA_VERSION=\"(2[5-9]|[3-9][0-9]).*")) {
-                throw new IllegalStateException("no AOT cache in the JVM of " + javaHome + ", expected Java 25 or newer");
+            aot = !Files.readString(release).matches("(?s).*JAVA_VERSION=\"(1[0-9]|2[0-4])[.\"].*");
+            if (!aot && !directory.equals("/var/task")) {
+                throw new IllegalStateException("cannot create /var/task, where Java before 25 needs the function; run as root, or use --image");
             }
             Files.copy(release, Path.of(directory, "classes.release"), StandardCopyOption.REPLACE_EXISTING);
         }
-        work(
-                System.getProperty("java.home") + "/bin/java",
-                dispatcherClassPath,
-                tls,
-                command,
-                Map.of(
-                        "LAMBDA_TASK_ROOT",
-                        directory,
-                        "LAMBDA_DISPATCHER_HANDLER",
-                        handler,
-                        "LAMBDA_DISPATCHER_CACHE_OUTPUT",
-                        "-XX:AOTCacheOutput=" + cache,
-                        "_HANDLER",
-                        "io.lambdadispatcher.worker.LambdaHandler"));
+        Path cache = Path.of(directory, aot ? "classes.aot" : "classes.jsa");
+        Path list = Path.of(directory, "classes.list");
+        Map<String, String> variables = Map.of(
+                "LAMBDA_TASK_ROOT",
+                directory,
+                "LAMBDA_DISPATCHER_HANDLER",
+                handler,
+                "LAMBDA_DISPATCHER_CACHE_OUTPUT",
+                aot ? "-XX:AOTCacheOutput=" + cache : "-XX:DumpLoadedClassList=" + list,
+                "_HANDLER",
+                "io.lambdadispatcher.worker.LambdaHandler");
+        work(System.getProperty("java.home") + "/bin/java", dispatcherClassPath, tls, command, variables);
+        if (!aot) {
+            dump(command, variables, list, cache);
+        }
         if (!Files.exists(cache)) {
             throw new IllegalStateException("the JVM has not written " + cache);
         }
+    }
+
+    /**
+     * Writes an archive for class data sharing (JEP 310), which JVMs before Java 25 have instead of
+     * an AOT cache, with the class path of {@code bootstrap}. As with that cache, only G1 writes
+     * objects.
+     */
+    private static void dump(List<String> command, Map<String, String> variables, Path list, Path archive) throws Exception {
+        Map<String, String> ofDump = new HashMap<>(variables);
+        ofDump.put("LAMBDA_DISPATCHER_CACHE_OUTPUT", "-Xshare:dump");
+        // Unlike other variables, the JVM reads this one after the command line.
+        ofDump.put("_JAVA_OPTIONS", "-XX:-UseSerialGC -XX:+UseG1GC -XX:SharedClassListFile=" + list + " -XX:SharedArchiveFile=" + archive);
+        int code = start(command, ofDump).waitFor();
+        if (code != 0) {
+            throw new IllegalStateException("the JVM has not written " + archive + ", exit code " + code);
+        }
+        Files.delete(list);
     }
 
     /** Does what Lambda does: starts the function, and invokes it once. */

@@ -7,6 +7,8 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -38,26 +40,32 @@ class FunctionCacheIT {
     @BeforeAll
     static void addCache() throws Exception {
         maker = jdk("25");
+        function = build(maker, "task");
+    }
+
+    /** Returns the directory of a function whose cache is for this JVM. */
+    private static Path build(Path jdk, String name) throws Exception {
         assumeTrue(Files.exists(ZIP), ZIP + " is missing: run mvn package first");
-        Path zip = directory.resolve("function.zip");
-        Path log = directory.resolve("build.log");
+        Path zip = directory.resolve(name + ".zip");
+        Path log = directory.resolve(name + ".log");
         String tool = ROOT.resolve("docker/build-function").toString();
         Process build = new ProcessBuilder(
-                        tool,
-                        "--jdk",
-                        maker.toString(),
-                        "com.example.hello.HelloHandler",
-                        ZIP.toString(),
-                        zip.toString())
+                        tool, "--jdk", jdk.toString(), "com.example.hello.HelloHandler", ZIP.toString(), zip.toString())
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
                 .start();
         assertThat(build.waitFor(240, TimeUnit.SECONDS)).isTrue();
         assertThat(build.exitValue()).as(Files.readString(log)).isZero();
-        function = Files.createDirectory(directory.resolve("task"));
-        run(List.of("python3", "-m", "zipfile", "-e", zip.toString(), function.toString()));
-        // Lambda keeps the permissions in a zip. This command does not.
-        assertThat(function.resolve("bootstrap").toFile().setExecutable(true)).isTrue();
+        Path task = Files.createDirectory(directory.resolve(name));
+        run(List.of("python3", "-m", "zipfile", "-e", zip.toString(), task.toString()));
+        // Lambda keeps the permissions and the times in a zip. This command does not.
+        assertThat(task.resolve("bootstrap").toFile().setExecutable(true)).isTrue();
+        try (Stream<Path> jars = Files.list(task.resolve("lib"))) {
+            for (Path jar : jars.toList()) {
+                Files.setLastModifiedTime(jar, FileTime.from(Instant.parse("2000-01-01T00:00:00Z")));
+            }
+        }
+        return task;
     }
 
     /** A JDK of this release, or a skipped test. */
@@ -141,6 +149,23 @@ class FunctionCacheIT {
         String output = start(function, jdk("17"));
         assertThat(output).contains(HANDLER + " source: file:");
         assertThat(output).doesNotContain("[warning", "[error", "nrecognized");
+    }
+
+    /** Before Java 19, a JVM uses an archive only if the jars have the same paths. */
+    @Test
+    void should_load_classes_from_an_archive_with_the_older_jvm_that_made_it() throws Exception {
+        Path old = jdk("17");
+        Path task = Path.of("/var/task");
+        assumeTrue(Files.isWritable(task.getParent()) && !Files.exists(task), task + " cannot be created");
+        Path built = build(old, "old");
+        Files.createSymbolicLink(task, built);
+        try {
+            String output = start(task, old);
+            assertThat(output).contains(HANDLER + FROM_CACHE, "com.example.hello.HelloHandler" + FROM_CACHE);
+            assertThat(output).doesNotContain("[warning", "[error", "nrecognized");
+        } finally {
+            Files.delete(task);
+        }
     }
 
     @Test
