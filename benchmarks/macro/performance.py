@@ -17,6 +17,7 @@ import json
 import pathlib
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -701,7 +702,14 @@ def drawings(results):
 def run(driver, directory, more, required=True):
     command = [sys.executable, str(HERE / f"{driver}.py"), "--json", str(directory / f"{driver}.json"), *more]
     progress(" ".join(command[1:]))
-    code = subprocess.run(command, cwd=ROOT, check=False).returncode
+    child = subprocess.Popen(command, cwd=ROOT)
+    try:
+        code = child.wait()
+    finally:
+        # If this script is ended, the driver ends what it has started.
+        if child.poll() is None:
+            child.terminate()
+            child.wait()
     if code != 0 and required:
         raise Failure(f"{driver} ended with exit code {code}")
 
@@ -747,6 +755,7 @@ def main():
     parser.add_argument("--soak", type=float, metavar="MINUTES", help="also runs a soak for this time")
     parser.add_argument("--jdk", metavar="PATH", help="uses this JDK instead of JAVA_HOME or the java in PATH")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         if options.smoke:
             smoke(options.only)
