@@ -125,9 +125,8 @@ public final class Train {
     }
 
     /**
-     * Writes an archive for class data sharing (JEP 310), which JVMs before Java 25 have instead of
-     * an AOT cache, with the class path of {@code bootstrap}. As with that cache, only G1 writes
-     * objects.
+     * Writes an archive for class data sharing (JEP 310), with the class path of {@code bootstrap}.
+     * It is for JVMs before Java 25. As with an AOT cache, only G1 writes objects.
      */
     private static void dump(List<String> command, Map<String, String> variables, Path list, Path archive) throws Exception {
         Map<String, String> ofDump = new HashMap<>(variables);

@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import ctypes
+import errno
 import os
 import pathlib
 import random
@@ -189,9 +190,13 @@ def prefer(process):
     """
     attributes = struct.pack("IIQiIQQQ", 48, os.SCHED_OTHER, 0, -19, 0, SLICE_NANOS, 0, 0)
     call = SCHED_SETATTR.get(os.uname().machine)
+    if call is None:
+        raise Failure(f"cannot give {process.name} a short slice on {os.uname().machine}, expected one of {', '.join(SCHED_SETATTR)}")
+    library = ctypes.CDLL(None, use_errno=True)
     for thread in os.listdir(f"/proc/{process.pid}/task"):
-        if call is None or ctypes.CDLL(None, use_errno=True).syscall(call, int(thread), attributes, 0) != 0:
-            raise Failure(f"cannot give {process.name} a short slice: {os.strerror(ctypes.get_errno())}; run as root on x86-64 or aarch64")
+        # A thread may have ended in the meantime.
+        if library.syscall(call, int(thread), attributes, 0) != 0 and ctypes.get_errno() != errno.ESRCH:
+            raise Failure(f"cannot give {process.name} a short slice: {os.strerror(ctypes.get_errno())}; run as root")
 
 
 def stop_all():
