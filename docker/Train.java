@@ -156,13 +156,15 @@ public final class Train {
         await(READY, 503);
         CompletableFuture<String> summary = new CompletableFuture<>();
         HttpServer lambda = runtimeApi(
-                "{\"function\":\"f\",\"workerId\":\"w\",\"secret\":\"" + SECRET + "\",\"addresses\":[\"127.0.0.1:"
+                "{\"function\":\"f\",\"workerId\":\"w\",\"secret\":\"" + SECRET + "\",\"addresses\":[\"localhost:"
                         + WORKERS_PORT + "\"],\"loneTimeoutMillis\":3000" + trust(certificate) + "}",
                 summary);
         Map<String, String> all = new HashMap<>(Map.of("LAMBDA_TASK_ROOT", "/var/task"));
         all.putAll(WRITER);
         all.putAll(variables);
-        all.put("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:" + lambda.getAddress().getPort());
+        String api = "127.0.0.1:" + lambda.getAddress().getPort();
+        all.put("AWS_LAMBDA_RUNTIME_API", api);
+        all.put("AWS_LAMBDA_METADATA_API", api);
         Process worker = start(command, all);
         await(READY, 200);
         for (int i = 0; i < REQUESTS; i++) {
@@ -189,7 +191,7 @@ public final class Train {
         Process keytool = start(
                 List.of(
                         System.getProperty("java.home") + "/bin/keytool", "-genkeypair", "-alias", "train", "-keyalg", "EC",
-                        "-dname", "CN=localhost", "-ext", "san=ip:127.0.0.1", "-keystore", store.toString(),
+                        "-dname", "CN=localhost", "-ext", "san=dns:localhost", "-keystore", store.toString(),
                         "-storetype", "PKCS12", "-storepass", password),
                 Map.of());
         if (keytool.waitFor() != 0) {
@@ -209,7 +211,8 @@ public final class Train {
 
     /**
      * Starts a Runtime API (AWS Lambda developer guide, "Using the Lambda runtime API") with one
-     * invocation. The runtime waits for the next one until it is ended.
+     * invocation, and the metadata endpoint. The runtime waits for the next invocation until it is
+     * ended.
      */
     private static HttpServer runtimeApi(String event, CompletableFuture<String> response) throws IOException {
         HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
@@ -240,6 +243,7 @@ public final class Train {
             }
             answer(exchange, 202, "{}");
         });
+        server.createContext("/2026-01-15/metadata/", exchange -> answer(exchange, 200, "{\"AvailabilityZoneID\":\"use1-az1\"}"));
         server.start();
         return server;
     }

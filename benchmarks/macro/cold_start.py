@@ -22,7 +22,10 @@ In the rows "after a warm-up", the environment has answered an init-only invocat
 The emulator does not imitate the AOT cache that AWS's java25 runtime has for its own runtime client.
 """
 import argparse
+import base64
 import calendar
+import hashlib
+import hmac
 import json
 import os
 import pathlib
@@ -40,6 +43,7 @@ import processes  # noqa: E402
 from processes import ROOT, Failure, Process, free_port  # noqa: E402
 
 SECRET = "a-secret-of-a-benchmark-on-one-machine"
+FUNCTION = "hello"
 HANDLER = "io.lambdadispatcher.worker.LambdaHandler"
 ZIP = ROOT / "examples/hello/target/hello-function.zip"
 HOME = "/opt/lambda-dispatcher"
@@ -52,6 +56,18 @@ INVOKE = "/2015-03-31/functions/function/invocations"
 SHARES = {"0.29": 512 / 1769, "1": 1.0}
 PERIOD_MICROS = 20_000
 PATIENCE_SECONDS = 60
+
+
+def token(worker):
+    """The launch token of a worker, with which a dispatcher launches it: docs/reference/protocol.md."""
+    def base64url(content):
+        return base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+    def hmac_sha256(key, text):
+        return hmac.new(key, text.encode(), hashlib.sha256).digest()
+
+    signed = f"v1.{base64url(FUNCTION.encode())}.{base64url(worker.encode())}.{int(time.time()) + 300}"
+    return f"{signed}.{base64url(hmac_sha256(hmac_sha256(SECRET.encode(), 'function' + FUNCTION), signed))}"
 
 
 def docker(*arguments):
@@ -155,7 +171,7 @@ class Run:
     def start_dispatcher(self):
         self.worker_port, public, admin = free_port(), free_port(), free_port()
         settings = {"WORKERS_HOST": "0.0.0.0", "WORKERS_PORT": self.worker_port, "PUBLIC_PLAIN_PORT": public, "ADMIN_PORT": admin,
-                    "WORKERS_SECRET": SECRET, "FUNCTION_NAME": "hello", "FUNCTION_LAUNCHER": "self", "SHUTDOWN_DELAY": "0"}
+                    "WORKERS_SECRET": SECRET, "FUNCTION_NAME": FUNCTION, "FUNCTION_LAUNCHER": "self", "SHUTDOWN_DELAY": "0"}
         self.dispatcher = Process(
             "dispatcher", [self.java, "-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.server.Main", "serve"], None, self.directory,
             {f"LAMBDA_DISPATCHER_{name}": str(value) for name, value in settings.items()})
@@ -182,7 +198,7 @@ class Run:
                 environment.invoke({"warmUp": True, "holdMillis": 0}, wait=True)
             cpu, begin = environment.cpu_seconds(), time.monotonic()
             invocation = environment.invoke(
-                {"function": "hello", "workerId": worker, "secret": SECRET, "addresses": [f"dispatcher:{self.worker_port}"]}, wait=False)
+                {"function": FUNCTION, "workerId": worker, "token": token(worker), "addresses": [f"dispatcher:{self.worker_port}"]}, wait=False)
             ready = re.compile(rf"worker {worker} .* is ready")
             while not ready.search(self.dispatcher.log.read_text()):
                 if invocation.poll() is not None or time.monotonic() - begin > PATIENCE_SECONDS:

@@ -4,6 +4,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetSocketAddress;
+import java.net.Proxy;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
@@ -44,7 +45,8 @@ public final class LambdaMetadata {
             return "";
         }
         String host = address.group(1);
-        try (Socket socket = new Socket()) {
+        // Otherwise, the JDK looks for a proxy first, with many more classes.
+        try (Socket socket = new Socket(Proxy.NO_PROXY)) {
             socket.connect(new InetSocketAddress(host, Integer.parseInt(address.group(2))), TIMEOUT_MILLIS);
             String request = "GET /2026-01-15/metadata/execution-environment HTTP/1.1\r\nHost: " + host
                     + "\r\nAuthorization: Bearer " + variables.getOrDefault(TOKEN, "")
