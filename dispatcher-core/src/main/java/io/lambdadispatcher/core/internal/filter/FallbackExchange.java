@@ -56,11 +56,18 @@ final class FallbackExchange implements RequestSink, ForwardingSink {
 
     private State state = State.PENDING;
 
+    private boolean requestEnded;
+
     /** Whether the first function may have a part of the body, which nobody keeps. */
     private boolean bodyBegun;
 
     private @Nullable RequestSink first;
     private @Nullable RequestSink second;
+
+    /** Whether the function will not get the rest of the request, so that it may never end. */
+    private boolean firstIsCutOff;
+
+    private boolean secondIsCutOff;
 
     /** What replaces the response that {@link #substitute} was asked for. */
     private @Nullable Substitute replacement;
@@ -79,6 +86,7 @@ final class FallbackExchange implements RequestSink, ForwardingSink {
         this.other = other;
         this.head = head;
         this.bodyless = bodyless;
+        requestEnded = bodyless;
         this.response = response;
         this.policy = policy;
         budgetNanos = DeadlineHeaders.budgetNanos(policy.deadline(), head);
@@ -87,6 +95,9 @@ final class FallbackExchange implements RequestSink, ForwardingSink {
 
     void setFirst(RequestSink value) {
         first = value;
+        if (firstIsCutOff) {
+            value.cancel(ErrorCode.CANCELLED);
+        }
     }
 
     @Override
@@ -152,7 +163,11 @@ final class FallbackExchange implements RequestSink, ForwardingSink {
     private void openOther(FunctionOpener its) {
         // The event loop of the first attempt may still read these.
         Http2Headers copy = new FlatHeaders().add(head);
-        second = its.open(copy, bodyless, new Second(), policyOf(its, copy));
+        RequestSink opened = its.open(copy, bodyless, new Second(), policyOf(its, copy));
+        second = opened;
+        if (secondIsCutOff) {
+            opened.cancel(ErrorCode.CANCELLED);
+        }
     }
 
     /** The deadline continues. */
@@ -189,6 +204,7 @@ final class FallbackExchange implements RequestSink, ForwardingSink {
     @Override
     public void data(ByteBuf data, boolean end) {
         bodyBegun = true;
+        requestEnded |= end;
         RequestSink to = current();
         if (to == null) {
             data.release();
@@ -200,6 +216,7 @@ final class FallbackExchange implements RequestSink, ForwardingSink {
     @Override
     public void trailers(Http2Headers trailers) {
         bodyBegun = true;
+        requestEnded = true;
         RequestSink to = current();
         if (to != null) {
             to.trailers(trailers);
@@ -268,6 +285,21 @@ final class FallbackExchange implements RequestSink, ForwardingSink {
 
     // From the function.
 
+    /** @param request {@code null} = it is still being opened */
+    private void cancelIfOpen(@Nullable RequestSink request) {
+        if (request != null && state != State.CANCELLED) {
+            request.cancel(ErrorCode.CANCELLED);
+        }
+    }
+
+    /** The client has its response, and its stream may carry another request. */
+    @Override
+    public void onRequestTaken(int bytes) {
+        if (state != State.FIXED) {
+            response.onRequestTaken(bytes);
+        }
+    }
+
     @Override
     public void onSent() {
         if (state == State.PENDING) {
@@ -289,7 +321,12 @@ final class FallbackExchange implements RequestSink, ForwardingSink {
         }
         Substitute substitute = isError(responseHead) ? replacement(false) : null;
         if (substitute != null) {
+            boolean cutOff = !end && !requestEnded;
             replaceBy(substitute);
+            if (cutOff) {
+                firstIsCutOff = true;
+                cancelIfOpen(first);
+            }
         } else {
             state = State.PASSING;
             response.onHead(responseHead, end);
@@ -302,7 +339,8 @@ final class FallbackExchange implements RequestSink, ForwardingSink {
             response.onData(data, end);
             return;
         }
-        // The replaced response is read to its end, so that its worker stream is free soon.
+        // The replaced response of a complete request is read to its end, so that its worker
+        // stream is free soon.
         int bytes = data.readableBytes();
         data.release();
         if (first != null && state != State.CANCELLED) {
@@ -352,6 +390,11 @@ final class FallbackExchange implements RequestSink, ForwardingSink {
             return response;
         }
 
+        @Override
+        public void onRequestTaken(int bytes) {
+            FallbackExchange.this.onRequestTaken(bytes);
+        }
+
         private boolean isReplacedByFixed() {
             return !begun && fixed() != null;
         }
@@ -366,8 +409,13 @@ final class FallbackExchange implements RequestSink, ForwardingSink {
         @Override
         public void onHead(Http2Headers responseHead, boolean end) {
             if (isError(responseHead) && isReplacedByFixed()) {
+                boolean cutOff = !end && !requestEnded;
                 replaced = true;
                 respondFixed();
+                if (cutOff) {
+                    secondIsCutOff = true;
+                    cancelIfOpen(second);
+                }
             } else {
                 begun = true;
                 response.onHead(responseHead, end);

@@ -43,6 +43,9 @@ final class ShadowedExchange implements RequestSink, ForwardingSink {
 
     private @Nullable RequestSink request;
 
+    /** Whether the client has sent the complete request. */
+    private boolean requestEnded;
+
     /** Whether no response of the client's function will arrive any more. */
     private boolean unanswered;
 
@@ -62,6 +65,7 @@ final class ShadowedExchange implements RequestSink, ForwardingSink {
     }
 
     RequestSink open(FunctionOpener next, TrafficPolicy traffic, FunctionOpener other, boolean end) {
+        requestEnded = end;
         request = next.open(head, end, this, traffic);
         copy.open(other, end);
         return this;
@@ -84,6 +88,7 @@ final class ShadowedExchange implements RequestSink, ForwardingSink {
 
     @Override
     public void data(ByteBuf data, boolean end) {
+        requestEnded |= end;
         ByteBuf duplicate = copy.takes(data.readableBytes()) ? data.retainedDuplicate() : null;
         request().data(data, end);
         if (duplicate != null) {
@@ -93,6 +98,7 @@ final class ShadowedExchange implements RequestSink, ForwardingSink {
 
     @Override
     public void trailers(Http2Headers trailers) {
+        requestEnded = true;
         request().trailers(trailers);
         copy.trailers(trailers);
     }
@@ -131,6 +137,23 @@ final class ShadowedExchange implements RequestSink, ForwardingSink {
         headNanos = loop.ticker().nanoTime();
         response.onHead(fields, end);
         copy.compare();
+        if (end) {
+            onResponseEnd();
+        }
+    }
+
+    @Override
+    public void onData(ByteBuf data, boolean end) {
+        response.onData(data, end);
+        if (end) {
+            onResponseEnd();
+        }
+    }
+
+    @Override
+    public void onTrailers(Http2Headers trailers) {
+        response.onTrailers(trailers);
+        onResponseEnd();
     }
 
     @Override
@@ -139,6 +162,14 @@ final class ShadowedExchange implements RequestSink, ForwardingSink {
         response.onFailure(failure);
         if (unanswered) {
             copy.compare();
+        }
+        onResponseEnd();
+    }
+
+    /** The rest of the request is dropped before it arrives here, so the copy would never end. */
+    private void onResponseEnd() {
+        if (!requestEnded) {
+            copy.cancel(ErrorCode.CANCELLED, Result.NOT_COMPARED);
         }
     }
 
@@ -158,6 +189,9 @@ final class ShadowedExchange implements RequestSink, ForwardingSink {
         private int earlyBytes;
 
         void open(FunctionOpener other, boolean end) {
+            if (ended) {
+                return;
+            }
             if (unanswered) {
                 // The client's function has refused the request: an overload must not spread.
                 finish();

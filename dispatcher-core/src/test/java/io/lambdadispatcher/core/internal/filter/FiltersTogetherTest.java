@@ -91,6 +91,12 @@ class FiltersTogetherTest {
     private static final class Client extends SilentClient {
         private final StringBuilder log = new StringBuilder();
         private int bytes;
+        private int takenBytes;
+
+        @Override
+        public void onRequestTaken(int taken) {
+            takenBytes += taken;
+        }
 
         @Override
         public void onHead(Http2Headers head, boolean end) {
@@ -252,5 +258,61 @@ class FiltersTogetherTest {
         filters.stopCanary();
         open(new Client(), policy);
         assertThat(function.calls).hasSize(1);
+    }
+
+    private static ByteBuf ascii(String text) {
+        return Unpooled.copiedBuffer(text, StandardCharsets.US_ASCII);
+    }
+
+    @Test
+    void should_cancel_a_request_whose_error_is_replaced_before_its_body_has_ended() {
+        Client client = new Client();
+        RequestSink request = opener.open(
+                head().method("POST"),
+                false,
+                client,
+                TrafficPolicy.builder().fallback(FIXED).build());
+        request.data(ascii("abc"), false);
+        function.only().respond(503, false);
+        assertThat(client.log.toString()).isEqualTo("203");
+        assertThat(function.only().log.toString()).isEqualTo("open abc cancelled");
+        request.data(ascii("def"), true);
+        assertThat(function.only().log.toString()).isEqualTo("open abc cancelled");
+    }
+
+    @Test
+    void should_read_the_replaced_response_of_a_complete_request_to_its_end() {
+        Client client = new Client();
+        RequestSink request = opener.open(
+                head().method("POST"),
+                false,
+                client,
+                TrafficPolicy.builder().fallback(FIXED).build());
+        request.data(ascii("abc"), true);
+        function.only().respond(503, false);
+        int bytes = client.takenBytes;
+        function.only().take();
+        assertThat(client.takenBytes).as("of a request that has its response").isEqualTo(bytes);
+        function.only().response.onData(ascii("busy"), true);
+        assertThat(function.only().log.toString()).isEqualTo("open abc end taken 4");
+        assertThat(client.log.toString()).isEqualTo("203");
+    }
+
+    @Test
+    void should_cancel_a_request_whose_body_goes_to_another_function() {
+        Client client = new Client();
+        RequestSink request = opener.open(
+                head().method("PUT"),
+                false,
+                client,
+                TrafficPolicy.builder().fallback(TO_OTHER).build());
+        function.only().respond(503, false);
+        assertThat(function.only().log.toString()).isEqualTo("open cancelled");
+        request.data(ascii("abc"), true);
+        assertThat(other.only().log.toString()).isEqualTo("open abc end");
+        other.only().take();
+        assertThat(client.takenBytes).isEqualTo(3);
+        other.only().respond(200, true);
+        assertThat(client.log.toString()).isEqualTo("200");
     }
 }

@@ -183,6 +183,37 @@ class ShadowFilterTest {
         assertThat(shadows.inFlight()).isZero();
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"head", "data", "trailers", "failure"})
+    void should_cancel_a_copy_whose_request_ends_before_its_body(String end) {
+        RequestSink request = open("POST", false, shadow().allMethods(true));
+        request.data(bytes("abc"), false);
+        Call own = shop.only();
+        if (end.equals("failure")) {
+            own.response.onFailure(new Failure(Failure.Kind.WORKER_LOST, "lost"));
+        } else {
+            own.respond(401, end.equals("head"));
+        }
+        if (end.equals("data")) {
+            own.response.onData(bytes("no"), true);
+        } else if (end.equals("trailers")) {
+            own.response.onTrailers(new DefaultHttp2Headers());
+        }
+        assertThat(next.only().log.toString()).isEqualTo("open abc cancelled");
+        assertThat(onlyResult()).isEqualTo(Result.NOT_COMPARED);
+        assertThat(shadows.inFlight()).isZero();
+        own.cancel(ErrorCode.CANCELLED);
+    }
+
+    @Test
+    void should_not_copy_a_body_that_its_function_refuses() {
+        shop.refusal = NO_WORKER;
+        open("POST", false, shadow().allMethods(true));
+        assertThat(next.calls).isEmpty();
+        assertThat(onlyResult()).isEqualTo(Result.NOT_COMPARED);
+        assertThat(shadows.inFlight()).isZero();
+    }
+
     @Test
     void should_not_copy_a_request_that_its_function_refuses() {
         shop.refusal = NO_WORKER;
