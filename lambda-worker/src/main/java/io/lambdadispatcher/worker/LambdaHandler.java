@@ -18,6 +18,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -25,6 +26,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -117,15 +119,19 @@ public class LambdaHandler implements RequestStreamHandler {
     protected LambdaHandler(Handler handler) {
         this(
                 handler,
-                longestInitMillis(System.getenv()),
+                () -> longestInitMillis(System.getenv()) - sinceStartOfProcessMillis(),
                 () -> Runtime.getRuntime().halt(FAILED));
         if (!isOnDemand(System.getenv())) {
             rehearse();
         }
     }
 
-    /** @param endOfProcess ends it; one of a test returns */
-    LambdaHandler(Handler handler, long longestInitMillis, Runnable endOfProcess) {
+    /**
+     * @param initMillisLeft how long the initialisation may wait for the handler; not called if the
+     *     handler starts at once
+     * @param endOfProcess ends it; one of a test returns
+     */
+    LambdaHandler(Handler handler, LongSupplier initMillisLeft, Runnable endOfProcess) {
         this.handler = handler;
         this.endOfProcess = endOfProcess;
         if (handler instanceof SnapshotListener listener) {
@@ -135,11 +141,20 @@ public class LambdaHandler implements RequestStreamHandler {
         if (handler instanceof Lifecycle) {
             Runtime.getRuntime().addShutdownHook(new Thread(() -> Lifecycles.stop(handler), "handler-stop"));
         }
-        awaitInit(longestInitMillis);
+        awaitInit(initMillisLeft);
     }
 
     static long longestInitMillis(Map<String, String> variables) {
         return isOnDemand(variables) ? LONGEST_ON_DEMAND_MILLIS : LONGEST_AHEAD_MILLIS;
+    }
+
+    /** Lambda's limits include the start of the JVM and the construction of the handler. */
+    private static long sinceStartOfProcessMillis() {
+        return ProcessHandle.current()
+                .info()
+                .startInstant()
+                .map(start -> Duration.between(start, Instant.now()).toMillis())
+                .orElse(0L);
     }
 
     private static boolean isOnDemand(Map<String, String> variables) {
@@ -153,9 +168,9 @@ public class LambdaHandler implements RequestStreamHandler {
         }
     }
 
-    private void awaitInit(long longestMillis) {
+    private void awaitInit(LongSupplier millisLeft) {
         try {
-            started.get(longestMillis, TimeUnit.MILLISECONDS);
+            started.get(started.isDone() ? 0 : Math.max(0, millisLeft.getAsLong()), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
             // The first invoke goes on waiting.
         } catch (ExecutionException e) {

@@ -41,8 +41,9 @@ final class Rehearsal {
     static boolean run() {
         try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
             server.setSoTimeout(LONGEST_MILLIS / 2);
+            // The handler's connection pools must not be made for the one stream of this worker.
             Worker worker =
-                    new Worker(WorkerConfig.ofPayload(PAYLOAD.formatted(server.getLocalPort())), NOBODY).start();
+                    new Worker(WorkerConfig.ofPayload(PAYLOAD.formatted(server.getLocalPort())), NOBODY, null).start();
             try (Socket connection = server.accept()) {
                 connection.setSoTimeout(LONGEST_MILLIS / 4);
                 return connection.getInputStream().read() >= 0;

@@ -89,6 +89,7 @@ public final class Worker implements AutoCloseable {
      */
     public Worker(WorkerConfig config, Handler handler) {
         this(config, handler, null);
+        announce();
     }
 
     /**
@@ -100,15 +101,21 @@ public final class Worker implements AutoCloseable {
      * @throws IllegalStateException without Netty 4.2.16 or a newer 4.2
      */
     public static Worker onLoops(WorkerConfig config, Handler handler, IoEventLoopGroup loops) {
-        return new Worker(config, handler, Objects.requireNonNull(loops, "loops"));
+        Worker worker = new Worker(config, handler, Objects.requireNonNull(loops, "loops"));
+        worker.announce();
+        return worker;
     }
 
-    private Worker(WorkerConfig config, Handler handler, @Nullable IoEventLoopGroup shared) {
+    /**
+     * Does not announce the worker's concurrency to the connection pools of the handler.
+     *
+     * @param shared event loops of the caller; {@code null} = the worker has its own
+     */
+    Worker(WorkerConfig config, Handler handler, @Nullable IoEventLoopGroup shared) {
         NettyRequirement.verify();
         this.config = Objects.requireNonNull(config, "config");
         this.handler = Objects.requireNonNull(handler, "handler");
         this.startedNanos = System.nanoTime();
-        Concurrency.announce(config.connections() * config.streams());
         this.deadlineNanos = config.deadline().isZero()
                 ? 0
                 : startedNanos + config.deadline().toNanos();
@@ -121,6 +128,10 @@ public final class Worker implements AutoCloseable {
         this.share = new DownstreamShare(handler, this::onHome);
         this.dispatchers = new Dispatchers(config, handler, dialler, loops, home, share, deadlineNanos, new Events());
         log.debug("worker {} of {} on {}", config.workerId(), config.function(), dialler.transportName());
+    }
+
+    private void announce() {
+        Concurrency.announce(config.connections() * config.streams());
     }
 
     private static int loopsFor(WorkerConfig config) {
@@ -141,6 +152,7 @@ public final class Worker implements AutoCloseable {
         if (home.isShuttingDown()) {
             throw new IllegalStateException("start() was called on a worker that has exited. Create a new worker");
         }
+        onHome(this::watchDeadline);
         Lifecycles.start(handler).whenComplete((nothing, failure) -> onHome(() -> onHandlerStarted(failure)));
         return this;
     }
@@ -229,12 +241,16 @@ public final class Worker implements AutoCloseable {
     private void onStart() {
         idleSinceNanos = System.nanoTime();
         dispatchers.start();
+        watch(config.idleTimeout(), this::checkIdle);
+        watch(config.loneTimeout(), this::checkAlone);
+    }
+
+    /** Also while the handler starts, because a launch must not last until Lambda's timeout. */
+    private void watchDeadline() {
         if (deadlineNanos != 0) {
             long nanos = startedNanos + config.untilDrain().toNanos() - System.nanoTime();
             timers.add(home.schedule(() -> onDrain(DrainReason.DEADLINE), nanos, TimeUnit.NANOSECONDS));
         }
-        watch(config.idleTimeout(), this::checkIdle);
-        watch(config.loneTimeout(), this::checkAlone);
     }
 
     /** Looks often enough for the timeout to be kept within an eighth. */

@@ -12,6 +12,7 @@ import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -19,6 +20,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(180)
 class DownstreamShareTest {
@@ -111,6 +114,51 @@ class DownstreamShareTest {
             handler.takeNext().done().completeExceptionally(new IllegalStateException("needs 2 connections"));
             assertThat(handler.confirmNext()).isZero();
             assertThat(harness.summary().reason()).contains("cannot start", "needs 2 connections");
+        }
+    }
+
+    @Test
+    void should_end_at_its_deadline_if_the_handler_never_confirms_its_share() throws Exception {
+        Sharing handler = new Sharing();
+        try (Harness harness =
+                new Harness(handler, config -> config.downstreamShare(8).deadline(Duration.ofSeconds(1)))) {
+            assertThat(handler.takeNext().connections()).isEqualTo(8);
+            assertThat(handler.confirmNext()).isZero();
+            assertThat(harness.summary().reason()).isEqualTo("DEADLINE");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_end_if_the_listener_throws_an_error_or_returns_null(boolean isNull) throws Exception {
+        Handler handler = new Faulty(isNull);
+        try (Harness harness = new Harness(handler, config -> config.downstreamShare(8))) {
+            assertThat(harness.summary().reason())
+                    .contains("cannot start", isNull ? "the result of onDownstreamShare" : "com.example.Driver");
+        }
+    }
+
+    private record Faulty(boolean isNull) implements Handler, Lifecycle, DownstreamShareListener {
+        @Override
+        public void handle(Request request, Response response) {
+            response.respond(200, "");
+        }
+
+        @Override
+        public CompletionStage<Void> start() {
+            return CompletableFuture.completedFuture(null);
+        }
+
+        @Override
+        public void stop() {}
+
+        @Override
+        @SuppressWarnings("NullAway") // the fault
+        public CompletionStage<?> onDownstreamShare(int connections) {
+            if (isNull) {
+                return null;
+            }
+            throw new NoClassDefFoundError("com.example.Driver");
         }
     }
 

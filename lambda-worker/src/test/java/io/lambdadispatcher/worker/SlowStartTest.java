@@ -70,7 +70,7 @@ class SlowStartTest {
     private final Slow slow = new Slow();
     private final CountDownLatch invoked = new CountDownLatch(1);
     private final AtomicInteger ends = new AtomicInteger();
-    private final LambdaHandler handler = new LambdaHandler(slow, 0, ends::incrementAndGet);
+    private final LambdaHandler handler = new LambdaHandler(slow, () -> 0, ends::incrementAndGet);
 
     private Context remaining(int millis) {
         return (Context) Proxy.newProxyInstance(

@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.adapter.web;
 
 import io.lambdadispatcher.worker.internal.transport.ClientTransport;
 import io.netty.channel.Channel;
+import io.netty.channel.EventLoop;
 import io.netty.channel.epoll.EpollSocketChannel;
 import io.netty.channel.epoll.EpollTcpInfo;
 import io.netty.channel.socket.nio.NioSocketChannel;
@@ -23,8 +24,9 @@ interface AppSocket {
      */
     boolean isQuiet();
 
-    static AppSocket create() {
-        return Choice.EPOLL ? Epoll.create() : Nio.create();
+    /** @param loop the event loop that gets the socket; a program's own can be for NIO */
+    static AppSocket create(EventLoop loop) {
+        return ClientTransport.isNio(loop) || !Choice.EPOLL ? Nio.create() : Epoll.create();
     }
 
     /** Looked up once, because an exception is thrown and caught if there is no epoll. */

@@ -341,6 +341,8 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         boolean stale = connection != null && connection.isUsed() && bodyless && Methods.isIdempotent(request.method());
         if (mayRepeat() && (refused || stale)) {
             repeat();
+        } else if (refused && state == State.REQUESTED) {
+            breakOff(FailureReason.REFUSED, "the app closed its connection without having processed the request");
         } else {
             breakOff(FailureReason.HANDLER_FAILED, "the app closed its connection before its response had ended");
         }

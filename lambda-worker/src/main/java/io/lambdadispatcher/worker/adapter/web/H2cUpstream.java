@@ -34,7 +34,7 @@ final class H2cUpstream implements Upstream {
         this.config = config;
         this.clocks = clocks;
         this.bootstrap =
-                Http1Upstream.bootstrap(loop).channel(ClientTransport.best().channelType());
+                Http1Upstream.bootstrap(loop).channel(ClientTransport.of(loop).channelType());
         this.http1 = new Http1Upstream(loop, config, clocks);
     }
 

@@ -22,12 +22,14 @@ final class Http1Upstream implements Upstream {
     private static final WriteBufferWaterMark WATER_MARK = new WriteBufferWaterMark(64 * 1024, 256 * 1024);
 
     final WebConfig config;
+    private final EventLoop loop;
     private final Bootstrap bootstrap;
     final FreezeClocks clocks;
     private final IdleRule rule;
     private final ArrayDeque<Http1Connection> idle = new ArrayDeque<>();
 
     Http1Upstream(EventLoop loop, WebConfig config, FreezeClocks clocks) {
+        this.loop = loop;
         this.config = config;
         this.clocks = clocks;
         this.rule = new IdleRule(config.idleLimit.toNanos());
@@ -74,7 +76,7 @@ final class Http1Upstream implements Upstream {
     void connect(Http1Exchange exchange) {
         AppSocket socket;
         try {
-            socket = AppSocket.create();
+            socket = AppSocket.create(loop);
         } catch (RuntimeException e) {
             // There is no free file descriptor, for example.
             exchange.onUnreachable(e);

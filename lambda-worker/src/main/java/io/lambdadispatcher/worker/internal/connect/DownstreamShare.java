@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.internal.connect;
 import io.lambdadispatcher.worker.handler.DownstreamShareListener;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.internal.exchange.FailureLog;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
@@ -76,8 +77,10 @@ public final class DownstreamShare {
         told = connections;
         CompletionStage<?> applied;
         try {
-            applied = listener.onDownstreamShare(connections);
-        } catch (RuntimeException e) {
+            applied =
+                    Objects.requireNonNull(listener.onDownstreamShare(connections), "the result of onDownstreamShare");
+        } catch (Throwable e) {
+            // An error, such as a missing class, must end the worker, not only this task.
             applied = CompletableFuture.failedFuture(e);
         }
         return applied.thenRun(() -> home.execute(() -> {

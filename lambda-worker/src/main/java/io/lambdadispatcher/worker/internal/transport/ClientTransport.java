@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.internal.transport;
 
 import io.netty.channel.Channel;
+import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.IoEventLoopGroup;
 import io.netty.channel.IoHandlerFactory;
@@ -48,6 +49,15 @@ public record ClientTransport(
             throw new IllegalArgumentException("event loops " + loops + ", expected event loops for epoll or NIO");
         }
         return best;
+    }
+
+    /** Returns the transport of an event loop: NIO if it is for NIO, otherwise the best one. */
+    public static ClientTransport of(EventLoop loop) {
+        return isNio(loop) ? nio() : best();
+    }
+
+    public static boolean isNio(EventLoop loop) {
+        return loop instanceof IoEventLoopGroup of && of.isIoType(NioIoHandler.class);
     }
 
     /** Returns event loops that the caller must shut down. */

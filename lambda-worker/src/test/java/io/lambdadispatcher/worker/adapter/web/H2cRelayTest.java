@@ -300,6 +300,28 @@ class H2cRelayTest {
     }
 
     @Test
+    void should_refuse_a_body_that_a_goodbye_leaves_out() throws Exception {
+        try (H2cApp app = new H2cApp(Http2Settings.defaultSettings(), (to, frame) -> {
+                    if (frame instanceof Http2DataFrame data && data.isEndStream()) {
+                        Http2StreamChannel stream = (Http2StreamChannel) to.channel();
+                        Http2FrameCodec codec = stream.parent().pipeline().get(Http2FrameCodec.class);
+                        codec.goAway(
+                                stream.parent().pipeline().context(codec),
+                                0,
+                                Http2Error.NO_ERROR.code(),
+                                buffer("restart"),
+                                stream.parent().newPromise());
+                        stream.parent().flush();
+                    }
+                });
+                Harness harness = worker(app)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(post("/"), "body".getBytes(StandardCharsets.US_ASCII), true);
+            assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.REFUSED);
+        }
+    }
+
+    @Test
     void should_answer_502_where_the_app_dies_or_does_not_speak_http2() throws Exception {
         try (H2cApp app = new H2cApp(
                         Http2Settings.defaultSettings(),
