@@ -14,6 +14,7 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -82,7 +83,7 @@ final class ConfigurationChecks {
             }
             checks.checkFallback(names);
         }
-        checkWeights(Stream.concat(functions.stream(), ofRoutes.stream()).toList(), problems);
+        checkWeights(functions, ofRoutes, problems);
         for (SettingValues function : functions) {
             ConfigurationChecks checks = new ConfigurationChecks(dispatcher, function, complete, problems);
             checks.checkFunction();
@@ -111,21 +112,26 @@ final class ConfigurationChecks {
 
     /**
      * Of the functions with one route, one must have a weight above 0. Otherwise, none could get
-     * the requests.
+     * the requests. A function that shares an entry of {@code routes} with none gets all of its
+     * requests, also while its weight for other requests is 0.
      */
-    private static void checkWeights(List<SettingValues> functions, Consumer<String> problems) {
+    private static void checkWeights(
+            List<SettingValues> functions, List<SettingValues> ofRoutes, Consumer<String> problems) {
         Map<Route, Integer> sums = new HashMap<>();
-        Map<Route, SettingValues> last = new LinkedHashMap<>();
-        for (SettingValues function : functions) {
+        Map<Route, List<SettingValues>> sharing = new LinkedHashMap<>();
+        Stream.concat(functions.stream(), ofRoutes.stream()).forEach(function -> {
             Route route = FunctionConfiguration.route(function);
             sums.merge(route.withoutWeight(), route.weight(), Integer::sum);
-            last.put(route.withoutWeight(), function);
-        }
-        last.forEach((route, function) -> {
-            if (sums.getOrDefault(route, 0) == 0) {
-                problems.accept(function.problem(
-                        Settings.FUNCTION_WEIGHT,
-                        "1 or more for one of the functions with the same host, header and path"));
+            sharing.computeIfAbsent(route.withoutWeight(), key -> new ArrayList<>())
+                    .add(function);
+        });
+        sharing.forEach((route, all) -> {
+            boolean alone = all.size() == 1 && ofRoutes.contains(all.get(0));
+            if (sums.getOrDefault(route, 0) == 0 && !alone) {
+                problems.accept(all.get(all.size() - 1)
+                        .problem(
+                                Settings.FUNCTION_WEIGHT,
+                                "1 or more for one of the functions with the same host, header and path"));
             }
         });
     }

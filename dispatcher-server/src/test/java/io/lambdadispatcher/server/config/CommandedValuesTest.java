@@ -93,4 +93,13 @@ class CommandedValuesTest {
                                 + " header and path, got \"0\" (" + directory.resolve("dispatcher.yaml")
                                 + " line 5, column 31)");
     }
+
+    @Test
+    void should_permit_no_weight_beside_an_entry_of_routes_with_one_function() throws Exception {
+        String testers = "routes:\n- {function: canary, path: /shop, header: x-canary}";
+
+        assertThat(weights(weight("canary", "0").appliedTo(shops(90, 10, testers))))
+                .containsExactly(90, 0);
+        assertThat(weights(shops(90, 0, testers))).containsExactly(90, 0);
+    }
 }

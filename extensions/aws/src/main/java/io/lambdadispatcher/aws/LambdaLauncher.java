@@ -31,6 +31,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration;
 import software.amazon.awssdk.core.SdkBytes;
 import software.amazon.awssdk.core.interceptor.Context;
 import software.amazon.awssdk.core.interceptor.ExecutionAttribute;
@@ -71,6 +72,9 @@ public final class LambdaLauncher implements WorkerLauncher {
      * environments.
      */
     private static final int WARM_UP_HOLD_MILLIS = 500;
+
+    /** The limit of requests that start nothing. Otherwise, that of an invocation would hold. */
+    private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(10);
 
     private final Map<String, String> lambdas;
     private volatile @Nullable String fingerprint;
@@ -208,7 +212,7 @@ public final class LambdaLauncher implements WorkerLauncher {
      * starts nothing. Does not block.
      *
      * @return the number of the version, or an empty text if the function has no alias. Fails if
-     *     Lambda cannot be reached, or if a permission is missing
+     *     Lambda cannot be reached or does not answer within 10 s, or if a permission is missing
      * @throws IllegalArgumentException if the builder did not name the function
      */
     @Override
@@ -221,7 +225,8 @@ public final class LambdaLauncher implements WorkerLauncher {
         String name = FunctionName.unqualified(lambda);
         return asked(
                         "GetAlias of " + lambda,
-                        () -> client.getAlias(get -> get.functionName(name).name(alias)))
+                        () -> client.getAlias(
+                                get -> get.functionName(name).name(alias).overrideConfiguration(LambdaLauncher::brief)))
                 .thenCompose(answer -> permitted(name, answer.functionVersion()));
     }
 
@@ -231,12 +236,17 @@ public final class LambdaLauncher implements WorkerLauncher {
                 ? CompletableFuture.completedStage(version)
                 : asked(
                                 "Invoke of " + both,
-                                () -> client.invoke(dryRun ->
-                                        qualified(dryRun, name, version).invocationType(InvocationType.DRY_RUN)))
+                                () -> client.invoke(dryRun -> qualified(dryRun, name, version)
+                                        .overrideConfiguration(LambdaLauncher::brief)
+                                        .invocationType(InvocationType.DRY_RUN)))
                         .thenApply(answer -> {
                             permitted.add(both);
                             return version;
                         });
+    }
+
+    private static void brief(AwsRequestOverrideConfiguration.Builder of) {
+        of.apiCallTimeout(ANSWER_TIMEOUT);
     }
 
     /** Sends a request on the launcher's thread. An error becomes one line. */
@@ -256,14 +266,15 @@ public final class LambdaLauncher implements WorkerLauncher {
      * costs nothing. Problems are logged as warnings. It also initialises the client, so the first
      * launches are faster. Does not block.
      *
-     * @return completes when all answers have arrived. Problems with the functions do not make it
-     *     fail
+     * @return completes when all answers have arrived, at most 10 s after they were sent. Problems
+     *     with the functions do not make it fail
      */
     public CompletableFuture<Void> verify() {
         return CompletableFuture.allOf(lambdas.values().stream()
                 .map(lambda -> CompletableFuture.supplyAsync(
-                                () -> client.invoke(
-                                        dryRun -> dryRun.functionName(lambda).invocationType(InvocationType.DRY_RUN)),
+                                () -> client.invoke(dryRun -> dryRun.functionName(lambda)
+                                        .overrideConfiguration(LambdaLauncher::brief)
+                                        .invocationType(InvocationType.DRY_RUN)),
                                 caller)
                         .thenCompose(Function.identity())
                         .handle((response, error) -> {

@@ -179,6 +179,14 @@ class LambdaLauncherTest {
                 .hasMessageContaining("GetAlias of hello:live: may not lambda:GetAlias");
     }
 
+    @Test
+    void should_not_wait_longer_than_10_s_for_the_version_of_an_alias() throws Exception {
+        CompletableFuture<String> version = version();
+        lambda.take();
+
+        assertThatThrownBy(() -> version.get(20, TimeUnit.SECONDS)).hasMessageContaining("GetAlias of hello:live: ");
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {
