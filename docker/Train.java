@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 
 /**
  * Runs the program of an image or of a function once, while it is built. The classes that it loads
@@ -152,7 +153,9 @@ public final class Train {
                         "LAMBDA_DISPATCHER_WORKERS_TLS_KEY", certificate.resolveSibling("key.pem").toString());
         Process dispatcher = start(
                 List.of(java, "-cp", dispatcherClassPath, "io.lambdadispatcher.server.Main", "serve"),
-                settings(ofTls, Map.of("LAMBDA_DISPATCHER_FUNCTION_NAME", "f")));
+                settings(ofTls, Map.of("LAMBDA_DISPATCHER_FUNCTION_NAME", "f")),
+                // They are for the worker. A dispatcher refuses those that it does not know.
+                name -> name.startsWith("LAMBDA_DISPATCHER_"));
         await(READY, 503);
         CompletableFuture<String> summary = new CompletableFuture<>();
         HttpServer lambda = runtimeApi(
@@ -290,7 +293,14 @@ public final class Train {
     }
 
     private static Process start(List<String> command, Map<String, String> variables) throws IOException {
+        return start(command, variables, name -> false);
+    }
+
+    /** @param removed the names of inherited variables that the process must not have */
+    private static Process start(List<String> command, Map<String, String> variables, Predicate<String> removed)
+            throws IOException {
         ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
+        builder.environment().keySet().removeIf(removed);
         builder.environment().putAll(variables);
         return builder.start();
     }
