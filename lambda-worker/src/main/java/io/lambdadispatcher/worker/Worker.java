@@ -247,7 +247,7 @@ public final class Worker implements AutoCloseable {
 
     /** Also while the handler starts, because a launch must not last until Lambda's timeout. */
     private void watchDeadline() {
-        if (deadlineNanos != 0) {
+        if (deadlineNanos != 0 && !draining) {
             long nanos = startedNanos + config.untilDrain().toNanos() - System.nanoTime();
             timers.add(home.schedule(() -> onDrain(DrainReason.DEADLINE), nanos, TimeUnit.NANOSECONDS));
         }
