@@ -70,7 +70,8 @@ final class ServedProgram implements AutoCloseable {
         try {
             program.awaitWorkers();
             return program;
-        } catch (ConditionTimeoutException e) {
+        } catch (ConditionTimeoutException | IllegalStateException e) {
+            System.out.println("the log of a program that does not start:\n" + Files.readString(program.log));
             program.close();
             throw e;
         }
@@ -79,10 +80,15 @@ final class ServedProgram implements AutoCloseable {
     private void awaitWorkers() {
         Awaitility.await("two workers are ready")
                 .atMost(Duration.ofSeconds(150))
-                .until(() -> document("workers")
-                                .filter(each -> "ready".equals(each.get("state")))
-                                .count()
-                        == 2);
+                .until(() -> {
+                    if (!process.isAlive()) {
+                        throw new IllegalStateException("it has ended with exit code " + process.exitValue());
+                    }
+                    return document("workers")
+                                    .filter(each -> "ready".equals(each.get("state")))
+                                    .count()
+                            == 2;
+                });
     }
 
     /** Returns a command of the program, to be started with the tests' class path. */
