@@ -34,7 +34,7 @@ class AliasIT {
     void open() throws Exception {
         lambda = new LoopbackLambda(
                 "7", Map.of("7", DemoHandler.class, "8", DemoHandler.class, "9", FailingHandler.class));
-        int workerPort = Rig.freePort();
+        int workerPort = FreePort.next();
         program = ServedProgram.start(
                 Map.ofEntries(
                         Map.entry("FUNCTION_LAUNCHER", "lambda"),

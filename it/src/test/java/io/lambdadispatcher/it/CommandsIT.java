@@ -46,7 +46,7 @@ import org.slf4j.LoggerFactory;
 class CommandsIT {
     private static final int CLIENTS = 3;
     private static final String TOKEN = "0123456789abcdef";
-    private static final int SECURE = Rig.freePort();
+    private static final int SECURE = FreePort.next();
 
     @TempDir
     static Path directory;

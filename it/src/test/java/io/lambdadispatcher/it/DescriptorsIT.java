@@ -36,8 +36,8 @@ class DescriptorsIT {
     @TempDir
     Path directory;
 
-    private final int publicPort = Rig.freePort();
-    private final int adminPort = Rig.freePort();
+    private final int publicPort = FreePort.next();
+    private final int adminPort = FreePort.next();
     private final List<Socket> clients = new ArrayList<>();
     private Process process;
 
@@ -62,7 +62,7 @@ class DescriptorsIT {
                         "LAMBDA_DISPATCHER_ADMIN_PORT",
                         Integer.toString(adminPort),
                         "LAMBDA_DISPATCHER_WORKERS_PORT",
-                        Integer.toString(Rig.freePort()),
+                        Integer.toString(FreePort.next()),
                         "LAMBDA_DISPATCHER_WORKERS_SECRET",
                         Rig.SECRET,
                         "LAMBDA_DISPATCHER_FUNCTION_NAME",

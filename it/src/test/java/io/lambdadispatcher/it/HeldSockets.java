@@ -22,8 +22,8 @@ import java.util.concurrent.TimeUnit;
  * that one process of the dispatcher can replace another.
  */
 final class HeldSockets implements AutoCloseable {
-    final int publicPort = Rig.freePort();
-    final int workerPort = Rig.freePort();
+    final int publicPort = FreePort.next();
+    final int workerPort = FreePort.next();
     private final Path log;
     private final Process holder;
     private final Writer commands;

@@ -128,7 +128,7 @@ class LayerIT {
     @Test
     void should_serve_an_unmodified_app_to_ordinary_invocations_and_to_the_dispatcher(@TempDir Path directory)
             throws Exception {
-        String port = Integer.toString(Rig.freePort());
+        String port = Integer.toString(FreePort.next());
         Process app = start(
                 new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),

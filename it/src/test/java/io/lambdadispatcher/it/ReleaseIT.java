@@ -192,8 +192,8 @@ class ReleaseIT {
 
     /** The command {@code serve}, whose canary answers with 500. */
     private static final class Served implements AutoCloseable {
-        final int publicPort = Rig.freePort();
-        final int adminPort = Rig.freePort();
+        final int publicPort = FreePort.next();
+        final int adminPort = FreePort.next();
         private final HttpClient client = HttpClient.newHttpClient();
         private final Path file;
         private final Process process;

@@ -49,9 +49,9 @@ class ReloadIT {
     @TempDir
     static Path directory;
 
-    private static final int PLAIN = Rig.freePort();
-    private static final int SECURE = Rig.freePort();
-    private static final int ADMIN = Rig.freePort();
+    private static final int PLAIN = FreePort.next();
+    private static final int SECURE = FreePort.next();
+    private static final int ADMIN = FreePort.next();
     private static final HttpClient http = HttpClient.newHttpClient();
     private static Process process;
     private static X509Bundle certificate;

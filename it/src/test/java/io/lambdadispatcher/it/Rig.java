@@ -12,8 +12,6 @@ import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.io.File;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.nio.file.Files;
@@ -23,7 +21,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.UnaryOperator;
@@ -44,11 +41,6 @@ final class Rig implements AutoCloseable {
 
     private static final Duration MOST_WAIT = Duration.ofSeconds(60);
     private static final Duration MOST_START = Duration.ofSeconds(150);
-
-    /** The range is below Linux's ephemeral ports, which outgoing connections and port 0 use. */
-    private static final int FIRST_PORT = 10_000;
-
-    private static final int PORTS = 20_000;
 
     private final X509Bundle certificate;
     private final Path directory;
@@ -166,22 +158,6 @@ final class Rig implements AutoCloseable {
         } catch (IOException e) {
             throw new IllegalStateException("no worker process", e);
         }
-    }
-
-    /**
-     * Returns a port for a program that cannot use port 0. No other program gets this port by
-     * chance before the program listens.
-     */
-    static int freePort() {
-        for (int attempt = 0; attempt < 100; attempt++) {
-            int port = FIRST_PORT + ThreadLocalRandom.current().nextInt(PORTS);
-            try (ServerSocket free = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-                return free.getLocalPort();
-            } catch (IOException e) {
-                // The port is in use.
-            }
-        }
-        throw new IllegalStateException("no free port among 100 from " + FIRST_PORT + " on");
     }
 
     PoolSnapshot pool() {

@@ -25,8 +25,8 @@ import org.awaitility.core.ConditionTimeoutException;
  * local workers with two worker streams each, and launches no more.
  */
 final class ServedProgram implements AutoCloseable {
-    final int publicPort = Rig.freePort();
-    final int adminPort = Rig.freePort();
+    final int publicPort = FreePort.next();
+    final int adminPort = FreePort.next();
     private final HttpClient client = HttpClient.newHttpClient();
     private final Path log;
     private final Process process;
@@ -41,7 +41,7 @@ final class ServedProgram implements AutoCloseable {
         Map<String, String> settings = new HashMap<>();
         settings.put("PUBLIC_PLAIN_PORT", Integer.toString(publicPort));
         settings.put("ADMIN_PORT", Integer.toString(adminPort));
-        settings.put("WORKERS_PORT", Integer.toString(Rig.freePort()));
+        settings.put("WORKERS_PORT", Integer.toString(FreePort.next()));
         settings.put("WORKERS_HOST", "127.0.0.1");
         settings.put("SHUTDOWN_DELAY", "0");
         settings.put("FUNCTION_NAME", "shop");

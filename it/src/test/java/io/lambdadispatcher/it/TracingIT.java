@@ -51,7 +51,7 @@ class TracingIT {
 
     /** A dispatcher in its own process. It launches a worker for the first request. */
     private final class Program implements AutoCloseable {
-        private final int port = Rig.freePort();
+        private final int port = FreePort.next();
         private final Process process;
 
         Program(Map<String, String> more) throws IOException {
@@ -69,7 +69,7 @@ class TracingIT {
             Map<String, String> settings = new HashMap<>();
             settings.put("PUBLIC_PLAIN_PORT", Integer.toString(port));
             settings.put("ADMIN_PORT", "off");
-            settings.put("WORKERS_PORT", Integer.toString(Rig.freePort()));
+            settings.put("WORKERS_PORT", Integer.toString(FreePort.next()));
             settings.put("WORKERS_HOST", "127.0.0.1");
             settings.put("SHUTDOWN_DELAY", "0");
             settings.put("FUNCTION_NAME", "shop");
@@ -248,7 +248,7 @@ class TracingIT {
     @Test
     void should_serve_without_a_collector() throws Exception {
         Map<String, String> nowhere = Map.of(
-                "TRACING_ENDPOINT", "http://127.0.0.1:" + Rig.freePort(), "TRACING_RATIO", "1", "LOG_FORMAT", "json");
+                "TRACING_ENDPOINT", "http://127.0.0.1:" + FreePort.next(), "TRACING_RATIO", "1", "LOG_FORMAT", "json");
         try (Program program = new Program(nowhere)) {
             for (int i = 0; i < 20; i++) {
                 assertThat(program.get("/ping").body()).isEqualTo("pong");
@@ -269,7 +269,7 @@ class TracingIT {
         String path = "/";
         switch (adapter) {
             case "web" -> {
-                variables.put("PORT", Integer.toString(Rig.freePort()));
+                variables.put("PORT", Integer.toString(FreePort.next()));
                 variables.put("LAMBDA_DISPATCHER_WEB_PORT", variables.get("PORT"));
                 variables.put(
                         "LAMBDA_DISPATCHER_WEB_COMMAND",

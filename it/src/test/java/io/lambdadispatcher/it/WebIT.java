@@ -289,7 +289,7 @@ class WebIT {
                             "LAMBDA_DISPATCHER_WEB_COMMAND",
                             node("websocket.js", ""),
                             "LAMBDA_DISPATCHER_WEB_PORT",
-                            Integer.toString(Rig.freePort()),
+                            Integer.toString(FreePort.next()),
                             "LAMBDA_DISPATCHER_WEB_DRAIN_PATH",
                             "/going"));
             WebSocketIT.Told told = new WebSocketIT.Told();

@@ -37,7 +37,7 @@ import org.slf4j.LoggerFactory;
 @Timeout(300)
 class WorkerCertificateIT {
     private static final String TOKEN = "0123456789abcdef";
-    private static final int WORKER_PORT = Rig.freePort();
+    private static final int WORKER_PORT = FreePort.next();
     private static final int ROTATIONS = 3;
 
     @TempDir

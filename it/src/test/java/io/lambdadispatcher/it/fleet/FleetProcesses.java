@@ -2,11 +2,10 @@ package io.lambdadispatcher.it.fleet;
 
 import io.lambdadispatcher.aws.DynamoDbLedger;
 import io.lambdadispatcher.aws.LocalDynamoDb;
+import io.lambdadispatcher.it.FreePort;
 import io.lambdadispatcher.wire.event.Json;
 import java.io.File;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -44,10 +43,10 @@ final class FleetProcesses implements AutoCloseable {
 
     /** A dispatcher, and its way to the ledger. */
     final class Member {
-        final int publicPort = freePort();
-        final int adminPort = freePort();
+        final int publicPort = FreePort.next();
+        final int adminPort = FreePort.next();
         final @Nullable Cable ledger;
-        private final int workersPort = freePort();
+        private final int workersPort = FreePort.next();
         private final int number = members.size();
         private @Nullable Process process;
 
@@ -193,17 +192,9 @@ final class FleetProcesses implements AutoCloseable {
         return new Member();
     }
 
-    static int freePort() {
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return free.getLocalPort();
-        } catch (IOException e) {
-            throw new IllegalStateException("no free port", e);
-        }
-    }
-
     /** Starts HAProxy in front of all dispatchers that were started, in place of an earlier one. */
     void balance() throws Exception {
-        proxyPort = freePort();
+        proxyPort = FreePort.next();
         StringBuilder config = new StringBuilder("""
                 global
                     maxconn 2000
