@@ -264,14 +264,15 @@ class FiltersTogetherTest {
         return Unpooled.copiedBuffer(text, StandardCharsets.US_ASCII);
     }
 
+    private RequestSink upload(Client client, String method, FallbackPolicy fallback) {
+        TrafficPolicy policy = TrafficPolicy.builder().fallback(fallback).build();
+        return opener.open(head().method(method), false, client, policy);
+    }
+
     @Test
     void should_cancel_a_request_whose_error_is_replaced_before_its_body_has_ended() {
         Client client = new Client();
-        RequestSink request = opener.open(
-                head().method("POST"),
-                false,
-                client,
-                TrafficPolicy.builder().fallback(FIXED).build());
+        RequestSink request = upload(client, "POST", FIXED);
         request.data(ascii("abc"), false);
         function.only().respond(503, false);
         assertThat(client.log.toString()).isEqualTo("203");
@@ -283,11 +284,7 @@ class FiltersTogetherTest {
     @Test
     void should_read_the_replaced_response_of_a_complete_request_to_its_end() {
         Client client = new Client();
-        RequestSink request = opener.open(
-                head().method("POST"),
-                false,
-                client,
-                TrafficPolicy.builder().fallback(FIXED).build());
+        RequestSink request = upload(client, "POST", FIXED);
         request.data(ascii("abc"), true);
         function.only().respond(503, false);
         int bytes = client.takenBytes;
@@ -301,11 +298,7 @@ class FiltersTogetherTest {
     @Test
     void should_cancel_a_request_whose_body_goes_to_another_function() {
         Client client = new Client();
-        RequestSink request = opener.open(
-                head().method("PUT"),
-                false,
-                client,
-                TrafficPolicy.builder().fallback(TO_OTHER).build());
+        RequestSink request = upload(client, "PUT", TO_OTHER);
         function.only().respond(503, false);
         assertThat(function.only().log.toString()).isEqualTo("open cancelled");
         request.data(ascii("abc"), true);

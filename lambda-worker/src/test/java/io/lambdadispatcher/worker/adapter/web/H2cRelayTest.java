@@ -23,7 +23,6 @@ import io.netty.handler.codec.http2.Http2FrameCodec;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2HeadersFrame;
 import io.netty.handler.codec.http2.Http2Settings;
-import io.netty.handler.codec.http2.Http2StreamChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -50,6 +49,18 @@ class H2cRelayTest {
 
     private static ByteBuf buffer(String text) {
         return ByteBufAllocator.DEFAULT.buffer().writeBytes(bytes(text));
+    }
+
+    private static void goAway(ChannelHandlerContext to, int lastStreamId) {
+        Channel connection = to.channel().parent();
+        Http2FrameCodec codec = connection.pipeline().get(Http2FrameCodec.class);
+        codec.goAway(
+                connection.pipeline().context(codec),
+                lastStreamId,
+                Http2Error.NO_ERROR.code(),
+                buffer("restart"),
+                connection.newPromise());
+        connection.flush();
     }
 
     private static void head(ChannelHandlerContext to, String status, boolean end) {
@@ -274,17 +285,9 @@ class H2cRelayTest {
                         return;
                     }
                     if (calls.incrementAndGet() == 2) {
-                        Http2StreamChannel stream = (Http2StreamChannel) to.channel();
-                        Http2FrameCodec codec = stream.parent().pipeline().get(Http2FrameCodec.class);
                         // The connection had two streams, and the app has processed the first,
                         // which has id 1.
-                        codec.goAway(
-                                stream.parent().pipeline().context(codec),
-                                1,
-                                Http2Error.NO_ERROR.code(),
-                                buffer("restart"),
-                                stream.parent().newPromise());
-                        stream.parent().flush();
+                        goAway(to, 1);
                     } else {
                         ok(to);
                     }
@@ -303,15 +306,7 @@ class H2cRelayTest {
     void should_refuse_a_body_that_a_goodbye_leaves_out() throws Exception {
         try (H2cApp app = new H2cApp(Http2Settings.defaultSettings(), (to, frame) -> {
                     if (frame instanceof Http2DataFrame data && data.isEndStream()) {
-                        Http2StreamChannel stream = (Http2StreamChannel) to.channel();
-                        Http2FrameCodec codec = stream.parent().pipeline().get(Http2FrameCodec.class);
-                        codec.goAway(
-                                stream.parent().pipeline().context(codec),
-                                0,
-                                Http2Error.NO_ERROR.code(),
-                                buffer("restart"),
-                                stream.parent().newPromise());
-                        stream.parent().flush();
+                        goAway(to, 0);
                     }
                 });
                 Harness harness = worker(app)) {
