@@ -654,7 +654,8 @@ public final class Dispatcher implements AutoCloseable {
      *       those of {@link #dispatch} included. Such a request has finished when the embedding
      *       program has read the response's body.
      *   <li>It drains the workers for the rest of {@code grace}, which tells handlers to end long
-     *       streams and tunnels.
+     *       streams and tunnels. Their last bytes are sent, and read by the embedding program, within
+     *       this time.
      *   <li>It fails what is left, unread responses included, and closes launchers and invokers.
      * </ol>
      * Further calls return the same stage.
@@ -692,7 +693,11 @@ public final class Dispatcher implements AutoCloseable {
                 .thenCompose(quiet -> within(
                         registry.drainAll(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()))),
                         deadlineNanos))
-                .whenComplete((drained, error) -> closeRest(done));
+                // The last bytes of streams that the workers have ended may be on their way to a
+                // client's event loop or socket.
+                .thenCompose(drained -> within(engine.quiet(), deadlineNanos))
+                .thenCompose(quiet -> within(publicSide.closed(), deadlineNanos))
+                .whenComplete((closed, error) -> closeRest(done));
         return done;
     }
 

@@ -1039,6 +1039,34 @@ class WorkerSideTest {
         }
     }
 
+    /** The response has no end of its own, so the worker ends it when it is told to drain. */
+    @Test
+    void should_wait_with_closing_for_the_reader_of_a_stream_that_ended_with_its_worker() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(1)) {
+            CompletableFuture<DispatchResponse> response = get("/events");
+            worker.expect("3 REQUEST_HEAD /events end");
+            worker.respond(3, ok(), false);
+            OneByOne subscriber = new OneByOne();
+            response.get(10, TimeUnit.SECONDS).body().subscribe(subscriber);
+            CompletableFuture<Void> closed =
+                    dispatcher.close(Duration.ofSeconds(4)).toCompletableFuture();
+            worker.expect("1 DRAIN");
+            worker.data(3, 10, false);
+            worker.data(3, 10, true);
+            worker.say(new ControlMessage.Goodbye("done"));
+            worker.close();
+            assertThat(subscriber.events.poll(10, TimeUnit.SECONDS)).isEqualTo("10");
+            // The dispatcher closed within this time when it did not wait for the subscriber.
+            assertThat(subscriber.events.poll(500, TimeUnit.MILLISECONDS)).isNull();
+            assertThat(closed).isNotDone();
+
+            subscriber.subscription.request(1);
+            assertThat(subscriber.events.poll(10, TimeUnit.SECONDS)).isEqualTo("10");
+            assertThat(subscriber.events.poll(10, TimeUnit.SECONDS)).isEqualTo("end");
+            closed.get(10, TimeUnit.SECONDS);
+        }
+    }
+
     @Test
     void should_fail_the_rest_of_a_response_that_is_not_read_before_closing() throws Exception {
         try (ScriptedWorker worker = worker("w").ready(1)) {

@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.ingress.edge;
 
 import io.netty.channel.Channel;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -19,7 +20,9 @@ public final class IngressDrain {
     }
 
     private final Map<Channel, Drainable> open = new ConcurrentHashMap<>();
+    private final Set<Channel> tunnels = ConcurrentHashMap.newKeySet();
     private final CompletableFuture<Void> empty = new CompletableFuture<>();
+    private final CompletableFuture<Void> closed = new CompletableFuture<>();
     private volatile boolean draining;
 
     /**
@@ -28,8 +31,9 @@ public final class IngressDrain {
      */
     public void register(Channel channel, Drainable handler) {
         if (open.put(channel, handler) == null) {
-            channel.closeFuture().addListener(closed -> {
+            channel.closeFuture().addListener(gone -> {
                 open.remove(channel);
+                tunnels.remove(channel);
                 completeIfDone();
             });
         }
@@ -39,13 +43,17 @@ public final class IngressDrain {
     }
 
     /**
-     * Removes a connection that has become a tunnel, or that has only tunnels left. Their workers
-     * end them. If the drain waited for them, the workers would not be told to drain in time.
-     * Further calls have no effect. Event loop of {@code channel}.
+     * Excepts a connection that has become a tunnel, or that has only tunnels left, from what
+     * {@link #begin} waits for. Their workers end them. If the drain waited for them, the workers
+     * would not be told to drain in time. Further calls have no effect. Event loop of {@code
+     * channel}.
      */
     public void leave(Channel channel) {
-        open.remove(channel);
-        completeIfDone();
+        if (open.containsKey(channel)) {
+            tunnels.add(channel);
+            open.remove(channel);
+            completeIfDone();
+        }
     }
 
     /** Drains each connection. Completes when all are closed, except tunnels. */
@@ -61,9 +69,20 @@ public final class IngressDrain {
         return empty;
     }
 
+    /**
+     * Completes when each connection that is drained has closed, tunnels included. Then all that
+     * was written to it has reached its socket.
+     */
+    public CompletionStage<Void> closed() {
+        return closed;
+    }
+
     private void completeIfDone() {
         if (draining && open.isEmpty()) {
             empty.complete(null);
+            if (tunnels.isEmpty()) {
+                closed.complete(null);
+            }
         }
     }
 }

@@ -376,6 +376,13 @@ class Http2ClientConnectionTest {
         pass(LOOK);
         assertThat(drained).isCompleted();
         assertThat(channel.isOpen()).isTrue();
+        CompletableFuture<Void> closed = drain.closed().toCompletableFuture();
+        assertThat(closed).isNotDone();
+        channel.close();
+        channel.runPendingTasks();
+        read("000004030000000001" + "00000008");
+        assertThat(channel.isOpen()).isFalse();
+        assertThat(closed).isCompleted();
     }
 
     @Test
