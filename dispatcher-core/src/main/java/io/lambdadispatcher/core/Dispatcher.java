@@ -54,6 +54,7 @@ import io.lambdadispatcher.wire.http2.NettyRequirement;
 import io.lambdadispatcher.wire.worker.HostPort;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
@@ -75,6 +76,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -107,6 +109,9 @@ import org.slf4j.LoggerFactory;
 public final class Dispatcher implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Dispatcher.class);
     private static final Duration LONGEST_GRACE = Duration.ofDays(366);
+
+    /** Maximum time in which clients take the answers to requests that fail at the end. */
+    private static final long LAST_ANSWERS_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final DispatcherObserver observer;
     private final @Nullable ErrorRenderer errorRenderer;
@@ -654,9 +659,10 @@ public final class Dispatcher implements AutoCloseable {
      *       those of {@link #dispatch} included. Such a request has finished when the embedding
      *       program has read the response's body.
      *   <li>It drains the workers for the rest of {@code grace}, which tells handlers to end long
-     *       streams and tunnels. Their last bytes are sent, and read by the embedding program, within
-     *       this time.
-     *   <li>It fails what is left, unread responses included, and closes launchers and invokers.
+     *       streams and tunnels. Their last bytes are sent, and read by the embedding program,
+     *       within this time. Requests that are still queued when the workers have gone fail.
+     *   <li>It fails what is left with status 503, unread responses included, and closes
+     *       connections, launchers and invokers.
      * </ol>
      * Further calls return the same stage.
      *
@@ -693,6 +699,8 @@ public final class Dispatcher implements AutoCloseable {
                 .thenCompose(quiet -> within(
                         registry.drainAll(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()))),
                         deadlineNanos))
+                // No worker comes any more.
+                .thenCompose(drained -> engine.failQueued())
                 // The last bytes of streams that the workers have ended may be on their way to a
                 // client's event loop or socket.
                 .thenCompose(drained -> within(engine.quiet(), deadlineNanos))
@@ -712,7 +720,13 @@ public final class Dispatcher implements AutoCloseable {
 
     private static CompletableFuture<Void> closed(Channel port) {
         CompletableFuture<Void> closed = new CompletableFuture<>();
-        port.close().addListener(done -> closed.complete(null));
+        ChannelFuture close = port.close();
+        if (close.isDone()) {
+            // If the embedding program has ended the port's event loop, no listener is called.
+            closed.complete(null);
+        } else {
+            close.addListener(done -> closed.complete(null));
+        }
         return closed;
     }
 
@@ -724,22 +738,38 @@ public final class Dispatcher implements AutoCloseable {
                 .completeOnTimeout(null, left, TimeUnit.NANOSECONDS);
     }
 
+    /** Answers the requests that are left before their connections and the workers' close. */
     private void closeRest(CompletableFuture<Void> done) {
-        registry.goodbyeAll("the dispatcher shuts down");
-        workerPort.close();
-        Thread closer = new Thread(
-                () -> {
-                    launchers.forEach(launcher -> closeLogged(launcher, launcher::close));
-                    if (invoker != null) {
-                        closeLogged(invoker, invoker::close);
-                    }
-                    if (ledger != null) {
-                        closeLogged(ledger, ledger::close);
-                    }
-                    engine.shutdown(Duration.ofSeconds(2)).addListener(shut -> done.complete(null));
-                },
-                "dispatcher-close");
-        closer.start();
+        engine.failAll()
+                .thenCompose(any -> within(
+                        any ? publicSide.closed() : CompletableFuture.completedStage(null),
+                        System.nanoTime() + LAST_ANSWERS_NANOS))
+                .whenComplete((answered, error) -> {
+                    registry.goodbyeAll("the dispatcher shuts down");
+                    workerPort.close();
+                    closeParts()
+                            .whenComplete((closed, none) ->
+                                    engine.shutdown(Duration.ofSeconds(2)).addListener(shut -> done.complete(null)));
+                });
+    }
+
+    /** Closes launchers and invokers concurrently, because each may wait for its workers. */
+    private CompletableFuture<Void> closeParts() {
+        Executor threads = task -> new Thread(task, "dispatcher-close").start();
+        Stream<Runnable> parts = launchers.stream().map(launcher -> () -> closeLogged(launcher, launcher::close));
+        FunctionInvoker invokes = invoker;
+        if (invokes != null) {
+            parts = Stream.concat(parts, Stream.of(() -> closeLogged(invokes, invokes::close)));
+        }
+        return CompletableFuture.allOf(parts.map(part -> CompletableFuture.runAsync(part, threads))
+                        .toArray(CompletableFuture<?>[]::new))
+                .thenRunAsync(
+                        () -> {
+                            if (ledger != null) {
+                                closeLogged(ledger, ledger::close);
+                            }
+                        },
+                        threads);
     }
 
     /**

@@ -27,7 +27,10 @@ public interface FunctionInvoker {
      */
     CompletionStage<InvokeResult> invoke(String function, byte[] event);
 
-    /** Closes the invoker. Called after the dispatcher has ended, but not on an event loop. */
+    /**
+     * Closes the invoker. Called when the dispatcher closes and no request waits for the invoker
+     * any more, on a thread that may block.
+     */
     default void close() {}
 
     /**

@@ -154,9 +154,14 @@ public final class DirectShard implements FunctionOpener, ExchangeOwner {
     }
 
     @Override
-    public void failAll(Failure failure) {
+    public void failQueued(Failure failure) {
         assert loop.inEventLoop();
         closed = failure;
+    }
+
+    @Override
+    public void failAll(Failure failure) {
+        failQueued(failure);
         for (Exchange left = underWay.poll(); left != null; left = underWay.poll()) {
             left.fail(failure);
         }

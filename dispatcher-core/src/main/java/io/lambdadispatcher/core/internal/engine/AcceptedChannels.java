@@ -4,6 +4,8 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerAdapter;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelOutboundBuffer;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -54,11 +56,20 @@ final class AcceptedChannels extends ChannelHandlerAdapter {
         try {
             // Bypasses the pipeline, because Netty's HTTP/2 handler would wait for its streams to
             // end. The dispatcher has already waited for them.
-            channel.eventLoop().execute(() -> channel.unsafe().close(channel.newPromise()));
+            channel.eventLoop().execute(() -> closeNow(channel));
         } catch (RejectedExecutionException e) {
             // The embedding program has ended the event loop, and with it the channel.
             open.remove(channel);
         }
+    }
+
+    private static void closeNow(Channel channel) {
+        ChannelOutboundBuffer unsent = channel.unsafe().outboundBuffer();
+        if (unsent != null && !unsent.isEmpty()) {
+            // A TCP reset. HTTP/1.0 clients would mistake a clean end for the response's end.
+            channel.config().setOption(ChannelOption.SO_LINGER, 0);
+        }
+        channel.unsafe().close(channel.newPromise());
     }
 
     private void completeIfGone() {

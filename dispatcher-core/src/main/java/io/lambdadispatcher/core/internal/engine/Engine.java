@@ -70,6 +70,8 @@ public final class Engine {
      */
     private static final WriteBufferWaterMark WATER_MARK = new WriteBufferWaterMark(256 * 1024, 512 * 1024);
 
+    private static final Failure SHUTTING_DOWN = new Failure(Failure.Kind.SHUTTING_DOWN, "the dispatcher shuts down");
+
     private final Transport transport;
     private final EventLoopGroup group;
     private final boolean ownsGroup;
@@ -350,6 +352,30 @@ public final class Engine {
     }
 
     /**
+     * Fails every request that is queued, and every later one.
+     *
+     * @return fails if the embedding program has ended event loops
+     */
+    public CompletionStage<Void> failQueued() {
+        return onAllLoops(dispatch -> dispatch.failQueued(SHUTTING_DOWN));
+    }
+
+    /**
+     * Fails every request that has not ended, every response that the embedding program has not
+     * read, and every later request.
+     *
+     * @return whether a request failed, except tunnels; fails if the embedding program has ended
+     *     event loops
+     */
+    public CompletionStage<Boolean> failAll() {
+        List<CompletableFuture<Boolean>> parts = dispatches.stream()
+                .map(dispatch -> dispatch.failAll(SHUTTING_DOWN))
+                .toList();
+        return CompletableFuture.allOf(parts.toArray(CompletableFuture<?>[]::new))
+                .thenApply(all -> parts.stream().anyMatch(CompletableFuture::join));
+    }
+
+    /**
      * Closes the remaining connections, then fails the remaining exchanges
      * and unread responses of the embedding program, then ends the event
      * loops that this engine created. The order matters: a closing connection may have to notify an
@@ -357,17 +383,14 @@ public final class Engine {
      */
     public Future<?> shutdown(Duration timeout) {
         Promise<Void> done = GlobalEventExecutor.INSTANCE.newPromise();
-        Failure failure = new Failure(Failure.Kind.SHUTTING_DOWN, "the dispatcher shuts down");
-        accepted.closeAll()
-                .thenCompose(closed -> onAllLoops(dispatch -> dispatch.close(failure)))
-                .whenComplete((failed, error) -> {
-                    if (ownsGroup) {
-                        group.shutdownGracefully(0, timeout.toMillis(), TimeUnit.MILLISECONDS)
-                                .addListener(ended -> done.trySuccess(null));
-                    } else {
-                        done.trySuccess(null);
-                    }
-                });
+        accepted.closeAll().thenCompose(closed -> failAll()).whenComplete((failed, error) -> {
+            if (ownsGroup) {
+                group.shutdownGracefully(0, timeout.toMillis(), TimeUnit.MILLISECONDS)
+                        .addListener(ended -> done.trySuccess(null));
+            } else {
+                done.trySuccess(null);
+            }
+        });
         return done;
     }
 

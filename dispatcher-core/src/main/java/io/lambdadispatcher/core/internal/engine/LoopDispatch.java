@@ -31,6 +31,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -125,22 +126,37 @@ final class LoopDispatch implements ExchangeOpener {
         }
     }
 
+    /** Fails every exchange that is queued, and every later request. Any thread. */
+    CompletableFuture<Void> failQueued(Failure failure) {
+        return onLoop(() -> {
+            closed = failure;
+            owners.forEach(owner -> owner.failQueued(failure));
+            return null;
+        });
+    }
+
     /**
      * Fails every exchange that has not ended, every response that the embedding program has not
      * read, and every later request. Runs after the tasks that
      * other event loops have already submitted. Any thread.
+     *
+     * @return whether an exchange failed, except tunnels
      */
-    CompletableFuture<Void> close(Failure failure) {
+    CompletableFuture<Boolean> failAll(Failure failure) {
+        return onLoop(() -> {
+            closed = failure;
+            boolean any = !owners.stream().allMatch(ExchangeOwner::isQuiet);
+            owners.forEach(owner -> owner.failAll(failure));
+            for (EmbeddedExchange left = undelivered.poll(); left != null; left = undelivered.poll()) {
+                left.failUndelivered(failure);
+            }
+            return any;
+        });
+    }
+
+    private <T> CompletableFuture<T> onLoop(Supplier<T> action) {
         try {
-            return CompletableFuture.runAsync(
-                    () -> {
-                        closed = failure;
-                        owners.forEach(owner -> owner.failAll(failure));
-                        for (EmbeddedExchange left = undelivered.poll(); left != null; left = undelivered.poll()) {
-                            left.failUndelivered(failure);
-                        }
-                    },
-                    loop);
+            return CompletableFuture.supplyAsync(action, loop);
         } catch (RejectedExecutionException e) {
             // The embedding program has ended the event loop.
             return CompletableFuture.failedFuture(e);
@@ -152,17 +168,11 @@ final class LoopDispatch implements ExchangeOpener {
      * state. Any thread.
      */
     CompletableFuture<List<RequestSnapshot>> requests(int limit) {
-        try {
-            return CompletableFuture.supplyAsync(
-                    () -> {
-                        List<RequestSnapshot> found = new ArrayList<>();
-                        owners.forEach(owner -> owner.inspect(limit, found::add));
-                        return found;
-                    },
-                    loop);
-        } catch (RejectedExecutionException e) {
-            return CompletableFuture.failedFuture(e);
-        }
+        return onLoop(() -> {
+            List<RequestSnapshot> found = new ArrayList<>();
+            owners.forEach(owner -> owner.inspect(limit, found::add));
+            return found;
+        });
     }
 
     @Override

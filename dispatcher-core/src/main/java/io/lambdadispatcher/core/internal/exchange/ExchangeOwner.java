@@ -106,6 +106,9 @@ public interface ExchangeOwner {
     /** Returns whether no exchange waits or is in flight, except for tunnels. Event loop only. */
     boolean isQuiet();
 
+    /** Fails every exchange that is queued, and every later one. Event loop only. */
+    void failQueued(Failure failure);
+
     /**
      * Fails every exchange that has not ended, and every later one: a request can wait in front of
      * the pool. Event loop only.

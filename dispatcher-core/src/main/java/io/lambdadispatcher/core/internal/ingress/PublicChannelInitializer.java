@@ -90,6 +90,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
             return;
         }
         channel.pipeline().addLast(account);
+        drain.register(channel, new Starting(channel, drain));
         long timeoutNanos = rules.get().limits().headerTimeout().toNanos();
         if (proxied) {
             ProxyHeaderHandler.install(
@@ -125,6 +126,20 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
         // 0 would mean no timeout.
         handler.setHandshakeTimeoutMillis(Math.max(1, TimeUnit.NANOSECONDS.toMillis(leftNanos)));
         channel.pipeline().addLast(handler, new AlpnHandler(context));
+    }
+
+    /**
+     * A connection whose protocol is not known yet, for example one that a browser has opened in
+     * advance. Its first request may be in transit when it must drain.
+     */
+    private record Starting(Channel channel, IngressDrain all) implements IngressDrain.Drainable {
+        private static final long PATIENCE_MILLIS = 500;
+
+        @Override
+        public void drain() {
+            channel.eventLoop()
+                    .schedule(() -> all.closeUnlessReplaced(channel, this), PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+        }
     }
 
     /** Installs the protocol that was negotiated in the TLS handshake (RFC 7301). */

@@ -944,16 +944,21 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     }
 
     @Override
-    public void failAll(Failure failure) {
+    public void failQueued(Failure failure) {
         assert loop.inEventLoop();
         closed = failure;
-        // Queued requests fail first: otherwise, they would get the streams that become free.
         for (FairQueue.Ticket<Exchange> left = waiting.peek(); left != null; left = waiting.peek()) {
             left.entry.fail(failure);
         }
         for (FairQueue.Ticket<Exchange> left = overShare.peek(); left != null; left = overShare.peek()) {
             left.entry.fail(failure);
         }
+    }
+
+    @Override
+    public void failAll(Failure failure) {
+        // Queued requests fail first: otherwise, they would get the streams that become free.
+        failQueued(failure);
         failAll(underWay, failure);
         failAll(tunnels, failure);
     }

@@ -56,6 +56,13 @@ public final class IngressDrain {
         }
     }
 
+    /** Closes a connection, unless its handler has been replaced. Event loop of {@code channel}. */
+    public void closeUnlessReplaced(Channel channel, Drainable handler) {
+        if (open.get(channel) == handler) {
+            channel.close();
+        }
+    }
+
     /** Drains each connection. Completes when all are closed, except tunnels. */
     public CompletionStage<Void> begin() {
         draining = true;
