@@ -700,12 +700,9 @@ public final class Dispatcher implements AutoCloseable {
                         registry.drainAll(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()))),
                         deadlineNanos))
                 // No worker comes any more.
-                .thenCompose(drained -> engine.failQueued())
-                // The last bytes of streams that the workers have ended may be on their way to a
-                // client's event loop or socket.
-                .thenCompose(drained -> within(engine.quiet(), deadlineNanos))
-                .thenCompose(quiet -> within(publicSide.closed(), deadlineNanos))
-                .whenComplete((closed, error) -> closeRest(done));
+                .thenCompose(drained -> within(engine.failQueued(), deadlineNanos, true))
+                .thenCompose(failed -> awaitLastBytes(deadlineNanos).thenApply(sent -> failed))
+                .whenComplete((failed, error) -> closeRest(failed != null && failed, done));
         return done;
     }
 
@@ -730,20 +727,42 @@ public final class Dispatcher implements AutoCloseable {
         return closed;
     }
 
-    /** Completes with {@code stage}, or at the deadline. */
-    private static CompletableFuture<Void> within(CompletionStage<Void> stage, long deadlineNanos) {
-        long left = Math.max(1, deadlineNanos - System.nanoTime());
-        return stage.thenApply(Function.identity())
-                .toCompletableFuture()
-                .completeOnTimeout(null, left, TimeUnit.NANOSECONDS);
+    /**
+     * Waits for the last bytes of streams that the workers have ended. They may be on their way to
+     * a client's event loop or socket.
+     */
+    private CompletableFuture<Void> awaitLastBytes(long deadlineNanos) {
+        return within(engine.quiet(), deadlineNanos).thenCompose(quiet -> within(publicSide.closed(), deadlineNanos));
     }
 
-    /** Answers the requests that are left before their connections and the workers' close. */
-    private void closeRest(CompletableFuture<Void> done) {
-        engine.failAll()
+    /** Completes with {@code stage}, or at the deadline. */
+    private static CompletableFuture<Void> within(CompletionStage<Void> stage, long deadlineNanos) {
+        return stage.thenApply(Function.identity())
+                .toCompletableFuture()
+                .completeOnTimeout(null, leftNanos(deadlineNanos), TimeUnit.NANOSECONDS);
+    }
+
+    /** Completes with {@code stage}, or at the deadline with {@code late}. */
+    private static CompletableFuture<Boolean> within(CompletionStage<Boolean> stage, long deadlineNanos, boolean late) {
+        return stage.thenApply(Function.identity())
+                .toCompletableFuture()
+                .completeOnTimeout(late, leftNanos(deadlineNanos), TimeUnit.NANOSECONDS);
+    }
+
+    private static long leftNanos(long deadlineNanos) {
+        return Math.max(1, deadlineNanos - System.nanoTime());
+    }
+
+    /**
+     * Answers the requests that are left before their connections and the workers' close.
+     *
+     * @param failed whether others have just failed, and their answers may be on their way
+     */
+    private void closeRest(boolean failed, CompletableFuture<Void> done) {
+        long deadlineNanos = System.nanoTime() + LAST_ANSWERS_NANOS;
+        within(engine.failAll(), deadlineNanos, true)
                 .thenCompose(any -> within(
-                        any ? publicSide.closed() : CompletableFuture.completedStage(null),
-                        System.nanoTime() + LAST_ANSWERS_NANOS))
+                        any || failed ? publicSide.closed() : CompletableFuture.completedStage(null), deadlineNanos))
                 .whenComplete((answered, error) -> {
                     registry.goodbyeAll("the dispatcher shuts down");
                     workerPort.close();

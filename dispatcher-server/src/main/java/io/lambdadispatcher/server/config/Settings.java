@@ -644,7 +644,8 @@ public final class Settings {
                     "Time after SIGTERM in which the dispatcher keeps serving while /ready answers 503, so that load balancers notice."
                             + " Ctrl-C (SIGINT) skips it.");
     public static final Setting<Duration> SHUTDOWN_GRACE = PROCESS.setting("shutdown.grace", duration(), "15s")
-            .doc("Maximum time after shutdown.delay in which requests in flight can finish. Then they are cut off.");
+            .doc(
+                    "Maximum time after shutdown.delay in which requests in flight can finish. Then they get 503 or are cut off.");
 
     /** Limits whose counts a route shares with its function if it sets none of them. */
     static final List<Setting<?>> LIMITS = List.of(

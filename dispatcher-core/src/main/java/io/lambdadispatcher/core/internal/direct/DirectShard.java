@@ -154,9 +154,10 @@ public final class DirectShard implements FunctionOpener, ExchangeOwner {
     }
 
     @Override
-    public void failQueued(Failure failure) {
+    public boolean failQueued(Failure failure) {
         assert loop.inEventLoop();
         closed = failure;
+        return false;
     }
 
     @Override

@@ -65,7 +65,7 @@ final class AcceptedChannels extends ChannelHandlerAdapter {
 
     private static void closeNow(Channel channel) {
         ChannelOutboundBuffer unsent = channel.unsafe().outboundBuffer();
-        if (unsent != null && !unsent.isEmpty()) {
+        if (unsent != null && unsent.totalPendingWriteBytes() > 0) {
             // A TCP reset. HTTP/1.0 clients would mistake a clean end for the response's end.
             channel.config().setOption(ChannelOption.SO_LINGER, 0);
         }

@@ -354,10 +354,10 @@ public final class Engine {
     /**
      * Fails every request that is queued, and every later one.
      *
-     * @return fails if the embedding program has ended event loops
+     * @return whether one was queued; fails if the embedding program has ended event loops
      */
-    public CompletionStage<Void> failQueued() {
-        return onAllLoops(dispatch -> dispatch.failQueued(SHUTTING_DOWN));
+    public CompletionStage<Boolean> failQueued() {
+        return onAnyLoop(dispatch -> dispatch.failQueued(SHUTTING_DOWN));
     }
 
     /**
@@ -368,9 +368,11 @@ public final class Engine {
      *     event loops
      */
     public CompletionStage<Boolean> failAll() {
-        List<CompletableFuture<Boolean>> parts = dispatches.stream()
-                .map(dispatch -> dispatch.failAll(SHUTTING_DOWN))
-                .toList();
+        return onAnyLoop(dispatch -> dispatch.failAll(SHUTTING_DOWN));
+    }
+
+    private CompletionStage<Boolean> onAnyLoop(Function<LoopDispatch, CompletableFuture<Boolean>> action) {
+        List<CompletableFuture<Boolean>> parts = dispatches.stream().map(action).toList();
         return CompletableFuture.allOf(parts.toArray(CompletableFuture<?>[]::new))
                 .thenApply(all -> parts.stream().anyMatch(CompletableFuture::join));
     }

@@ -126,12 +126,15 @@ final class LoopDispatch implements ExchangeOpener {
         }
     }
 
-    /** Fails every exchange that is queued, and every later request. Any thread. */
-    CompletableFuture<Void> failQueued(Failure failure) {
+    /**
+     * Fails every exchange that is queued, and every later request. Any thread.
+     *
+     * @return whether one was queued
+     */
+    CompletableFuture<Boolean> failQueued(Failure failure) {
         return onLoop(() -> {
             closed = failure;
-            owners.forEach(owner -> owner.failQueued(failure));
-            return null;
+            return owners.stream().filter(owner -> owner.failQueued(failure)).count() > 0;
         });
     }
 

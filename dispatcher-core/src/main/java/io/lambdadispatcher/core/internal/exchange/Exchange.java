@@ -870,8 +870,9 @@ public final class Exchange extends DeadlineQueue.Entry
     public void fail(Failure failure) {
         if (state != State.ENDED) {
             boolean late = failure.kind() == Failure.Kind.TIMEOUT || failure.kind() == Failure.Kind.DEADLINE_EXCEEDED;
+            boolean mayHaveBegun = seen || state != State.WAITING;
             cancelAttempts(late ? ErrorCode.TIMEOUT : ErrorCode.CANCELLED);
-            endFailed(seen && failure.wasNotTried() ? failure.afterAttempt() : failure);
+            endFailed(mayHaveBegun && failure.wasNotTried() ? failure.afterAttempt() : failure);
         }
     }
 

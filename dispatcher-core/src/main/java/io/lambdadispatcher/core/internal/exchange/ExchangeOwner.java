@@ -106,8 +106,12 @@ public interface ExchangeOwner {
     /** Returns whether no exchange waits or is in flight, except for tunnels. Event loop only. */
     boolean isQuiet();
 
-    /** Fails every exchange that is queued, and every later one. Event loop only. */
-    void failQueued(Failure failure);
+    /**
+     * Fails every exchange that is queued, and every later one. Event loop only.
+     *
+     * @return whether one was queued
+     */
+    boolean failQueued(Failure failure);
 
     /**
      * Fails every exchange that has not ended, and every later one: a request can wait in front of

@@ -50,6 +50,14 @@ final class WatchedResponse implements ForwardingSink {
 
     @Override
     public void onFailure(Failure failure) {
+        // The end of the dispatcher says nothing about a side.
+        if (failure.kind() != Failure.Kind.SHUTTING_DOWN) {
+            countFailure(failure);
+        }
+        response.onFailure(failure);
+    }
+
+    private void countFailure(Failure failure) {
         int status = failure.kind().status().code();
         if (counted) {
             steps.onCutOff(step, ofCanary, ticker.nanoTime());
@@ -57,6 +65,5 @@ final class WatchedResponse implements ForwardingSink {
             // What the client has asked for, or a limit that it exceeds, is no fault of a side.
             count(status);
         }
-        response.onFailure(failure);
     }
 }

@@ -133,7 +133,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
      * advance. Its first request may be in transit when it must drain.
      */
     private record Starting(Channel channel, IngressDrain all) implements IngressDrain.Drainable {
-        private static final long PATIENCE_MILLIS = 500;
+        private static final long PATIENCE_MILLIS = 1_000;
 
         @Override
         public void drain() {

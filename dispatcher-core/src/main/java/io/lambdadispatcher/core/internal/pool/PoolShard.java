@@ -867,6 +867,10 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     }
 
     private void waitAgain(FairQueue.Ticket<Exchange> ticket) {
+        if (closed != null) {
+            ticket.entry.fail(closed);
+            return;
+        }
         queueAgain(ticket);
         serveWaiting();
     }
@@ -944,15 +948,17 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     }
 
     @Override
-    public void failQueued(Failure failure) {
+    public boolean failQueued(Failure failure) {
         assert loop.inEventLoop();
         closed = failure;
+        boolean any = waiting.size() > 0 || overShare.size() > 0;
         for (FairQueue.Ticket<Exchange> left = waiting.peek(); left != null; left = waiting.peek()) {
             left.entry.fail(failure);
         }
         for (FairQueue.Ticket<Exchange> left = overShare.peek(); left != null; left = overShare.peek()) {
             left.entry.fail(failure);
         }
+        return any;
     }
 
     @Override

@@ -130,7 +130,8 @@ class CanaryFilterTest {
     void should_count_what_clients_get() {
         TrafficPolicy policy = policy("next", 100);
         filters.setPolicy(policy);
-        requests(policy, 5);
+        requests(policy, 7);
+        next.calls.get(5).response.onFailure(new Failure(Failure.Kind.SHUTTING_DOWN, "closes"));
         next.calls.get(0).respond(404, true);
         next.calls.get(1).respond(503, true);
         next.calls.get(2).response.onFailure(new Failure(Failure.Kind.QUEUE_FULL, "full"));
@@ -138,6 +139,10 @@ class CanaryFilterTest {
         next.calls.get(3).response.onFailure(new Failure(Failure.Kind.WORKER_LOST, "lost"));
         next.calls.get(4).response.onFailure(new Failure(Failure.Kind.RATE_LIMITED, "too many"));
         assertThat(canary().requests()).isEqualTo(4);
+        long failures = canary().failures();
+        next.calls.get(6).respond(200, false);
+        next.calls.get(6).response.onFailure(new Failure(Failure.Kind.SHUTTING_DOWN, "closes"));
+        assertThat(canary().failures()).isEqualTo(failures);
         assertThat(canary().failures()).isEqualTo(3);
     }
 

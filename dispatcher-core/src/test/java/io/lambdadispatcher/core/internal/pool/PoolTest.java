@@ -403,6 +403,22 @@ class PoolTest extends OnTwoLoops {
         assertThat(idle.log).isEmpty();
     }
 
+    /** When the last worker has left, the dispatcher may close before its exchanges are told. */
+    @Test
+    void should_not_queue_a_lost_request_again_when_no_worker_comes_any_more() {
+        Stream stream = new Stream(here);
+        Client client = new Client();
+        get(client, "/a");
+        assertThat(here.failQueued(new Failure(Failure.Kind.SHUTTING_DOWN, "test")))
+                .isFalse();
+        Attempt attempt = stream.attempt();
+        here.onStreamClosed(stream.member, stream, false);
+        attempt.onLost(GONE);
+        assertThat(client.log).containsExactly("SHUTTING_DOWN");
+        assertThat(pool.pending()).isZero();
+        assertThat(here.isQuiet()).isTrue();
+    }
+
     @Test
     void should_send_a_retry_to_another_worker_of_another_loop() {
         PooledConnection previous = new PooledConnection("previous");

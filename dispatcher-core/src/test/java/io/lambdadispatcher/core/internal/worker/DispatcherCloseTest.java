@@ -132,6 +132,20 @@ class DispatcherCloseTest {
         }
     }
 
+    /** A response would be lost if the connection closed while the client still sends. */
+    @Test
+    void should_answer_queued_requests_whose_bodies_are_not_complete() throws Exception {
+        try (Socket queued = connect()) {
+            send(queued, "POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nbegun");
+            await("started", 1);
+            CompletableFuture<Void> closed = dispatcher.close(Duration.ZERO).toCompletableFuture();
+            Thread.sleep(100);
+            send(queued, "more");
+            assertThat(answer(queued)).startsWith("HTTP/1.1 503 ").contains("retry-after: 1\r\n");
+            closed.get(10, TimeUnit.SECONDS);
+        }
+    }
+
     /** Half of the grace is for requests, and workers may connect until then. */
     @Test
     void should_not_wait_for_requests_that_no_worker_can_serve_any_more() throws Exception {
@@ -155,8 +169,8 @@ class DispatcherCloseTest {
                 Socket client = connect()) {
             await("connected", 1);
             dispatcher.close(Duration.ofSeconds(20));
-            // The dispatcher cut the connection within this time when it did not know of it.
-            Thread.sleep(200);
+            // The worker was told to drain within this time when the dispatcher did not wait.
+            Thread.sleep(100);
             send(client, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n");
             worker.expect("3 REQUEST_HEAD /a end");
             worker.respond(3, new DefaultHttp2Headers().status("204"), true);
