@@ -110,6 +110,9 @@ public final class Dispatcher implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Dispatcher.class);
     private static final Duration LONGEST_GRACE = Duration.ofDays(366);
 
+    /** Maximum time for the last writes to the ledger. */
+    private static final long LAST_CHANGES_MILLIS = 2_000;
+
     /** Maximum time in which clients take the answers to requests that fail at the end. */
     private static final long LAST_ANSWERS_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -682,14 +685,10 @@ public final class Dispatcher implements AutoCloseable {
         supervisors.values().forEach(LaunchSupervisor::close);
         if (fleet != null) {
             try {
-                fleetLoop.execute(fleet::leave);
+                fleetLoop.execute(fleet::beginLeaving);
             } catch (RejectedExecutionException e) {
                 log.debug("the event loop of the fleet has ended, so other dispatchers find out by themselves");
             }
-        }
-        if (fleetTimer != null) {
-            // The event loop may outlive the dispatcher.
-            fleetTimer.cancel(false);
         }
         long deadlineNanos = System.nanoTime() + grace.toNanos();
         long clientsNanos = deadlineNanos - grace.toNanos() / 2;
@@ -772,6 +771,26 @@ public final class Dispatcher implements AutoCloseable {
                 });
     }
 
+    /** Leaves the fleet when the last workers have ended, so that the ledger says so. */
+    private CompletableFuture<Void> leaveFleet() {
+        CompletableFuture<Void> left = new CompletableFuture<>();
+        FleetMember member = fleet;
+        if (member == null) {
+            left.complete(null);
+            return left;
+        }
+        if (fleetTimer != null) {
+            // The event loop may outlive the dispatcher.
+            fleetTimer.cancel(false);
+        }
+        try {
+            fleetLoop.execute(() -> member.leave().thenRun(() -> left.complete(null)));
+        } catch (RejectedExecutionException e) {
+            left.complete(null);
+        }
+        return left.completeOnTimeout(null, LAST_CHANGES_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
     /** Closes launchers and invokers concurrently, because each may wait for its workers. */
     private CompletableFuture<Void> closeParts() {
         Executor threads = task -> new Thread(task, "dispatcher-close").start();
@@ -782,6 +801,7 @@ public final class Dispatcher implements AutoCloseable {
         }
         return CompletableFuture.allOf(parts.map(part -> CompletableFuture.runAsync(part, threads))
                         .toArray(CompletableFuture<?>[]::new))
+                .thenCompose(closed -> leaveFleet())
                 .thenRunAsync(
                         () -> {
                             if (ledger != null) {

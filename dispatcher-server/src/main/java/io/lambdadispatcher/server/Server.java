@@ -58,8 +58,8 @@ import org.slf4j.LoggerFactory;
  */
 final class Server {
     private static final Logger log = LoggerFactory.getLogger(Server.class);
-    /** Added to the grace period. The dispatcher closes the remaining connections in this time. */
-    private static final Duration CUT_OFF = Duration.ofSeconds(10);
+    /** Added to the grace period. In this time, the dispatcher closes connections and launchers. */
+    private static final Duration CUT_OFF = Duration.ofSeconds(15);
 
     private final Configuration start;
     private final CertificateExpiry expiry;

@@ -12,6 +12,7 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
+import io.lambdadispatcher.worker.config.WorkerTls;
 import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
@@ -21,6 +22,10 @@ import io.netty.channel.IoEventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import java.lang.ref.WeakReference;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -309,6 +314,25 @@ class WorkerTest {
             ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
             assertThat(link.takeMessage(Drain.class).reason()).isEqualTo(DrainCode.IDLE);
             assertThat(harness.summary().reason()).isEqualTo("IDLE");
+        }
+    }
+
+    /** Lambda kills an environment whose worker has not ended in time. */
+    @Test
+    void should_not_wait_for_a_connection_that_is_not_yet_established() throws Exception {
+        try (ServerSocket silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            WorkerConfig config = WorkerConfig.builder(
+                            "f", Harness.SECRET, List.of(new InetSocketAddress("127.0.0.1", silent.getLocalPort())))
+                    .connections(1)
+                    .tls(WorkerTls.system())
+                    .build();
+            Worker worker = new Worker(config, new PongHandler()).start();
+            // The other end does not answer the TLS handshake.
+            try (Socket accepted = silent.accept()) {
+                worker.drain(DrainReason.REQUESTED);
+                worker.done().toCompletableFuture().get(3, TimeUnit.SECONDS);
+                assertThat(accepted.isConnected()).isTrue();
+            }
         }
     }
 

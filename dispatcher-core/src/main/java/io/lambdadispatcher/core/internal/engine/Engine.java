@@ -179,8 +179,9 @@ public final class Engine {
      */
     public void setOptions(FunctionOptions options) {
         Objects.requireNonNull(pools.get(options.name()), options.name()).setOptions(options);
-        Objects.requireNonNull(filters.get(options.name()), options.name()).setPolicy(options.traffic());
-        dispatches.forEach(dispatch -> dispatch.setOptions(options));
+        Runnable then = Objects.requireNonNull(filters.get(options.name()), options.name())
+                .setPolicy(options.traffic());
+        dispatches.forEach(dispatch -> dispatch.setOptions(options, then));
     }
 
     /** Returns the state of each function's canary. */

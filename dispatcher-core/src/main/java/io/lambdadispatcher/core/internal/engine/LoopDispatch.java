@@ -89,12 +89,19 @@ final class LoopDispatch implements ExchangeOpener {
         router = value;
     }
 
-    /** Replaces the options of a function for later requests. Any thread. */
-    void setOptions(FunctionOptions options) {
+    /**
+     * Replaces the options of a function for later requests. Any thread.
+     *
+     * @param then runs on the event loop, when it uses the options
+     */
+    void setOptions(FunctionOptions options, Runnable then) {
         try {
-            loop.execute(() -> owners.stream()
-                    .filter(owner -> owner.function().equals(options.name()))
-                    .forEach(owner -> owner.setOptions(options)));
+            loop.execute(() -> {
+                owners.stream()
+                        .filter(owner -> owner.function().equals(options.name()))
+                        .forEach(owner -> owner.setOptions(options));
+                then.run();
+            });
         } catch (RejectedExecutionException e) {
             // The embedding program has ended the event loop.
         }

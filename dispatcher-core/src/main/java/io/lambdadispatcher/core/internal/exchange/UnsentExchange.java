@@ -53,6 +53,15 @@ public record UnsentExchange(@Nullable String function, Http2Headers headers, Re
         report(observer, status, Outcome.COMPLETED, null, substitute, bytes, waitedNanos);
     }
 
+    /**
+     * Reports that the client has gone.
+     *
+     * @param waitedNanos time since the request arrived
+     */
+    public void reportCancelled(DispatcherObserver observer, long waitedNanos) {
+        report(observer, 0, Outcome.CANCELLED, null, null, 0, waitedNanos);
+    }
+
     private void report(
             DispatcherObserver observer,
             int status,

@@ -78,17 +78,26 @@ public final class FunctionFilters {
         return filtered;
     }
 
-    /** Applies the function's own policy. A canary that it does not name any more is forgotten. */
-    public void setPolicy(TrafficPolicy policy) {
+    /**
+     * Applies the function's own policy. A canary that it does not name any more is forgotten.
+     *
+     * @return forgets it again, to be called when no event loop has the earlier policy any more:
+     *     until then, a request can bring it back
+     */
+    public Runnable setPolicy(TrafficPolicy policy) {
         String before = ownCanary;
         CanaryPolicy next = policy.canary();
-        if (!before.equals(next.function())) {
-            canaries.remove(before);
-        }
         ownCanary = next.function();
+        Runnable forget = () -> {
+            if (!before.equals(ownCanary)) {
+                canaries.remove(before);
+            }
+        };
+        forget.run();
         if (!next.isOff()) {
             canary(next).setPolicy(next, nanoTime());
         }
+        return forget;
     }
 
     CanarySteps canary(CanaryPolicy policy) {

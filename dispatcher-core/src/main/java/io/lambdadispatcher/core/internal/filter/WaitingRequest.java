@@ -164,7 +164,10 @@ final class WaitingRequest implements RequestSink {
         cancelTimer();
         State before = state;
         state = State.ENDED;
-        if (before == State.SENT && sent != null) {
+        if (before == State.WAITING) {
+            new UnsentExchange(filter.function(), request.head(), client)
+                    .reportCancelled(filter.observer(), waitedNanos());
+        } else if (before == State.SENT && sent != null) {
             sent.cancel(code);
         }
     }

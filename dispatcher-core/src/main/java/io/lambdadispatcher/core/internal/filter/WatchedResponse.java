@@ -57,10 +57,20 @@ final class WatchedResponse implements ForwardingSink {
         response.onFailure(failure);
     }
 
+    /** Returns false for the end of a response that its client reads too slowly. */
+    private static boolean isFaultOfSide(Failure.Kind kind) {
+        return switch (kind) {
+            case WORKER_LOST, BAD_RESPONSE, HANDLER_FAILED, HANDLER_CANCELLED, FUNCTION_FAILED, INVOKE_FAILED -> true;
+            default -> false;
+        };
+    }
+
     private void countFailure(Failure failure) {
         int status = failure.kind().status().code();
         if (counted) {
-            steps.onCutOff(step, ofCanary, ticker.nanoTime());
+            if (isFaultOfSide(failure.kind())) {
+                steps.onCutOff(step, ofCanary, ticker.nanoTime());
+            }
         } else if (status >= SERVER_ERROR && failure.kind() != Failure.Kind.ONLY_IF_CACHED) {
             // What the client has asked for, or a limit that it exceeds, is no fault of a side.
             count(status);

@@ -93,6 +93,7 @@ public final class FleetMember {
     private boolean reading;
     private boolean ticking;
     private boolean leaving;
+    private @Nullable CompletableFuture<Void> left;
     private boolean failing;
     private volatile FleetSnapshot snapshot;
 
@@ -265,9 +266,7 @@ public final class FleetMember {
         snapshot = newSnapshot();
         if (!ticking && !leaving) {
             ticking = true;
-            long beganNanos = time.nanos();
-            long beganMillis = time.millis();
-            read(() -> renew(beganNanos, beganMillis));
+            read(this::renew);
         }
     }
 
@@ -415,7 +414,10 @@ public final class FleetMember {
         }
     }
 
-    private void renew(long beganNanos, long beganMillis) {
+    private void renew() {
+        // The others cannot see the new beat before this.
+        long beganNanos = time.nanos();
+        long beganMillis = time.millis();
         Map<String, MemberDemand> demands = new LinkedHashMap<>();
         shares.forEach((function, share) -> demands.put(
                 function, new MemberDemand(share.streams(), share.limits().toString())));
@@ -442,6 +444,7 @@ public final class FleetMember {
             removeOwn();
             return;
         }
+        boolean wasValid = isLeaseValid();
         renewed = true;
         renewedNanos = beganNanos;
         renewedMillis = beganMillis;
@@ -449,19 +452,38 @@ public final class FleetMember {
             failing = false;
             log.info("the ledger of the fleet can be reached again");
         }
-        shares.values().forEach(FunctionShare::flush);
+        shares.values().forEach(share -> share.onRenewed(wasValid));
     }
 
-    /** Leaves the fleet: the others adopt the workers at once. */
-    public void leave() {
-        if (!leaving) {
-            leaving = true;
-            renewed = false;
-            removeOwn();
+    /**
+     * Launches no more workers. Leaves at once if others live, so that they adopt the workers.
+     * Otherwise, the workers end with this dispatcher, which records that until it leaves.
+     */
+    public void beginLeaving() {
+        shares.values().forEach(FunctionShare::stopLaunching);
+        if (peers.values().stream().anyMatch(Peer::isAlive)) {
+            leave();
         }
     }
 
-    private void removeOwn() {
-        asked(() -> ledger.remove(PREFIX + id, version));
+    /**
+     * Leaves the fleet. Further calls return the same future.
+     *
+     * @return completes when the last changes are written or have failed, never exceptionally
+     */
+    public CompletableFuture<Void> leave() {
+        if (left == null) {
+            leaving = true;
+            left = CompletableFuture.allOf(
+                            shares.values().stream().map(FunctionShare::settle).toArray(CompletableFuture<?>[]::new))
+                    .thenComposeAsync(settled -> removeOwn(), executor)
+                    .handle((removed, failure) -> null);
+        }
+        return left;
+    }
+
+    private CompletionStage<Boolean> removeOwn() {
+        renewed = false;
+        return asked(() -> ledger.remove(PREFIX + id, version));
     }
 }

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -114,6 +115,11 @@ public final class FunctionShare {
 
     private @Nullable String conflict;
     private boolean writing;
+    /** Completes when the latest write has, never exceptionally. */
+    private CompletableFuture<Void> written = CompletableFuture.completedFuture(null);
+    /** Whether this dispatcher closes. */
+    private boolean stopped;
+
     private boolean launching = true;
     private @Nullable Boolean switchTo;
     private long switchedNanos;
@@ -258,6 +264,9 @@ public final class FunctionShare {
      * @param count how many are missing in the fleet
      */
     public int launchable(int count) {
+        if (stopped) {
+            return 0;
+        }
         missing = count;
         returnOldSlots();
         return member.isLeaseValid() && unreadable == null ? Math.min(count, count(State.FREE)) : 0;
@@ -310,6 +319,14 @@ public final class FunctionShare {
             }
         }
         throw new IllegalStateException("no free slot of function " + function);
+    }
+
+    /** Returns what was granted and not launched, and asks for nothing more. */
+    void stopLaunching() {
+        stopped = true;
+        missing = 0;
+        own.values().stream().filter(each -> each.state == State.FREE).forEach(each -> each.state = State.RETURNED);
+        flush();
     }
 
     private void change(String workerId, State state) {
@@ -497,6 +514,23 @@ public final class FunctionShare {
         news.forEach(Runnable::run);
     }
 
+    /** @param wasValid whether launches were permitted before */
+    void onRenewed(boolean wasValid) {
+        flush();
+        if (!wasValid) {
+            listener.onChange();
+        }
+    }
+
+    /**
+     * Completes when what this dispatcher wants to change is written, or cannot be written now.
+     */
+    CompletableFuture<Void> settle() {
+        flush();
+        // A write in progress may have been too early for the latest changes.
+        return written.thenCompose(first -> written);
+    }
+
     /**
      * Writes what this dispatcher wants to change, if there is anything and nothing is being
      * written.
@@ -511,15 +545,21 @@ public final class FunctionShare {
         }
         writing = true;
         long expected = version;
-        FleetMember.asked(() -> ledger.write(key(), expected, next.text()))
-                .whenCompleteAsync((written, failure) -> onWritten(next, expected, written, failure), member.executor);
+        written = FleetMember.asked(() -> ledger.write(key(), expected, next.text()))
+                .handleAsync(
+                        (accepted, failure) -> {
+                            onWritten(next, expected, accepted, failure);
+                            return (Void) null;
+                        },
+                        member.executor)
+                .toCompletableFuture();
     }
 
-    private void onWritten(Budget next, long expected, @Nullable Boolean written, @Nullable Throwable failure) {
+    private void onWritten(Budget next, long expected, @Nullable Boolean accepted, @Nullable Throwable failure) {
         writing = false;
         if (failure != null) {
             log.debug("the write of {} failed, so its outcome is not known until the next read", key(), failure);
-        } else if (Boolean.TRUE.equals(written)) {
+        } else if (Boolean.TRUE.equals(accepted)) {
             if (version == expected) {
                 version = expected + 1;
                 writtenNanos = member.time.nanos();

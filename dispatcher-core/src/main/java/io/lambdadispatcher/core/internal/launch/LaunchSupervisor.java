@@ -71,7 +71,7 @@ public final class LaunchSupervisor {
     /**
      * The interval of warm-ups. AWS keeps idle environments for some minutes, but states no time.
      */
-    private static final long WARM_UP_EVERY_MILLIS = TimeUnit.MINUTES.toMillis(4);
+    private static final long WARM_UP_EVERY_NANOS = TimeUnit.MINUTES.toNanos(4);
 
     private volatile FunctionOptions function;
     private final FunctionPool pool;
@@ -294,6 +294,8 @@ public final class LaunchSupervisor {
         private boolean askingVersion;
         private boolean everAskedVersion;
         private long versionAskedNanos;
+        private boolean everWarmedUp;
+        private long warmedUpNanos;
         private long meteredNanos;
         private boolean switchedOff;
         private boolean closed;
@@ -302,7 +304,6 @@ public final class LaunchSupervisor {
             assert executor.inEventLoop();
             advertisedAddresses = addresses;
             timers.add(executor.scheduleAtFixedRate(() -> look(true), 0, TICK_MILLIS, TimeUnit.MILLISECONDS));
-            timers.add(executor.scheduleAtFixedRate(this::warmUp, 0, WARM_UP_EVERY_MILLIS, TimeUnit.MILLISECONDS));
         }
 
         void setOptions(FunctionOptions value) {
@@ -313,9 +314,7 @@ public final class LaunchSupervisor {
             if (share != null) {
                 share.setLimits(BudgetLimits.of(value));
             }
-            if (value.capacity().warmEnvironments() != before) {
-                warmUp();
-            }
+            everWarmedUp &= value.capacity().warmEnvironments() == before;
             look(true);
         }
 
@@ -405,9 +404,16 @@ public final class LaunchSupervisor {
                     : error.getMessage();
         }
 
-        private void warmUp() {
+        /** Warms environments up, if it is time. In a fleet, one dispatcher does. */
+        private void warmUp(long now) {
+            boolean due = !everWarmedUp || now - warmedUpNanos >= WARM_UP_EVERY_NANOS;
+            if (!due || share != null && !share.isFirst()) {
+                return;
+            }
+            everWarmedUp = true;
+            warmedUpNanos = now;
             int environments = function.capacity().warmEnvironments();
-            if (environments > 0 && !closed && !switchedOff && (share == null || share.isFirst())) {
+            if (environments > 0 && !closed && !switchedOff) {
                 warmUp(environments);
             }
         }
@@ -579,6 +585,7 @@ public final class LaunchSupervisor {
             history = controller.history(now);
             report(seen.rollout());
             askVersion(now);
+            warmUp(now);
             if (!Objects.equals(obstacle, seen.blockedReason())) {
                 obstacle = seen.blockedReason();
                 if (obstacle == null) {
@@ -684,6 +691,8 @@ public final class LaunchSupervisor {
             LaunchedWorker worker = launched.get(workerId);
             if (worker != null) {
                 log.warn("worker {} of function {} {}. It is terminated.", workerId, function.name(), reason);
+                // Not every launcher can end the worker's process.
+                registry.cutOff(workerId, "the worker " + reason);
                 worker.kill();
             } else {
                 // Another dispatcher has launched it, so nothing can end it from here.

@@ -898,9 +898,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
         assert loop.inEventLoop();
         if (underWay.remove(exchange)) {
-            // Time spent waiting for a slow or disconnected client says nothing about workers: more
-            // workers would not help.
-            if (outcome == Outcome.COMPLETED || !exchange.isWaitingForClient()) {
+            if (countsAsService(exchange, outcome)) {
                 countService(exchange);
             }
         } else if (!leave(exchange)) {
@@ -910,6 +908,19 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         exchange.release();
         exchange.releaseShare(pool.shares);
         exchange.report(outcome, failure);
+    }
+
+    /**
+     * Time spent waiting for a slow or disconnected client says nothing about workers: more workers
+     * would not help.
+     */
+    private static boolean countsAsService(Exchange exchange, Outcome outcome) {
+        return switch (outcome) {
+            case COMPLETED -> true;
+            // What the client has not read was dropped before, and nothing shows that it was slow.
+            case CANCELLED -> exchange.isRequestEnded() && exchange.firstByteNanos() < 0;
+            default -> !exchange.isWaitingForClient();
+        };
     }
 
     private void countService(Exchange exchange) {

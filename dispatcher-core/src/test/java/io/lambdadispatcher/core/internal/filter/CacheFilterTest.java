@@ -8,6 +8,8 @@ import io.lambdadispatcher.core.internal.exchange.Failure.Kind;
 import io.lambdadispatcher.core.internal.exchange.RequestAdmission;
 import io.lambdadispatcher.core.internal.filter.CacheRig.Call;
 import io.lambdadispatcher.core.internal.filter.CacheRig.Client;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.CachePolicy;
@@ -18,6 +20,7 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -224,11 +227,14 @@ class CacheFilterTest {
     void should_forget_a_waiting_request_whose_client_disconnects() {
         rig.get(0, "/a");
         Client waiting = rig.get(1, "/a");
+        rig.sleep(2);
         waiting.request.cancel(ErrorCode.CANCELLED);
         call(0).respond(200, "body", FRESH);
         rig.run();
         assertThat(waiting.answer()).isEmpty();
         assertThat(rig.calls).hasSize(1);
+        assertThat(rig.ends).extracting(ExchangeEnd::outcome).containsExactly(Outcome.CANCELLED);
+        assertThat(rig.ends.get(0).totalNanos()).isEqualTo(TimeUnit.SECONDS.toNanos(2));
     }
 
     @Test

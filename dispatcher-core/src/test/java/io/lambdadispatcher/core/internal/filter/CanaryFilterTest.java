@@ -130,7 +130,7 @@ class CanaryFilterTest {
     void should_count_what_clients_get() {
         TrafficPolicy policy = policy("next", 100);
         filters.setPolicy(policy);
-        requests(policy, 7);
+        requests(policy, 8);
         next.calls.get(5).response.onFailure(new Failure(Failure.Kind.SHUTTING_DOWN, "closes"));
         next.calls.get(0).respond(404, true);
         next.calls.get(1).respond(503, true);
@@ -142,6 +142,8 @@ class CanaryFilterTest {
         long failures = canary().failures();
         next.calls.get(6).respond(200, false);
         next.calls.get(6).response.onFailure(new Failure(Failure.Kind.SHUTTING_DOWN, "closes"));
+        next.calls.get(7).respond(200, false);
+        next.calls.get(7).response.onFailure(new Failure(Failure.Kind.TIMEOUT, "not read in time"));
         assertThat(canary().failures()).isEqualTo(failures);
         assertThat(canary().failures()).isEqualTo(3);
     }
@@ -161,6 +163,20 @@ class CanaryFilterTest {
         assertThat(filters.canary()).isNull();
         filters.setPolicy(policy("next", 20));
         assertThat(canary().share()).isEqualTo(20);
+    }
+
+    /** Event loops get a new policy one after another. */
+    @Test
+    void should_forget_a_canary_that_a_request_with_the_earlier_policy_brings_back() {
+        TrafficPolicy before = policy("next", 50);
+        filters.setPolicy(before);
+        assertThat(filters.stopCanary()).isTrue();
+        Runnable then = filters.setPolicy(TrafficPolicy.NEUTRAL);
+        requests(before, 10);
+        then.run();
+        assertThat(filters.stopCanary()).isFalse();
+        filters.setPolicy(before);
+        assertThat(canary().requests()).isZero();
     }
 
     @Test

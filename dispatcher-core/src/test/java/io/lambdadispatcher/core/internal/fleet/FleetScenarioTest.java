@@ -207,6 +207,34 @@ class FleetScenarioTest {
                 .allSatisfy(slot -> assertThat(slot.owner()).isNotEqualTo(leaving.member.id));
     }
 
+    /** Its workers end with it. Slots that remained would block those of its successor. */
+    @Test
+    void should_leave_no_slot_when_the_last_dispatcher_leaves() {
+        fleetOf(1, 8, 60);
+        assertThat(fleet.budget().slots()).isNotEmpty();
+        for (int restarts = 0; restarts < 3; restarts++) {
+            fleet.dispatchers.get(restarts).leave();
+            pass(6);
+            assertThat(fleet.budget().slots()).isEmpty();
+            assertThat(fleet.store.entries.keySet()).noneMatch(key -> key.startsWith("member/"));
+            fleet.start();
+            pass(20);
+            assertThat(fleet.isDemandMet()).isTrue();
+        }
+    }
+
+    /** Each call takes nearly as long as it may. */
+    @Test
+    void should_launch_workers_while_the_ledger_is_slow() {
+        fleet = new SimulatedFleet(7, new Kind(8, 300, 0, LIFE, false, false, 0));
+        fleet.streams = 60;
+        for (int i = 0; i < 2; i++) {
+            fleet.start().ledger.slowNanos = 2600 * SECOND / 1000;
+        }
+        pass(90);
+        assertThat(fleet.isDemandMet()).isTrue();
+    }
+
     @Test
     void should_leave_no_entry_when_it_leaves_while_it_writes() {
         fleetOf(2, 4, 10);
@@ -261,7 +289,10 @@ class FleetScenarioTest {
     @Test
     void should_adopt_workers_after_several_failures_of_the_ledger_only_when_the_lease_has_ended() {
         fleetOf(3, 8, 60);
-        SimulatedDispatcher one = fleet.dispatchers.get(0);
+        SimulatedDispatcher one = fleet.dispatchers.stream()
+                .filter(each -> slotsOf(each.member.id) > 0)
+                .findFirst()
+                .orElseThrow();
         String owner = one.member.id;
         fleet.pass(SECOND / 10);
         long upNanos = fleet.upNanos();

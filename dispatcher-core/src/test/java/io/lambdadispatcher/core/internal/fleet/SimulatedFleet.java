@@ -407,7 +407,7 @@ final class SimulatedFleet {
 
         private void tick() {
             execute(member::tick);
-            if (!killed && !left) {
+            if (!killed && !closed) {
                 time.after(SECOND, this::tick);
             }
         }
@@ -443,17 +443,27 @@ final class SimulatedFleet {
             });
         }
 
-        /** Ends as at SIGTERM: it leaves the fleet, and its workers stay with the others. */
+        /**
+         * Ends as at SIGTERM: it leaves the fleet, and its workers stay with the others, or end if
+         * there are none.
+         */
         void leave() {
             note("leave " + member.id);
             left = true;
+            boolean alone = peers.size() < 2;
             execute(() -> {
                 controller.close();
-                member.leave();
-                closed = true;
+                member.beginLeaving();
+                if (alone) {
+                    List.copyOf(connected).forEach(SimulatedWorker::drain);
+                } else {
+                    member.leave().thenRun(() -> closed = true);
+                }
             });
-            time.after(SECOND, () -> List.copyOf(connected).forEach(worker -> worker.onLost(this)));
-            time.after(3 * SECOND, () -> killed = true);
+            long drained = alone ? 3 * SECOND : SECOND;
+            time.after(drained, () -> List.copyOf(connected).forEach(worker -> worker.onLost(this)));
+            time.after(drained, () -> execute(() -> member.leave().thenRun(() -> closed = true)));
+            time.after(drained + 2 * SECOND, () -> killed = true);
         }
 
         /** @param frozen whether its machine stands still, and with it the monotonic clock */

@@ -71,6 +71,8 @@ final class SimulatedLedger implements Ledger {
     boolean cutOff;
     /** Whether this dispatcher's reads fail, for example because they are throttled. */
     boolean unreadable;
+    /** The time that each call takes in addition to the usual one. */
+    long slowNanos;
     /** The share of calls that are applied, but whose answer is lost. */
     double lostAnswers;
     /** Whether the answer of the call that is being applied is lost. */
@@ -88,7 +90,7 @@ final class SimulatedLedger implements Ledger {
         time.after(
                 TIMEOUT_NANOS, () -> answer.completeExceptionally(new LedgerException("no answer within 3 s", null)));
         boolean late = lostAnswers > 0 && random.nextInt(10) == 0;
-        time.after(late ? TIMEOUT_NANOS + random.nextLong(2000 * MILLI) : travel(), () -> {
+        time.after(late ? TIMEOUT_NANOS + random.nextLong(2000 * MILLI) : slowNanos + travel(), () -> {
             if (!watcher.reachesLedger()) {
                 return;
             }

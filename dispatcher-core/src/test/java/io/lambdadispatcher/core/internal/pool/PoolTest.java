@@ -756,6 +756,14 @@ class PoolTest extends OnTwoLoops {
         pass(500);
         slowReader.cancel(ErrorCode.CANCELLED);
         stream.free();
+
+        Exchange dropped = here.open(head("GET", "/b"), true, new Client());
+        stream.attempt().onHead(new DefaultHttp2Headers().status("200"), false);
+        stream.attempt().onData(Unpooled.wrappedBuffer(new byte[4]), false);
+        pass(500);
+        dropped.responseTaken(4);
+        dropped.cancel(ErrorCode.CANCELLED);
+        stream.free();
         assertThat(here.sample(false).completed()).isZero();
         assertThat(here.sample(false).serviceNanos()).isZero();
 

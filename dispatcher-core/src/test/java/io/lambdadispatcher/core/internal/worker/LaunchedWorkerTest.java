@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.wire.worker.ControlMessage;
@@ -184,6 +185,56 @@ class LaunchedWorkerTest {
         assertThat(next(ends)).isEqualTo(request.workerId());
 
         expectRefusal(request.token(), 403);
+    }
+
+    /** Its launcher cannot end the process, as on Lambda. */
+    @Test
+    void should_say_goodbye_to_a_worker_that_does_not_become_ready() throws Exception {
+        BlockingQueue<WorkerLauncher.LaunchRequest> requests = new LinkedBlockingQueue<>();
+        Dispatcher impatient = Dispatcher.builder()
+                .function(FunctionOptions.builder("f")
+                        .capacity(CapacityPolicy.fixed(1))
+                        .launching(LaunchLimits.builder()
+                                .launchTimeout(Duration.ofSeconds(1))
+                                .build())
+                        .build())
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .secret(SECRET)
+                .launcher(new WorkerLauncher() {
+                    @Override
+                    public LaunchedWorker launch(LaunchRequest request) {
+                        requests.add(request);
+                        return new LaunchedWorker() {
+                            @Override
+                            public CompletionStage<WorkerExit> exit() {
+                                return new CompletableFuture<>();
+                            }
+
+                            @Override
+                            public void kill() {}
+                        };
+                    }
+
+                    @Override
+                    public void close(Duration grace) {}
+                })
+                .eventLoops(1)
+                .start();
+        String token = next(requests).token();
+        try (ScriptedWorker worker = new ScriptedWorker(loops, impatient.workerAddress(), token)) {
+            worker.openControl();
+            worker.hello(1, 1);
+            worker.expect("1 :status 200");
+            worker.expect("1 WELCOME");
+            worker.expect("1 GOODBYE");
+            worker.awaitClosed();
+            try (ScriptedWorker back = new ScriptedWorker(loops, impatient.workerAddress(), token)) {
+                back.openControl();
+                back.expect("1 :status 403");
+            }
+        } finally {
+            impatient.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
+        }
     }
 
     @Test

@@ -178,6 +178,10 @@ public final class ConnectionKeeper {
                 state = State.STOPPING;
                 if (connection != null) {
                     connection.drain(reason, graceMillis);
+                    if (!connection.isConnected()) {
+                        // A connection attempt can take longer than the worker has.
+                        stopped(false, "drained: " + reason);
+                    }
                 }
             }
             case STOPPED -> {}
@@ -218,6 +222,9 @@ public final class ConnectionKeeper {
     }
 
     private void onDialFailed(String dialled, Throwable cause) {
+        if (state == State.STOPPED) {
+            return;
+        }
         log.warn("cannot reach dispatcher {}: {}", dialled, cause.toString());
         connection = null;
         retryOrStop(false, "cannot reach " + dialled + ": " + cause);
@@ -309,6 +316,9 @@ public final class ConnectionKeeper {
 
         @Override
         public void onClosed(Closing closing) {
+            if (state == State.STOPPED) {
+                return;
+            }
             if (closing.drained()) {
                 log.debug("worker connection to {} closed: {}", dialled, closing.detail());
             } else {

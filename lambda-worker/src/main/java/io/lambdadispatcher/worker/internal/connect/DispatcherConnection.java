@@ -230,6 +230,11 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
 
     // ---- closing
 
+    /** Returns whether the connection is established, TLS included. */
+    boolean isConnected() {
+        return state != State.NEW;
+    }
+
     /** Ends the connection when its exchanges have ended, or the grace period is over. */
     void drain(DrainCode reason, int graceMillis) {
         switch (state) {
