@@ -110,6 +110,9 @@ public final class Dispatcher implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Dispatcher.class);
     private static final Duration LONGEST_GRACE = Duration.ofDays(366);
 
+    /** Time in which the exits of the last workers are noticed. */
+    private static final long LAST_EXITS_MILLIS = 100;
+
     /** Maximum time for the last writes to the ledger. */
     private static final long LAST_CHANGES_MILLIS = 2_000;
 
@@ -784,7 +787,8 @@ public final class Dispatcher implements AutoCloseable {
             fleetTimer.cancel(false);
         }
         try {
-            fleetLoop.execute(() -> member.leave().thenRun(() -> left.complete(null)));
+            fleetLoop.schedule(
+                    () -> member.leave().thenRun(() -> left.complete(null)), LAST_EXITS_MILLIS, TimeUnit.MILLISECONDS);
         } catch (RejectedExecutionException e) {
             left.complete(null);
         }

@@ -92,6 +92,10 @@ public final class FleetMember {
     private long readNanos;
     private boolean reading;
     private boolean ticking;
+    /** Completes when the latest renewal has, never exceptionally. */
+    private CompletableFuture<Void> renewal = CompletableFuture.completedFuture(null);
+
+    private boolean stopping;
     private boolean leaving;
     private @Nullable CompletableFuture<Void> left;
     private boolean failing;
@@ -280,12 +284,19 @@ public final class FleetMember {
     private void read(Runnable then) {
         reading = true;
         long beganNanos = time.nanos();
+        long beganMillis = time.millis();
         asked(ledger::read)
                 .whenCompleteAsync(
                         (entries, failure) -> {
                             reading = false;
                             if (failure != null) {
                                 onFailure("read", failure);
+                                return;
+                            }
+                            if (time.nanos() - beganNanos >= LEASE_NANOS
+                                    || time.millis() - beganMillis >= TimeUnit.NANOSECONDS.toMillis(LEASE_NANOS)) {
+                                // This process stood still, and the others may have replaced it.
+                                ticking = false;
                                 return;
                             }
                             try {
@@ -333,6 +344,11 @@ public final class FleetMember {
         Ledger.Entry own = byKey.get(PREFIX + id);
         version = own == null ? 0 : own.version();
         onMembers(byKey, look);
+        if (stopping && isAccompanied()) {
+            // A successor has started.
+            leave();
+            return;
+        }
         tellPeers();
         shares.values().forEach(share -> share.onRead(byKey.get(share.key()), beganNanos));
     }
@@ -424,8 +440,8 @@ public final class FleetMember {
         beat++;
         MemberEntry entry =
                 new MemberEntry(beat, description.addresses(), description.zone(), description.version(), demands);
-        asked(() -> ledger.write(PREFIX + id, version, entry.text()))
-                .whenCompleteAsync(
+        renewal = asked(() -> ledger.write(PREFIX + id, version, entry.text()))
+                .handleAsync(
                         (written, failure) -> {
                             ticking = false;
                             if (failure != null) {
@@ -434,8 +450,10 @@ public final class FleetMember {
                                 version++;
                                 onRenewed(beganNanos, beganMillis);
                             }
+                            return (Void) null;
                         },
-                        executor);
+                        executor)
+                .toCompletableFuture();
     }
 
     private void onRenewed(long beganNanos, long beganMillis) {
@@ -460,10 +478,15 @@ public final class FleetMember {
      * Otherwise, the workers end with this dispatcher, which records that until it leaves.
      */
     public void beginLeaving() {
+        stopping = true;
         shares.values().forEach(FunctionShare::stopLaunching);
-        if (peers.values().stream().anyMatch(Peer::isAlive)) {
+        if (isAccompanied()) {
             leave();
         }
+    }
+
+    private boolean isAccompanied() {
+        return peers.values().stream().anyMatch(Peer::isAlive);
     }
 
     /**
@@ -476,7 +499,8 @@ public final class FleetMember {
             leaving = true;
             left = CompletableFuture.allOf(
                             shares.values().stream().map(FunctionShare::settle).toArray(CompletableFuture<?>[]::new))
-                    .thenComposeAsync(settled -> removeOwn(), executor)
+                    .thenCompose(settled -> renewal)
+                    .thenComposeAsync(renewed -> removeOwn(), executor)
                     .handle((removed, failure) -> null);
         }
         return left;

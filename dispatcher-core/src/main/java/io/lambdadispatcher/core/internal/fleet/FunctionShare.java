@@ -497,7 +497,8 @@ public final class FunctionShare {
         read.slots().forEach((id, slot) -> {
             if (slot.owner().equals(member.id) && !own.containsKey(id)) {
                 // A write has succeeded, but its acknowledgement was lost.
-                own.put(id, new Own(slot.seen() ? State.SEEN : State.FREE, slot.seen()));
+                State unseen = stopped ? State.RETURNED : State.FREE;
+                own.put(id, new Own(slot.seen() ? State.SEEN : unseen, slot.seen()));
                 if (slot.seen()) {
                     news.add(() -> listener.onAdopted(id));
                 }

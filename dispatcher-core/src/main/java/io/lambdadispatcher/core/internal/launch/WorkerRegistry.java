@@ -149,7 +149,7 @@ public final class WorkerRegistry implements WorkerEvents {
     /** Refuses a worker from now on, and says goodbye to it if it is connected. */
     void cutOff(String workerId, String text) {
         onEnded(workerId);
-        connections(workerId).forEach(connection -> connection.goodbye(text));
+        connections(workerId).forEach(connection -> connection.dismiss(text));
     }
 
     public synchronized PoolSnapshot snapshot(FunctionPool pool) {

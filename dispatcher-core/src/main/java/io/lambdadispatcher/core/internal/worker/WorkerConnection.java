@@ -416,13 +416,22 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     /** Closes the connection now, which cuts off the exchanges in flight. Any thread. */
     public void goodbye(String text) {
         loop().execute(() -> {
-            if (state != State.CLOSED) {
-                control.send(new ControlMessage.Goodbye(text));
-                handler.flush(handler.ctx());
-                goodbyeSeen = true;
-                close(text);
-            }
+            goodbyeSeen = true;
+            part(text);
         });
+    }
+
+    /** Does what {@link #goodbye} does to a worker that may go on without this dispatcher. */
+    public void dismiss(String text) {
+        loop().execute(() -> part(text));
+    }
+
+    private void part(String text) {
+        if (state != State.CLOSED) {
+            control.send(new ControlMessage.Goodbye(text));
+            handler.flush(handler.ctx());
+            close(text);
+        }
     }
 
     void reset(Http2Stream stream) {

@@ -223,6 +223,17 @@ class FleetScenarioTest {
         }
     }
 
+    /** Its workers stay with the successor. */
+    @Test
+    void should_leave_when_a_successor_starts_while_it_closes() {
+        fleetOf(1, 8, 60);
+        SimulatedDispatcher one = fleet.dispatchers.get(0);
+        one.member.beginLeaving();
+        fleet.start();
+        pass(4);
+        assertThat(fleet.store.entries).doesNotContainKey("member/" + one.member.id);
+    }
+
     /** Each call takes nearly as long as it may. */
     @Test
     void should_launch_workers_while_the_ledger_is_slow() {
