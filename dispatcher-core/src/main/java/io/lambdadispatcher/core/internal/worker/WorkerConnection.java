@@ -421,7 +421,10 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         });
     }
 
-    /** Does what {@link #goodbye} does to a worker that may go on without this dispatcher. */
+    /**
+     * Closes the connection as {@link #goodbye} does, but the worker does not count as ended,
+     * because it may run on. Any thread.
+     */
     public void dismiss(String text) {
         loop().execute(() -> part(text));
     }
