@@ -9,6 +9,7 @@ import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.net.URI;
@@ -25,7 +26,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -281,11 +281,15 @@ class ServerTest {
         start(settings);
         assertThat(post(server.adminUrl() + "/launching?to=off").statusCode()).isEqualTo(200);
         // Shown as soon as the supervisor has done it.
-        await(() -> get(server.adminUrl() + "/launching").body().contains("launching is paused by the kill switch"));
+        Await.until(
+                "the server has changed",
+                () -> get(server.adminUrl() + "/launching").body().contains("launching is paused by the kill switch"));
         server.stop(false);
 
         start(settings);
-        await(() -> get(server.adminUrl() + "/launching").body().contains("launching is paused by the kill switch"));
+        Await.until(
+                "the server has changed",
+                () -> get(server.adminUrl() + "/launching").body().contains("launching is paused by the kill switch"));
     }
 
     private HttpResponse<String> post(String url) throws Exception {
@@ -295,14 +299,6 @@ class ServerTest {
                         .POST(HttpRequest.BodyPublishers.noBody())
                         .build(),
                 BodyHandlers.ofString());
-    }
-
-    private static void await(Callable<Boolean> condition) throws Exception {
-        long deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
-        while (!condition.call()) {
-            assertThat(System.nanoTime()).as("not in time").isLessThan(deadlineNanos);
-            Thread.sleep(10);
-        }
     }
 
     @Test

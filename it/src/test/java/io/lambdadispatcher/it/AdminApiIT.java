@@ -2,6 +2,7 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.BufferedReader;
 import java.io.InputStream;
 import java.io.InputStreamReader;
@@ -108,7 +109,7 @@ class AdminApiIT {
     }
 
     private static void awaitRequests(int number) {
-        Rig.await(
+        Await.until(
                 number + " requests are there",
                 () -> program.document("requests").count() == number);
     }
@@ -130,7 +131,7 @@ class AdminApiIT {
             assertThat(each.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(504);
         }
         program.killOneWorker();
-        Rig.await(
+        Await.until(
                 "a launch has failed",
                 () -> program.document("launches").anyMatch(each -> "failed".equals(each.get("outcome"))));
         check(200, "GET", "/events");
@@ -145,10 +146,10 @@ class AdminApiIT {
         check(403, "POST", "/launching?to=off", AUTHORIZED, "Origin: http://other.example.org");
         check(400, "POST", "/launching?to=maybe", AUTHORIZED);
         check(200, "POST", "/launching?to=off&function=shop", AUTHORIZED);
-        Rig.await(
+        Await.until(
                 "launching is paused",
                 () -> program.document("functions").anyMatch(each -> each.containsKey("launchesBlocked")));
-        Rig.await(
+        Await.until(
                 "a worker reports its load",
                 () -> program.document("workers").anyMatch(each -> each.containsKey("cpu")));
         check(200, "GET", "/api/functions");
@@ -182,7 +183,7 @@ class AdminApiIT {
         }
         check(200, "GET", "/api/functions");
         // Closes it, for the other tests.
-        Rig.await("the breaker is closed", () -> {
+        Await.until("the breaker is closed", () -> {
             program.get("/ping").join();
             return program.document("functions")
                     .allMatch(each -> String.valueOf(each.get("breakers")).contains("passingPercent=100"));

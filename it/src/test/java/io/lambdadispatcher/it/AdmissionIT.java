@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import java.net.http.HttpClient;
@@ -27,7 +28,6 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -73,7 +73,7 @@ class AdmissionIT {
                     }
                 })
                 .start();
-        Rig.await("streams are free", () -> rig.pool().free() == STREAMS);
+        Await.until("streams are free", () -> rig.pool().free() == STREAMS);
         return worker;
     }
 
@@ -154,7 +154,7 @@ class AdmissionIT {
             for (int i = 0; i < 40; i++) {
                 answers.add(send(hanging, rig, "/hang", "x-tenant", "a"));
             }
-            Rig.await("all but twelve are refused", () -> failures.size() == 28);
+            Await.until("all but twelve are refused", () -> failures.size() == 28);
             assertThat(failures).containsOnly("tenant_limited");
             assertThat(rig.pool().free()).isEqualTo(STREAMS - 12);
 
@@ -190,13 +190,13 @@ class AdmissionIT {
             for (int i = 0; i < 3; i++) {
                 hanging.add(send(client, rig, "/hang"));
             }
-            Rig.await("three are in flight", () -> rig.pool().free() == STREAMS - 3);
+            Await.until("three are in flight", () -> rig.pool().free() == STREAMS - 3);
             assertThat(send(client, rig, "/").get(10, TimeUnit.SECONDS).statusCode())
                     .isEqualTo(503);
             assertThat(failures).containsExactly("bulkhead_full");
 
             hanging.get(0).cancel(true);
-            Rig.await("one has ended", () -> rig.pool().free() == STREAMS - 2);
+            Await.until("one has ended", () -> rig.pool().free() == STREAMS - 2);
             assertThat(send(client, rig, "/").get(10, TimeUnit.SECONDS).statusCode())
                     .isEqualTo(200);
             assertThat(worker.done().toCompletableFuture()).isNotDone();
@@ -215,12 +215,10 @@ class AdmissionIT {
 
             // A token in each second, and a bucket as empty as before.
             write(settings, "function.rate-limit: 86400/d");
-            Awaitility.await("a token")
-                    .atMost(Duration.ofSeconds(60))
-                    .until(() -> program.get("/ping").get().statusCode() == 200);
+            Await.until("a token", () -> program.get("/ping").get().statusCode() == 200);
 
             write(settings, "");
-            Awaitility.await("no limit").atMost(Duration.ofSeconds(60)).until(() -> {
+            Await.until("no limit", () -> {
                 for (int i = 0; i < 10; i++) {
                     if (program.get("/ping").get().statusCode() != 200) {
                         return false;

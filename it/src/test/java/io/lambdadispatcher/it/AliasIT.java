@@ -3,13 +3,13 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.server.demo.DemoHandler;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -72,10 +72,10 @@ class AliasIT {
     }
 
     private void awaitRollout(String state, String version) {
-        Awaitility.await(state + " " + version)
-                .atMost(Duration.ofSeconds(90))
-                .pollInterval(Duration.ofMillis(50))
-                .until(() -> state.equals(rollout().get("state"))
+        Await.until(
+                state + " " + version,
+                Duration.ofSeconds(90),
+                () -> state.equals(rollout().get("state"))
                         && version.equals(rollout().get("version")));
     }
 
@@ -104,14 +104,10 @@ class AliasIT {
     void should_replace_all_workers_when_the_alias_moves_without_losing_a_request() throws Exception {
         lambda.alias = "8";
         awaitRollout("canary", "7");
-        Awaitility.await("both versions serve")
-                .atMost(Duration.ofSeconds(60))
-                .until(() -> readyVersions().equals(Set.of("7", "8")));
+        Await.until("both versions serve", () -> readyVersions().equals(Set.of("7", "8")));
         awaitRollout("steady", "8");
 
-        Awaitility.await("only the new version serves")
-                .atMost(Duration.ofSeconds(60))
-                .until(() -> readyVersions().equals(Set.of("8")));
+        Await.until("only the new version serves", () -> readyVersions().equals(Set.of("8")));
         stopLoads();
         assertThat(loads).allSatisfy(load -> assertThat(load.lost()).isEmpty());
     }
@@ -122,16 +118,13 @@ class AliasIT {
         lambda.alias = "9";
         awaitRollout("stopped", "7");
 
-        Awaitility.await("only the old version serves")
-                .atMost(Duration.ofSeconds(60))
-                .until(() -> readyVersions().equals(Set.of("7")));
+        Await.until("only the old version serves", () -> readyVersions().equals(Set.of("7")));
         List<Integer> failed = loads.stream().map(load -> load.lost().size()).toList();
         assertThat(failed.stream().mapToInt(Integer::intValue).sum())
                 .as("requests that the new version failed")
                 .isLessThanOrEqualTo(MOST_FAILED);
         int served = loads.get(0).served();
-        Awaitility.await("the old version keeps serving")
-                .until(() -> loads.get(0).served() > served + 1000);
+        Await.until("the old version keeps serving", () -> loads.get(0).served() > served + 200);
         assertThat(loads.stream().map(load -> load.lost().size()).toList()).isEqualTo(failed);
         stopLoads();
         assertThat(loads).allSatisfy(load -> assertThat(load.lost()).isSubsetOf("500"));
@@ -146,9 +139,7 @@ class AliasIT {
         lambda.down = true;
         lambda.alias = "8";
         int served = loads.get(0).served();
-        Awaitility.await("time passes")
-                .atMost(Duration.ofSeconds(60))
-                .until(() -> loads.get(0).served() > served + 3000);
+        Await.until("time passes", () -> loads.get(0).served() > served + 600);
         assertThat(rollout()).isEqualTo(Map.of("state", "steady", "version", "7"));
         assertThat(readyVersions()).isEqualTo(Set.of("7"));
 

@@ -175,7 +175,7 @@ class BreakerIT {
         for (int i = 0; i * INTERVAL_NANOS < TimeUnit.SECONDS.toNanos(SECONDS); i++) {
             long due = start + i * INTERVAL_NANOS;
             for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
-                LockSupport.parkNanos(left);
+                LockSupport.parkNanos(left); // Requests are due at even intervals.
             }
             double seconds = (due - start) / 1e9;
             if (switched[0] == 0 && seconds >= DEAD_FROM) {

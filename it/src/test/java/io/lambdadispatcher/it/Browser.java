@@ -1,6 +1,7 @@
 package io.lambdadispatcher.it;
 
 import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -13,7 +14,6 @@ import java.net.http.WebSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.LinkedHashMap;
@@ -29,7 +29,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
-import org.awaitility.Awaitility;
 
 /** Chromium without a window, which the Chrome DevTools Protocol controls. */
 final class Browser implements AutoCloseable {
@@ -89,10 +88,9 @@ final class Browser implements AutoCloseable {
 
     private WebSocket connect() {
         Path portFile = directory.resolve("DevToolsActivePort");
-        Awaitility.await("the browser listens")
-                .atMost(Duration.ofSeconds(60))
-                .until(() ->
-                        Files.exists(portFile) && Files.readAllLines(portFile).size() == 2);
+        Await.until(
+                "the browser listens",
+                () -> Files.exists(portFile) && Files.readAllLines(portFile).size() == 2);
         try {
             String port = Files.readAllLines(portFile).get(0);
             byte[] targets = http.send(
@@ -185,12 +183,10 @@ final class Browser implements AutoCloseable {
 
     /** Waits until an element's text contains all of these. */
     void awaitText(String selector, String... expected) {
-        Awaitility.await(selector + " contains " + Arrays.toString(expected))
-                .atMost(Duration.ofSeconds(10))
-                .until(() -> {
-                    String text = evaluate("document.querySelector('" + selector + "')?.innerText");
-                    return Stream.of(expected).allMatch(text::contains);
-                });
+        Await.until(selector + " contains " + Arrays.toString(expected), () -> {
+            String text = evaluate("document.querySelector('" + selector + "')?.innerText");
+            return Stream.of(expected).allMatch(text::contains);
+        });
     }
 
     /** Presses a key, or types a character, where the focus is. */

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -42,8 +43,14 @@ class CacheIT {
             assertThat(get(client, secret).body()).isEqualTo("number 2");
             assertThat(get(client, secret).body()).isEqualTo("number 3");
             worker.destroyForcibly().waitFor();
-            Rig.await("no worker", () -> rig.pool().workers() == 0);
-            Thread.sleep(2100);
+            Await.until("no worker", () -> rig.pool().workers() == 0);
+            Await.until(
+                    "it is stale",
+                    () -> get(client, uri)
+                            .headers()
+                            .firstValue("cache-status")
+                            .orElseThrow()
+                            .contains("ttl=-"));
             HttpResponse<String> stale = get(client, uri);
             assertThat(stale.statusCode()).isEqualTo(200);
             assertThat(stale.body()).isEqualTo("number 1");

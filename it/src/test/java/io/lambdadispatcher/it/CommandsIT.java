@@ -2,6 +2,7 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
@@ -28,7 +29,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import javax.net.ssl.SSLContext;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -158,12 +158,10 @@ class CommandsIT {
     }
 
     private static void awaitTwoOthersThan(Set<String> gone) {
-        Awaitility.await("two workers are ready, none of " + gone)
-                .atMost(Duration.ofSeconds(150))
-                .until(() -> {
-                    Set<String> ready = workers("ready");
-                    return ready.size() == 2 && ready.stream().noneMatch(gone::contains);
-                });
+        Await.until("two workers are ready, none of " + gone, Duration.ofSeconds(150), () -> {
+            Set<String> ready = workers("ready");
+            return ready.size() == 2 && ready.stream().noneMatch(gone::contains);
+        });
     }
 
     @Test
@@ -175,9 +173,9 @@ class CommandsIT {
         assertThat(run("workers", "drain", id)).containsExactly("worker " + id + " of function shop: drains");
 
         awaitTwoOthersThan(Set.of(id));
-        Awaitility.await("the drained worker has exited")
-                .atMost(Duration.ofSeconds(60))
-                .until(() -> program.document("workers").noneMatch(worker -> id.equals(worker.get("id"))));
+        Await.until(
+                "the drained worker has exited",
+                () -> program.document("workers").noneMatch(worker -> id.equals(worker.get("id"))));
         assertThat(served.get()).isGreaterThan(before);
     }
 
@@ -192,14 +190,11 @@ class CommandsIT {
                         .toList());
 
         Set<Integer> ready = new HashSet<>();
-        Awaitility.await("both are replaced")
-                .atMost(Duration.ofSeconds(150))
-                .pollInterval(Duration.ofMillis(50))
-                .until(() -> {
-                    Set<String> now = workers("ready");
-                    ready.add(now.size());
-                    return now.size() == 2 && now.stream().noneMatch(old::contains);
-                });
+        Await.until("both are replaced", Duration.ofSeconds(150), () -> {
+            Set<String> now = workers("ready");
+            ready.add(now.size());
+            return now.size() == 2 && now.stream().noneMatch(old::contains);
+        });
         assertThat(ready).as("numbers of ready workers").doesNotContain(0, 1);
     }
 }

@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.FailureReason;
@@ -40,6 +41,7 @@ import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.Timeout;
@@ -87,7 +89,7 @@ class CompressionIT {
                 .streams(16)
                 .build();
         Worker worker = new Worker(config, CompressionIT::serve).start();
-        Rig.await("streams are free", () -> rig.pool().free() == 16);
+        Await.until("streams are free", () -> rig.pool().free() == 16);
         return worker;
     }
 
@@ -232,7 +234,7 @@ class CompressionIT {
                 for (int bytes = in.read(part); bytes >= 0; bytes = in.read(part)) {
                     read.write(part, 0, bytes);
                     if (read.size() % 64 == 0) {
-                        Thread.sleep(2);
+                        LockSupport.parkNanos(2_000_000); // A slow client.
                     }
                 }
             }
@@ -243,7 +245,7 @@ class CompressionIT {
                         .as("part " + part)
                         .isTrue();
             }
-            Rig.await("streams are free", () -> rig.pool().free() == 16);
+            Await.until("streams are free", () -> rig.pool().free() == 16);
             assertThat(worker.done().toCompletableFuture()).isNotDone();
         }
     }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
@@ -25,7 +26,7 @@ class ConnectionAgeIT {
 
     private static void expectNoneLost(String name, LoadClients load) throws InterruptedException {
         try (load) {
-            Rig.await(name + ": each connection is replaced three times", () -> load.connections() >= 4 * CLIENTS);
+            Await.until(name + ": each connection is replaced three times", () -> load.connections() >= 4 * CLIENTS);
         }
         LoggerFactory.getLogger(ConnectionAgeIT.class)
                 .info(

@@ -2,6 +2,7 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.File;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -114,13 +115,13 @@ class DescriptorsIT {
 
     @Test
     void should_serve_after_more_clients_have_connected_at_the_start_than_files_can_be_open() throws Exception {
-        Rig.await("the port is open", this::connect);
+        Await.until("the port is open", this::connect);
         for (int i = 0; i < CLIENTS; i++) {
             connect();
         }
-        TimeUnit.SECONDS.sleep(3);
+        TimeUnit.SECONDS.sleep(2); // No file can be opened for a while.
         closeClients();
-        Rig.await("a request is answered", () -> {
+        Await.until("a request is answered", () -> {
             try {
                 return get(publicPort, "/").statusCode() == 503;
             } catch (Exception e) {

@@ -2,6 +2,7 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -17,7 +18,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -90,17 +90,12 @@ class DownstreamIT {
             for (int round = 0; round < 3; round++) {
                 Set<String> old = ready(program);
                 recycle(program);
-                Awaitility.await("both workers are replaced")
-                        .atMost(Duration.ofSeconds(120))
-                        .pollInterval(Duration.ofMillis(50))
-                        .until(() -> {
-                            Set<String> now = ready(program);
-                            return now.size() == 2 && now.stream().noneMatch(old::contains);
-                        });
+                Await.until("both workers are replaced", Duration.ofSeconds(120), () -> {
+                    Set<String> now = ready(program);
+                    return now.size() == 2 && now.stream().noneMatch(old::contains);
+                });
             }
-            Awaitility.await("the replaced workers have ended")
-                    .atMost(Duration.ofSeconds(30))
-                    .until(() -> database.open.get() == 8);
+            Await.until("the replaced workers have ended", () -> database.open.get() == 8);
             assertThat(database.most)
                     .as("connections of two workers and a replacement")
                     .hasValue(LIMIT);

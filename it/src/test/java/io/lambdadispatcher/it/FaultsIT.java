@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.ConnectException;
@@ -62,7 +63,7 @@ class FaultsIT {
             rig.worker(1, 1);
             CompletableFuture<HttpResponse<Void>> silent = rig.client(version)
                     .sendAsync(request(rig, version, "/silent").build(), BodyHandlers.discarding());
-            Rig.await("the stream is taken", () -> rig.pool().free() == 0);
+            Await.until("the stream is taken", () -> rig.pool().free() == 0);
             silent.cancel(true);
             rig.awaitAllFree();
             assertThat(rig.pool().streams()).isEqualTo(1);
@@ -78,7 +79,7 @@ class FaultsIT {
                 socket.getOutputStream()
                         .write("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nsome"
                                 .getBytes(StandardCharsets.US_ASCII));
-                Rig.await("the stream is taken", () -> rig.pool().free() == 0);
+                Await.until("the stream is taken", () -> rig.pool().free() == 0);
             }
             rig.awaitAllFree();
             assertThat(rig.pool().streams()).isEqualTo(1);
@@ -98,7 +99,7 @@ class FaultsIT {
                                     .build(),
                             BodyHandlers.discarding());
             body.submit(java.nio.ByteBuffer.wrap(new byte[1000]));
-            Rig.await("the stream is taken", () -> rig.pool().free() == 0);
+            Await.until("the stream is taken", () -> rig.pool().free() == 0);
             upload.cancel(true);
             rig.awaitAllFree();
             assertThat(rig.pool().streams()).isEqualTo(1);
@@ -136,7 +137,7 @@ class FaultsIT {
             signal("STOP", first);
             CompletableFuture<HttpResponse<String>> twice = rig.client(HttpClient.Version.HTTP_2)
                     .sendAsync(request(rig, HttpClient.Version.HTTP_2, "/ping").build(), BodyHandlers.ofString());
-            Rig.await("the stream is taken", () -> rig.pool().free() == 0);
+            Await.until("the stream is taken", () -> rig.pool().free() == 0);
             rig.worker(1, 1);
             assertThat(twice).isNotDone();
             first.destroyForcibly();
@@ -154,7 +155,7 @@ class FaultsIT {
                                     .POST(BodyPublishers.ofString("not twice"))
                                     .build(),
                             BodyHandlers.ofString());
-            Rig.await("the stream is taken", () -> rig.pool().free() == 0);
+            Await.until("the stream is taken", () -> rig.pool().free() == 0);
             rig.worker(1, 1);
             first.destroyForcibly();
             assertThat(once.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(502);
@@ -186,7 +187,7 @@ class FaultsIT {
             Process frozen = rig.worker(1, 1);
             signal("STOP", frozen);
             long start = System.nanoTime();
-            Rig.await("the frozen worker is out", () -> rig.pool().workers() == 0);
+            Await.until("the frozen worker is out", () -> rig.pool().workers() == 0);
             // Pinged after 500 ms without traffic, closed 1 s later. The rest allows for a slow
             // machine. TCP would take minutes.
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(15));
@@ -388,7 +389,7 @@ class FaultsIT {
 
         void awaitServed(int more) {
             int before = served.get();
-            Rig.await(more + " served", () -> served.get() >= before + more);
+            Await.until(more + " served", () -> served.get() >= before + more);
         }
 
         /**

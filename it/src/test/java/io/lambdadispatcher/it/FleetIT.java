@@ -3,6 +3,7 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.observe.FleetSnapshot;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -35,7 +36,7 @@ class FleetIT {
         second = fleet.add("use1-az2", 3);
         awaitMembers(first, 2);
         awaitMembers(second, 2);
-        Rig.await("the fleet has a worker", () -> workers(first) == 1 && workers(second) == 1);
+        Await.until("the fleet has a worker", () -> workers(first) == 1 && workers(second) == 1);
     }
 
     @AfterEach
@@ -50,7 +51,7 @@ class FleetIT {
     }
 
     private static void awaitMembers(FleetRig.Member by, int alive) {
-        Rig.await(
+        Await.until(
                 alive + " dispatchers are alive",
                 () -> seen(by).members().stream()
                                 .filter(FleetSnapshot.Member::alive)
@@ -80,7 +81,7 @@ class FleetIT {
         AdminApiDescription description = new AdminApiDescription();
         fleet.add("", 4);
         awaitMembers(first, 3);
-        Rig.await(
+        Await.until(
                 "the other limits are seen",
                 () -> seen(first).functions().get(0).conflict() != null);
 

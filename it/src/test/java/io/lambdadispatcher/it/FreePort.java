@@ -12,7 +12,10 @@ public final class FreePort {
     /** The ports end below the kernel's range for outgoing connections, which is 32768 to 60999. */
     private static final int FIRST = 10_000;
 
-    private static final int PORTS = 20_000;
+    /** Each test JVM of a build has ports of its own. */
+    private static final int PORTS = 2_000;
+
+    private static final int JVM = Integer.getInteger("surefire.forkNumber", 0) % 10;
     private static final Set<Integer> RETURNED = ConcurrentHashMap.newKeySet();
 
     private FreePort() {}
@@ -23,7 +26,7 @@ public final class FreePort {
      */
     public static int next() {
         for (int attempt = 0; attempt < 100; attempt++) {
-            int port = FIRST + ThreadLocalRandom.current().nextInt(PORTS);
+            int port = FIRST + JVM * PORTS + ThreadLocalRandom.current().nextInt(PORTS);
             try (ServerSocket free = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
                 if (RETURNED.add(free.getLocalPort())) {
                     return port;
@@ -32,6 +35,6 @@ public final class FreePort {
                 // The port is in use.
             }
         }
-        throw new IllegalStateException("no free port among 100 from " + FIRST + " on");
+        throw new IllegalStateException("no free port among 100 from " + (FIRST + JVM * PORTS) + " on");
     }
 }

@@ -3,6 +3,7 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -107,7 +108,7 @@ class FunctionCacheIT {
         builder.environment().put("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:1");
         Process process = builder.start();
         try {
-            Rig.await(
+            Await.until(
                     "the handler is loaded, see " + output,
                     () -> read(output).contains("com.example.hello.HelloHandler source:"));
         } finally {

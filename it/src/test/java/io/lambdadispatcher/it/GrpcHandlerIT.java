@@ -9,6 +9,7 @@ import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -179,9 +180,10 @@ class GrpcHandlerIT {
     void should_tell_the_handler_of_a_cancelled_call() throws Exception {
         Call call = new Call("Cancelled");
         call.call.sendMessage("first");
-        Rig.await("the call is in flight", () -> rig.pool().free() < rig.pool().streams());
+        Await.until(
+                "the call is in flight", () -> rig.pool().free() < rig.pool().streams());
         call.call.cancel("enough", null);
-        Rig.await("the handler knows", () -> ends().contains("Cancelled=CANCELLED"));
+        Await.until("the handler knows", () -> ends().contains("Cancelled=CANCELLED"));
     }
 
     /** An earlier call has opened the connection, so this call reaches the handler in time. */
@@ -191,7 +193,7 @@ class GrpcHandlerIT {
         Call call = new Call("Late", CallOptions.DEFAULT.withDeadlineAfter(3, TimeUnit.SECONDS), new Metadata());
         call.call.sendMessage("first");
         assertThat(call.status().getCode()).isEqualTo(Status.Code.DEADLINE_EXCEEDED);
-        Rig.await("the handler knows", () -> ends().contains("Late=CANCELLED"));
+        Await.until("the handler knows", () -> ends().contains("Late=CANCELLED"));
     }
 
     private static String ends() {

@@ -8,6 +8,7 @@ import io.lambdadispatcher.it.functions.HttpApiFunction;
 import io.lambdadispatcher.it.functions.LoadBalancerFunction;
 import io.lambdadispatcher.it.functions.RestApiFunction;
 import io.lambdadispatcher.wire.event.EventFormat;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpClient.Version;
@@ -122,14 +123,16 @@ class HandlersIT {
 
     @ParameterizedTest
     @EnumSource
-    void should_echo_64_mb_through_each_shape(EventFormat format) throws Exception {
+    void should_echo_large_bodies_through_each_shape(EventFormat format) throws Exception {
+        // The largest once. The others have many parts, too.
+        int bytes = format == EventFormat.REST_API ? 64 * MIB : 8 * MIB;
         try (Rig rig = Rig.start()) {
             Map<String, String> variables = variables(format);
             variables.put("_JAVA_OPTIONS", "-Xmx1500m");
             rig.worker(1, 2, variables);
             HttpClient client = rig.client(Version.HTTP_2);
 
-            verifyEcho(client, request(rig, Version.HTTP_2, "/echo"), random(64 * MIB), "application/octet-stream");
+            verifyEcho(client, request(rig, Version.HTTP_2, "/echo"), random(bytes), "application/octet-stream");
         }
     }
 
@@ -185,11 +188,11 @@ class HandlersIT {
                     request(rig, Version.HTTP_1_1, "/forever?one").build(), BodyHandlers.ofString());
             CompletableFuture<HttpResponse<String>> stays = client.sendAsync(
                     request(rig, Version.HTTP_1_1, "/forever?two").build(), BodyHandlers.ofString());
-            Rig.await("both wait", () -> log(rig, client).matches(".*(one waits,two waits|two waits,one waits).*"));
+            Await.until("both wait", () -> log(rig, client).matches(".*(one waits,two waits|two waits,one waits).*"));
 
             gone.cancel(true);
 
-            Rig.await("the call is interrupted", () -> log(rig, client).contains("one interrupted"));
+            Await.until("the call is interrupted", () -> log(rig, client).contains("one interrupted"));
             assertThat(log(rig, client)).doesNotContain("two interrupted");
             assertThat(stays).isNotDone();
         }
@@ -213,7 +216,7 @@ class HandlersIT {
 
             assertThat(get(rig, client, "/forever?one").statusCode()).isEqualTo(504);
 
-            Rig.await("the call is interrupted", () -> log(rig, client).contains("one interrupted"));
+            Await.until("the call is interrupted", () -> log(rig, client).contains("one interrupted"));
             rig.awaitAllFree();
             String[] facts = get(rig, client, "/facts").body().split(" ");
             assertThat(Integer.parseInt(facts[2])).as("remaining").isBetween(1, 3_000);

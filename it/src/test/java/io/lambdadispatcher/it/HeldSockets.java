@@ -2,6 +2,7 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -50,7 +51,7 @@ final class HeldSockets implements AutoCloseable {
         holder = builder.start();
         commands = holder.outputWriter(StandardCharsets.US_ASCII);
         exits = holder.inputReader(StandardCharsets.US_ASCII);
-        Rig.await("the sockets are open", this::isOpen);
+        Await.until("the sockets are open", this::isOpen);
     }
 
     private static Path script() throws URISyntaxException {

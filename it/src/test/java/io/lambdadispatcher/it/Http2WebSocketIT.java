@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.it.Http2Connection.Stream;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -192,7 +193,7 @@ class Http2WebSocketIT {
                 Stream stream = connection.open(connect("/raw"), false);
                 assertThat(stream.status()).isEqualTo("200");
                 assertThat(late.status()).isEqualTo("504");
-                TimeUnit.MILLISECONDS.sleep(1500);
+                TimeUnit.MILLISECONDS.sleep(300); // It was opened a moment after the request that has timed out.
                 stream.send("still there");
                 assertThat(stream.text(11)).isEqualTo("still there");
                 stream.end();
@@ -215,9 +216,9 @@ class Http2WebSocketIT {
             assertThat(first.text(3)).isEqualTo("bye");
             first.awaitEnd();
             first.send("late");
-            Rig.await("what came after the end is read", () -> seen("after-end-late") > 0);
+            Await.until("what came after the end is read", () -> seen("after-end-late") > 0);
             first.end();
-            Rig.await("the end is read", () -> seen("end-after-end") > before);
+            Await.until("the end is read", () -> seen("end-after-end") > before);
             assertThat(first.reset).isNotDone();
         }
     }
@@ -229,7 +230,7 @@ class Http2WebSocketIT {
             Stream stream = connection.open(connect("/raw"), false);
             stream.status();
             stream.channel.writeAndFlush(new DefaultHttp2ResetFrame(Http2Error.CANCEL));
-            Rig.await("CANCEL has come", () -> seen("cancel-CANCELLED") > before);
+            Await.until("CANCEL has come", () -> seen("cancel-CANCELLED") > before);
         }
     }
 
@@ -243,8 +244,8 @@ class Http2WebSocketIT {
             Stream first = connection.open(connect("/first"), false);
             first.awaitEnd();
         }
-        Rig.await("CANCEL has come", () -> seen("cancel-CANCELLED") > cancelled);
-        Rig.await("the reader knows", () -> seen("failed-after-end") > failed);
+        Await.until("CANCEL has come", () -> seen("cancel-CANCELLED") > cancelled);
+        Await.until("the reader knows", () -> seen("failed-after-end") > failed);
     }
 
     /** RFC 9113 section 8.5: a CONNECT stream carries nothing but DATA. */

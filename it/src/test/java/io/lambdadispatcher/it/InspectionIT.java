@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -68,16 +69,16 @@ class InspectionIT {
     void should_show_requests_from_the_oldest_on_and_where_each_is() throws Exception {
         startWorker();
         CompletableFuture<HttpResponse<String>> first = get("/delay?delay=4000&token=secret");
-        Rig.await("the first is sent", () -> requests(9).size() == 1);
+        Await.until("the first is sent", () -> requests(9).size() == 1);
         CompletableFuture<HttpResponse<String>> second = get("/chunked-response?delay=400");
-        Rig.await(
+        Await.until(
                 "the second responds",
                 () -> requests(9).stream()
                         .anyMatch(
                                 each -> each.state() == RequestSnapshot.State.RESPONDING && each.responseBytes() > 0));
         CompletableFuture<DispatchResponse> third =
                 rig.dispatcher.dispatch(DispatchRequest.get("/ping").build()).toCompletableFuture();
-        Rig.await("the third waits", () -> requests(9).size() == 3);
+        Await.until("the third waits", () -> requests(9).size() == 3);
 
         List<RequestSnapshot> seen = requests(9);
         assertThat(seen)
@@ -104,14 +105,14 @@ class InspectionIT {
         assertThat(second.get().statusCode()).isEqualTo(200);
         assertThat(third.get().status()).isEqualTo(200);
         third.get().discard();
-        Rig.await("all have ended", () -> requests(9).isEmpty());
+        Await.until("all have ended", () -> requests(9).isEmpty());
     }
 
     @Test
     void should_show_the_start_of_a_long_path_and_method() {
         String path = "/" + "p".repeat(9_000);
         rig.dispatcher.dispatch(DispatchRequest.builder("M".repeat(900), path).build());
-        Rig.await("it waits", () -> requests(9).size() == 1);
+        Await.until("it waits", () -> requests(9).size() == 1);
 
         assertThat(requests(9).get(0).path()).isEqualTo(path.substring(0, 512));
         assertThat(requests(9).get(0).method()).isEqualTo("M".repeat(512));
@@ -124,20 +125,20 @@ class InspectionIT {
             OutputStream out = client.getOutputStream();
             out.write("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc"
                     .getBytes(StandardCharsets.US_ASCII));
-            Rig.await("its body arrives", () -> requests(9).stream().anyMatch(each -> each.requestBytes() == 3));
+            Await.until("its body arrives", () -> requests(9).stream().anyMatch(each -> each.requestBytes() == 3));
             assertThat(requests(9)).hasSize(1);
         }
-        Rig.await("it has ended", () -> requests(9).isEmpty());
+        Await.until("it has ended", () -> requests(9).isEmpty());
     }
 
     @Test
     void should_show_what_a_worker_is_and_does() throws Exception {
         assertThat(workers()).isEmpty();
         startWorker();
-        Rig.await("it is ready", () -> rig.pool().readyWorkers() == 1);
+        Await.until("it is ready", () -> rig.pool().readyWorkers() == 1);
         CompletableFuture<HttpResponse<String>> busy = get("/delay?delay=3000");
         assertThat(get("/fail").get().statusCode()).isEqualTo(500);
-        Rig.await("its request is there", () -> requests(9).size() == 1);
+        Await.until("its request is there", () -> requests(9).size() == 1);
 
         WorkerSnapshot worker = workers().get(0);
         assertThat(worker.function()).isEqualTo("demo");
@@ -154,7 +155,7 @@ class InspectionIT {
         assertThat(worker.logStream()).isEqualTo("2026/11/23/[7]0a1b");
         assertThat(worker.ejection()).isNull();
         assertThat(Duration.between(worker.since(), Instant.now())).isLessThan(Duration.ofMinutes(1));
-        Rig.await("it reports its load", () -> {
+        Await.until("it reports its load", () -> {
             try {
                 return workers().get(0).load() != null;
             } catch (Exception e) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import io.lambdadispatcher.it.webdemo.JdkApp;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -181,7 +182,7 @@ class LayerIT {
                 + "\",\"addresses\":[\"127.0.0.1:"
                 + rig.dispatcher.workerAddress().getPort()
                 + "\"],\"connections\":1,\"streams\":5}");
-        Rig.await("the worker is ready", () -> rig.pool().free() == 5);
+        Await.until("the worker is ready", () -> rig.pool().free() == 5);
         HttpResponse<String> answer = rig.client(HttpClient.Version.HTTP_1_1)
                 .send(HttpRequest.newBuilder(rig.http("/")).build(), BodyHandlers.ofString());
         assertThat(answer.body()).isEqualTo("hello\n");

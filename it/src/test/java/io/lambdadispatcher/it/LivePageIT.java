@@ -2,15 +2,14 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -206,12 +205,10 @@ class LivePageIT {
         browser.press("Tab");
         browser.press("Enter");
         browser.awaitText("#change-result", "Worker " + worker + ": accepted.");
-        Awaitility.await("the worker has left")
-                .atMost(Duration.ofSeconds(60))
-                .until(() -> !state(worker).equals("ready"));
-        Awaitility.await("no other worker is chosen in its place")
-                .atMost(Duration.ofSeconds(10))
-                .until(() -> browser.evaluate("document.getElementById('change-worker').value")
+        Await.until("the worker has left", () -> !state(worker).equals("ready"));
+        Await.until(
+                "no other worker is chosen in its place",
+                () -> browser.evaluate("document.getElementById('change-worker').value")
                         .isEmpty());
 
         browser.evaluate("document.getElementById('change-level').value = 'debug';"
@@ -249,9 +246,9 @@ class LivePageIT {
         assertThat(backgrounds.get(0)).isEqualTo(backgrounds.get(2)).isNotEqualTo(backgrounds.get(1));
 
         String first = browser.evaluate("document.getElementById('time').textContent");
-        Awaitility.await("the page is live")
-                .atMost(Duration.ofSeconds(10))
-                .until(() -> !browser.evaluate("document.getElementById('time').textContent")
+        Await.until(
+                "the page is live",
+                () -> !browser.evaluate("document.getElementById('time').textContent")
                         .equals(first));
         browser.evaluate("document.getElementById('workers-filter').value = 'no such worker';"
                 + " document.getElementById('workers-filter').dispatchEvent(new Event('input')); ''");

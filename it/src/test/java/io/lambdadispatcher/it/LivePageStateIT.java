@@ -9,6 +9,7 @@ import io.lambdadispatcher.server.admin.Launching;
 import io.lambdadispatcher.server.admin.LiveSettings;
 import io.lambdadispatcher.server.admin.Readiness;
 import io.lambdadispatcher.server.admin.WorkerControl;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -173,7 +174,7 @@ class LivePageStateIT {
 
     private void awaitNextSecond() {
         String time = browser.evaluate("document.getElementById('time').textContent");
-        Rig.await(
+        Await.until(
                 "the time changes",
                 () -> !browser.evaluate("document.getElementById('time').textContent")
                         .equals(time));

@@ -15,14 +15,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Clients that send requests without a pause, and repeat none. Each request without a complete
+ * Clients that always have requests in flight, of 5 ms each, and repeat none. Each request without a complete
  * response of status 200 counts as lost, and so does each connection that is refused.
  */
 final class LoadClients implements AutoCloseable {
     private static final int TIMEOUT_SECONDS = 60;
     private static final int STREAMS = 5;
-    private static final byte[] PING =
-            "GET /ping HTTP/1.1\r\nhost: localhost\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+
+    /** Leaves the processors to the tests that run beside this one. */
+    private static final String PATH = "/delay?delay=5";
+
+    private static final byte[] REQUEST =
+            ("GET " + PATH + " HTTP/1.1\r\nhost: localhost\r\n\r\n").getBytes(StandardCharsets.US_ASCII);
 
     private final int port;
     private final AtomicInteger served = new AtomicInteger();
@@ -81,7 +85,7 @@ final class LoadClients implements AutoCloseable {
                     socket.setSoTimeout(TIMEOUT_SECONDS * 1000);
                     connections.incrementAndGet();
                 }
-                socket.getOutputStream().write(PING);
+                socket.getOutputStream().write(REQUEST);
                 if (!isLast(new BufferedInputStream(socket.getInputStream()))) {
                     continue;
                 }
@@ -172,7 +176,7 @@ final class LoadClients implements AutoCloseable {
                             .method("GET")
                             .scheme("http")
                             .authority("localhost")
-                            .path("/ping"),
+                            .path(PATH),
                     true));
         }
         for (Http2Connection.Stream stream : streams) {

@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -66,12 +65,7 @@ final class LoopbackLambda implements AutoCloseable {
     }
 
     private void run(String version, String payload) throws IOException {
-        ProcessBuilder builder = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-XX:TieredStopAtLevel=1",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        "io.lambdadispatcher.worker.WorkerMain")
+        ProcessBuilder builder = new ProcessBuilder(ChildJvm.command(ChildJvm.WORKER))
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD);
         builder.environment().put("LAMBDA_DISPATCHER_PAYLOAD", payload);

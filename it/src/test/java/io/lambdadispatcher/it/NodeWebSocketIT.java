@@ -3,6 +3,7 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
@@ -94,7 +95,7 @@ class NodeWebSocketIT {
             rig.worker(2, 20, Map.of("LAMBDA_DISPATCHER_WEB_PORT", output.readLine()));
             talk(rig, tls ? rig.https("/") : rig.http("/"), "deflate");
             HttpClient pages = rig.client(HttpClient.Version.HTTP_1_1);
-            Rig.await("all have left", () -> left(rig, pages).split(" ").length == 21);
+            Await.until("all have left", () -> left(rig, pages).split(" ").length == 21);
             assertThat(left(rig, pages)).contains("4001").contains("1006");
             rig.awaitAllFree();
         } finally {
@@ -128,7 +129,7 @@ class NodeWebSocketIT {
                     .buildAsync(URI.create(rig.http("/").toString().replaceFirst("^http", "ws")), told)
                     .join();
             server.destroyForcibly().waitFor();
-            Rig.await("the client knows", told.closed::isDone);
+            Await.until("the client knows", told.closed::isDone);
             rig.awaitAllFree();
         } finally {
             server.destroyForcibly().waitFor();

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.spi.RouteTarget;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
@@ -93,7 +94,7 @@ class OverloadIT {
         }
         rig.awaitAllFree();
         assertThat(rig.pool().streams()).isEqualTo(200);
-        Rig.await(
+        Await.until(
                 "memory of closed connections is free",
                 () -> rig.dispatcher.clients().heldBytes() < LIMIT / 16);
         assertThat(rig.dispatcher.clients().level()).isZero();
@@ -137,6 +138,8 @@ class OverloadIT {
     }
 
     private void verifyGoodClient() throws Exception {
+        // Until connections are closed, no other one is accepted.
+        Await.until("memory is not full", () -> rig.dispatcher.clients().level() < 3);
         assertThat(rig.client(HttpClient.Version.HTTP_1_1)
                         .send(HttpRequest.newBuilder(rig.http("/ping")).build(), BodyHandlers.ofString())
                         .body())
@@ -154,13 +157,14 @@ class OverloadIT {
         for (int i = 0; i < 300; i++) {
             fill(attacker("POST /parked HTTP/1.1\r\nhost: a\r\ncontent-length: 100000000\r\n\r\n"));
         }
-        Rig.await("memory is used up", () -> {
+        Await.until("memory is used up", () -> {
             attackers.forEach(OverloadIT::fill);
             return count(Protection.MEMORY_REFUSED) > 0;
         });
         // Reads between two checks may raise the level for a moment, but not so far that
         // connections are closed.
-        Rig.await("other functions have memory", () -> rig.dispatcher.clients().level() == 0);
+        Await.until(
+                "other functions have memory", () -> rig.dispatcher.clients().level() == 0);
         verifyGoodClient();
     }
 
@@ -173,7 +177,7 @@ class OverloadIT {
         for (int i = 0; i < 150; i++) {
             attacker("GET /read HTTP/1.1\r\nhost: a\r\n\r\n");
         }
-        Rig.await("memory is used up", () -> count(Protection.MEMORY_CUT) > 0);
+        Await.until("memory is used up", () -> count(Protection.MEMORY_CUT) > 0);
         verifyGoodClient();
     }
 
@@ -181,13 +185,13 @@ class OverloadIT {
     void should_close_connections_beyond_the_maximum() throws Exception {
         verifyGoodClient();
         // Connections of earlier tests may close only now.
-        Rig.await("all are accepted", () -> {
+        Await.until("all are accepted", () -> {
             for (int i = rig.dispatcher.clients().connections(); i < 400; i++) {
                 attacker("GET");
             }
             return rig.dispatcher.clients().connections() == 400;
         });
-        Rig.await("one too many is refused", () -> {
+        Await.until("one too many is refused", () -> {
             attacker("GET");
             return count(Protection.CONNECTION_LIMIT) > 0;
         });

@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.Ledger;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.DrainReason;
@@ -30,7 +31,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -135,7 +135,7 @@ class PeersIT {
 
         void awaitMore(int count) {
             int before = served.get();
-            await(() -> served.get() >= before + count);
+            Await.until("the fleet is as expected", () -> served.get() >= before + count);
         }
     }
 
@@ -158,10 +158,6 @@ class PeersIT {
                 .start();
     }
 
-    private static void await(java.util.function.BooleanSupplier condition) {
-        Awaitility.await().atMost(MAX_WAIT).pollInterval(Duration.ofMillis(5)).until(condition::getAsBoolean);
-    }
-
     private static boolean isServed(Dispatcher dispatcher) {
         return dispatcher.pools().get(0).streams() == CONNECTIONS * STREAMS
                 && dispatcher.pools().get(0).readyWorkers() == 1;
@@ -179,7 +175,7 @@ class PeersIT {
                                 .build(),
                         handler)
                 .start();
-        dispatchers.forEach(each -> await(() -> isServed(each)));
+        dispatchers.forEach(each -> Await.until("the fleet is as expected", () -> isServed(each)));
         dispatchers.forEach(each -> fleet.put(each, new Clients(each, 3 * CONNECTIONS * STREAMS)));
     }
 
@@ -204,7 +200,9 @@ class PeersIT {
             assertThat(clients.failures).isEmpty();
         }
         assertThat(handler.most).hasValue(CONNECTIONS * STREAMS);
-        await(() -> worker.done().toCompletableFuture().isDone() || handler.concurrent.get() == 0);
+        Await.until(
+                "the fleet is as expected",
+                () -> worker.done().toCompletableFuture().isDone() || handler.concurrent.get() == 0);
         fleet.keySet().forEach(each -> {
             assertThat(each.pools().get(0).readyWorkers()).isEqualTo(1);
             assertThat(each.workers().toCompletableFuture().join().get(0).failed())
@@ -219,7 +217,8 @@ class PeersIT {
         fleet.values().forEach(clients -> clients.awaitMore(20));
         List<Integer> before =
                 fleet.values().stream().map(clients -> clients.served.get()).toList();
-        Thread.sleep(4000);
+        // Long enough for 20 requests in turn on each worker stream.
+        fleet.values().iterator().next().awaitMore(60);
         int sum = 0;
         List<Integer> served = new ArrayList<>();
         for (Clients clients : fleet.values()) {
@@ -241,7 +240,7 @@ class PeersIT {
 
         Dispatcher next = dispatcher();
         long startNanos = System.nanoTime();
-        await(() -> isServed(next));
+        Await.until("the fleet is as expected", () -> isServed(next));
         // A dispatcher of the fleet looks for others once a second.
         assertThat(Duration.ofNanos(System.nanoTime() - startNanos)).isLessThan(Duration.ofSeconds(10));
         fleet.put(next, new Clients(next, 8));
@@ -284,9 +283,11 @@ class PeersIT {
                         each.dispatch(DispatchRequest.post("/").body("abc").build())
                                 .thenCompose(DispatchResponse::bodyAsString)
                                 .toCompletableFuture()));
-        await(() -> handler.concurrent.get() == inFlight.size());
+        Await.until("the fleet is as expected", () -> handler.concurrent.get() == inFlight.size());
         worker.drain(DrainReason.REQUESTED);
-        fleet.keySet().forEach(each -> await(() -> each.pools().get(0).workers() == 0));
+        fleet.keySet()
+                .forEach(each -> Await.until(
+                        "the fleet is as expected", () -> each.pools().get(0).workers() == 0));
         inFlight.forEach(
                 each -> assertThat(each.orTimeout(10, TimeUnit.SECONDS).join()).startsWith("3 bytes"));
         assertThat(worker.done().toCompletableFuture().join().reason()).isEqualTo("REQUESTED");

@@ -14,6 +14,8 @@ import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.it.TrafficIT.Seen;
 import io.lambdadispatcher.server.demo.DemoHandler;
 import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.testkit.Alone;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -67,7 +69,7 @@ class ReleaseIT {
         Map<String, String> variables = new HashMap<>(nextHandler);
         variables.put("LAMBDA_DISPATCHER_FUNCTION", "next");
         rig.launch(2, 50, variables);
-        Rig.await(
+        Await.until(
                 "the other function has a worker",
                 () -> rig.dispatcher.pools().get(1).free() == 100);
         return rig;
@@ -121,11 +123,12 @@ class ReleaseIT {
     }
 
     @Test
+    @Alone("compares latencies")
     void should_not_delay_requests_while_their_copies_hang() throws Exception {
         double alone;
         try (Rig rig = rig(TrafficPolicy.NEUTRAL, kind("healthy"), kind("silent"))) {
             TrafficIT.load(rig, 500);
-            Seen seen = TrafficIT.load(rig, 2_000);
+            Seen seen = TrafficIT.load(rig, 1_000);
             System.out.println("without copies: " + seen);
             alone = seen.quantileMillis(0.99);
         }
@@ -136,14 +139,14 @@ class ReleaseIT {
             TrafficIT.load(rig, 500);
             double bound = Math.max(2 * alone, 50);
             Supplier<Seen> load = () -> {
-                Seen seen = TrafficIT.load(rig, 2_000);
+                Seen seen = TrafficIT.load(rig, 1_000);
                 System.out.println("with copies that hang: " + seen + ", " + shadows);
-                assertAll(seen, 2_000);
+                assertAll(seen, 1_000);
                 return seen;
             };
             assertThat(TrafficIT.lowestP99Millis(load, bound)).isLessThan(bound);
             assertThat(shadows).containsKeys(Result.SKIPPED, Result.FAILED);
-            Rig.await("no copy is left", () -> rig.dispatcher.pools().get(1).free() == 100);
+            Await.until("no copy is left", () -> rig.dispatcher.pools().get(1).free() == 100);
         }
     }
 
@@ -154,7 +157,7 @@ class ReleaseIT {
                 .build();
         try (Rig rig = rig(policy, kind("healthy"), kind("broken"))) {
             assertAll(TrafficIT.load(rig, 400), 400);
-            Rig.await(
+            Await.until(
                     "copies have ended",
                     () -> shadows.getOrDefault(Result.DIFFERENT, new AtomicInteger())
                                     .get()
@@ -205,7 +208,7 @@ class ReleaseIT {
                     .redirectErrorStream(true)
                     .redirectOutput(directory.resolve("log").toFile())
                     .start();
-            Rig.await("ready", () -> status(adminPort, "/ready") == 200);
+            Await.until("ready", () -> status(adminPort, "/ready") == 200);
         }
 
         void write(String canary) throws Exception {
@@ -295,7 +298,7 @@ class ReleaseIT {
 
             // A reload keeps the state.
             served.write("canary: next, canary-steps: [20, 100], ");
-            Rig.await(
+            Await.until(
                     "reloaded", () -> ReleaseIT.text(directory.resolve("log")).contains("function shop, canary-steps"));
             assertThat(served.canary().get("state")).isEqualTo("stopped");
             assertThat(served.command("resume").body()).isEqualTo("{\"function\":\"shop\",\"to\":\"resume\"}");
@@ -306,7 +309,7 @@ class ReleaseIT {
             assertThat(served.command("stop").statusCode()).isEqualTo(200);
 
             served.write("");
-            Rig.await("the canary is removed", () -> served.canary().isEmpty());
+            Await.until("the canary is removed", () -> served.canary().isEmpty());
         }
     }
 

@@ -2,6 +2,7 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
@@ -29,7 +30,6 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -81,7 +81,7 @@ class ReloadIT {
                 .redirectErrorStream(true)
                 .redirectOutput(log().toFile())
                 .start();
-        Awaitility.await("ready").atMost(Duration.ofSeconds(150)).until(() -> statusOf("/ready") == 200);
+        Await.until("ready", Duration.ofSeconds(150), () -> statusOf("/ready") == 200);
     }
 
     @AfterAll
@@ -163,10 +163,7 @@ class ReloadIT {
     }
 
     private static String awaitLog(int from, String text) {
-        Awaitility.await(text)
-                .atMost(Duration.ofSeconds(30))
-                .pollInterval(Duration.ofMillis(10))
-                .until(() -> Files.readString(log()).indexOf(text, from) >= 0);
+        Await.until(text, () -> Files.readString(log()).indexOf(text, from) >= 0);
         return logFrom(from);
     }
 

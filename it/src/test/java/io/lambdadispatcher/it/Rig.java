@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.server.demo.DemoHandler;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.io.File;
@@ -22,11 +23,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import java.util.function.UnaryOperator;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
-import org.awaitility.Awaitility;
 
 /**
  * A dispatcher in this JVM on free ports, and workers in separate processes. Timeouts allow for
@@ -123,7 +122,7 @@ final class Rig implements AutoCloseable {
     Process worker(int connections, int streams, Map<String, String> variables) {
         int ready = pool().readyWorkers();
         Process process = launch(connections, streams, variables);
-        await("worker is ready", MOST_START, () -> {
+        Await.until("worker is ready", MOST_START, () -> {
             PoolSnapshot now = pool();
             return now.readyWorkers() > ready && now.streams() >= connections * streams && now.free() >= streams;
         });
@@ -132,12 +131,7 @@ final class Rig implements AutoCloseable {
 
     Process launch(int connections, int streams, Map<String, String> variables) {
         ProcessBuilder builder = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-Xmx" + variables.getOrDefault("IT_WORKER_HEAP", "256m"),
-                        "-XX:TieredStopAtLevel=1",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        "io.lambdadispatcher.worker.WorkerMain")
+                        ChildJvm.command(ChildJvm.WORKER, "-Xmx" + variables.getOrDefault("IT_WORKER_HEAP", "256m")))
                 .redirectErrorStream(true)
                 .redirectOutput(
                         directory.resolve("worker-" + workers.size() + ".log").toFile());
@@ -201,17 +195,9 @@ final class Rig implements AutoCloseable {
         }
     }
 
-    static void await(String what, BooleanSupplier condition) {
-        await(what, MOST_WAIT, condition);
-    }
-
-    private static void await(String what, Duration most, BooleanSupplier condition) {
-        Awaitility.await(what).atMost(most).pollInterval(Duration.ofMillis(10)).until(condition::getAsBoolean);
-    }
-
     /** Waits until every worker stream is free, so all exchanges have ended in both directions. */
     void awaitAllFree() {
-        await("all streams free", () -> pool().free() == pool().streams() && pool().queued() == 0);
+        Await.until("all streams free", () -> pool().free() == pool().streams() && pool().queued() == 0);
     }
 
     @Override

@@ -7,6 +7,7 @@ import com.amazonaws.services.lambda.runtime.Context;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.it.runtimedemo.Meeting;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.LambdaHandler;
 import io.lambdadispatcher.worker.adapter.runtime.RuntimeHandler;
 import java.io.ByteArrayInputStream;
@@ -185,7 +186,7 @@ class RuntimeIT {
                 Rig.function().requestTimeout(Duration.ofSeconds(3)).build());
         String before = new String(send(request("/pid")).body(), StandardCharsets.UTF_8);
         assertThat(send(request("/hang")).statusCode()).isEqualTo(504);
-        Rig.await("another child answers", () -> {
+        Await.until("another child answers", () -> {
             try {
                 HttpResponse<byte[]> response = send(request("/pid"));
                 return response.statusCode() == 200
@@ -351,10 +352,10 @@ class RuntimeIT {
 
     @Test
     void should_have_32_requests_in_flight_in_the_client_of_java() throws Exception {
-        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        List<String> client =
+                ChildJvm.command("com.amazonaws.services.lambda.runtime.api.client.AWSLambda", "-Xmx256m");
         start(
-                "exec " + java + " -Xmx256m -XX:TieredStopAtLevel=1 -cp '" + System.getProperty("java.class.path")
-                        + "' com.amazonaws.services.lambda.runtime.api.client.AWSLambda " + Meeting.class.getName(),
+                "exec " + String.join(" ", client) + " " + Meeting.class.getName(),
                 1,
                 Map.of("LAMBDA_DISPATCHER_RUNTIME_CONCURRENCY", "32"));
         for (int round = 0; round < 3; round++) {
@@ -412,7 +413,7 @@ class RuntimeIT {
     @ValueSource(strings = {"go", "rust"})
     void should_have_one_request_in_each_process_of(String language) throws Exception {
         startFunction(language, 4, 1);
-        Rig.await("all four are there", () -> {
+        Await.until("all four are there", () -> {
             try {
                 return answersToRequestsAtOnce(4, "/sleep").size() == 4;
             } catch (Exception e) {
@@ -430,7 +431,7 @@ class RuntimeIT {
         startFunction(language, 1, 8);
         byte[] before = send(request("/sleep")).body();
         assertThat(send(request("/panic")).statusCode()).isEqualTo(502);
-        Rig.await("it goes on", () -> {
+        Await.until("it goes on", () -> {
             try {
                 HttpResponse<byte[]> response = send(request("/sleep"));
                 return response.statusCode() == 200

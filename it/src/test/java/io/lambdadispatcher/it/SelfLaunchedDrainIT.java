@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.WorkerCommandResult;
 import io.lambdadispatcher.core.observe.WorkerCommandResult.Outcome;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.net.http.HttpClient.Version;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -37,7 +38,7 @@ class SelfLaunchedDrainIT {
         try (Rig rig = Rig.start(Rig.function().build(), DispatcherObserver.NONE)) {
             Process first = rig.worker(2, 20);
             CompletableFuture<HttpResponse<String>> inFlight = get(rig, "/delay?delay=3000");
-            Rig.await(
+            Await.until(
                     "the worker has the request",
                     () -> rig.pool().free() < rig.pool().streams());
             String id = rig.dispatcher.workers().toCompletableFuture().get(10, TimeUnit.SECONDS).stream()

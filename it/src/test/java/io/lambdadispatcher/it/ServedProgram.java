@@ -1,6 +1,7 @@
 package io.lambdadispatcher.it;
 
 import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -10,14 +11,12 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
 
 /**
@@ -78,28 +77,24 @@ final class ServedProgram implements AutoCloseable {
     }
 
     private void awaitWorkers() {
-        Awaitility.await("two workers are ready")
-                .atMost(Duration.ofSeconds(150))
-                .until(() -> {
-                    if (!process.isAlive()) {
-                        throw new IllegalStateException("it has ended with exit code " + process.exitValue());
-                    }
-                    return document("workers")
-                                    .filter(each -> "ready".equals(each.get("state")))
-                                    .count()
-                            == 2;
-                });
+        Await.until("two workers are ready", Duration.ofSeconds(150), () -> {
+            if (!process.isAlive()) {
+                throw new IllegalStateException("it has ended with exit code " + process.exitValue());
+            }
+            return document("workers")
+                            .filter(each -> "ready".equals(each.get("state")))
+                            .count()
+                    == 2;
+        });
     }
 
     /** Returns a command of the program, to be started with the tests' class path. */
     static ProcessBuilder command(String... arguments) {
-        List<String> words = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-cp",
-                System.getProperty("java.class.path"),
-                "io.lambdadispatcher.server.Main"));
+        List<String> words = ChildJvm.command(ChildJvm.SERVER);
         words.addAll(List.of(arguments));
-        return new ProcessBuilder(words);
+        ProcessBuilder builder = new ProcessBuilder(words);
+        builder.environment().put("LAMBDA_DISPATCHER_LOCAL_JVM_FLAGS", ChildJvm.workerFlags());
+        return builder;
     }
 
     String adminUrl() {

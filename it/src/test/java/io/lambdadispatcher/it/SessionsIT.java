@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpClient.Version;
@@ -58,7 +59,7 @@ class SessionsIT {
                 .drain(worker -> worker.workerId().equals(id))
                 .toCompletableFuture()
                 .get(10, TimeUnit.SECONDS);
-        Rig.await("one worker less", () -> rig.pool().readyWorkers() == ready - 1);
+        Await.until("one worker less", () -> rig.pool().readyWorkers() == ready - 1);
     }
 
     /** One session as a client sees it. */

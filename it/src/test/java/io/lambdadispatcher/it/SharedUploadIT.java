@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.spi.Ledger;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.Handler;
@@ -21,7 +22,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -73,9 +73,7 @@ class SharedUploadIT {
     }
 
     private static void awaitServed(Dispatcher dispatcher) {
-        Awaitility.await()
-                .atMost(Duration.ofSeconds(60))
-                .until(() -> dispatcher.pools().get(0).streams() == STREAMS);
+        Await.until("the condition is true", () -> dispatcher.pools().get(0).streams() == STREAMS);
     }
 
     private static CompletableFuture<Void> upload(Rig rig, HttpClient client, Random random, int count) {

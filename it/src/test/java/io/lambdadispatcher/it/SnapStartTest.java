@@ -6,6 +6,7 @@ import com.amazonaws.services.lambda.crac.CheckpointException;
 import com.amazonaws.services.lambda.crac.Core;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.LambdaHandler;
 import io.lambdadispatcher.worker.aws.AwsConnections;
 import io.lambdadispatcher.worker.handler.Handler;
@@ -108,7 +109,7 @@ class SnapStartTest {
             System.gc(); // The runtime client has only weak references to its listeners.
             checkpoint();
             assertThat(probe.heard).containsExactly("before");
-            Rig.await(
+            Await.until(
                     "the threads have ended",
                     () -> Thread.getAllStackTraces().keySet().stream()
                             .noneMatch(thread -> thread.getName().startsWith("aws-http")));

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.aws.DynamoDbLedger;
 import io.lambdadispatcher.aws.LocalDynamoDb;
 import io.lambdadispatcher.server.demo.DemoHandler;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.channel.epoll.Epoll;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -13,7 +14,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -46,13 +46,7 @@ class SocketActivationIT {
     }
 
     private Process worker(int workerPort) throws IOException {
-        ProcessBuilder builder = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-Xmx256m",
-                        "-XX:TieredStopAtLevel=1",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        "io.lambdadispatcher.worker.WorkerMain")
+        ProcessBuilder builder = new ProcessBuilder(ChildJvm.command(ChildJvm.WORKER, "-Xmx256m"))
                 .redirectErrorStream(true)
                 .redirectOutput(directory.resolve("worker.log").toFile());
         Map<String, String> environment = builder.environment();
@@ -158,16 +152,13 @@ class SocketActivationIT {
     /** Waits until each load has made progress, so a dispatcher serves it. */
     private static void awaitProgress(List<LoadClients> loads) {
         List<Integer> before = loads.stream().map(LoadClients::served).toList();
-        Awaitility.await("requests are served")
-                .atMost(MOST_START)
-                .pollInterval(Duration.ofMillis(10))
-                .until(() -> {
-                    for (int i = 0; i < before.size(); i++) {
-                        if (loads.get(i).served() < before.get(i) + 500) {
-                            return false;
-                        }
-                    }
-                    return true;
-                });
+        Await.until("requests are served", MOST_START, () -> {
+            for (int i = 0; i < before.size(); i++) {
+                if (loads.get(i).served() < before.get(i) + 100) {
+                    return false;
+                }
+            }
+            return true;
+        });
     }
 }

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.it;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Pipe;
@@ -72,17 +73,13 @@ public final class StreamsHandler implements Handler {
             while (request.grace().isEmpty()) {
                 response.body().write("more\n".getBytes(StandardCharsets.US_ASCII));
                 response.body().flush();
-                TimeUnit.MILLISECONDS.sleep(10);
+                TimeUnit.MILLISECONDS.sleep(10); // A stream of small parts.
             }
             boolean some = !request.grace().orElseThrow().isZero();
-            while (told.get() == 0) {
-                TimeUnit.MILLISECONDS.sleep(10);
-            }
+            Await.until("it is told", () -> told.get() == 1);
             // A listener that is added after the start of the drain is also called.
             request.onDrain(grace -> told.incrementAndGet());
-            while (told.get() == 1) {
-                TimeUnit.MILLISECONDS.sleep(10);
-            }
+            Await.until("it is told again", () -> told.get() == 2);
             response.body().write(("told " + told.get() + " times, some " + some).getBytes(StandardCharsets.US_ASCII));
         };
     }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.lambdadispatcher.it.Http2Connection.Stream;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.BufferedReader;
@@ -119,7 +120,7 @@ class StreamsIT {
         }
         // The handler must have the request, because an event before that would be lost.
         HttpClient client = rig.client(HttpClient.Version.HTTP_1_1);
-        Rig.await("curl listens", () -> listening(client).equals("1"));
+        Await.until("curl listens", () -> listening(client).equals("1"));
         try (BufferedReader lines = lines(curl.getInputStream())) {
             seeEachEventBeforeTheNext(lines);
         } finally {
@@ -299,7 +300,7 @@ class StreamsIT {
                             "LAMBDA_DISPATCHER_HANDLER",
                             StreamsHandler.class.getName(),
                             "LAMBDA_DISPATCHER_DEADLINE_MILLIS",
-                            "30000"));
+                            "15000"));
             HttpResponse<InputStream> events = other.client(HttpClient.Version.HTTP_2)
                     .send(HttpRequest.newBuilder(other.https("/events")).build(), BodyHandlers.ofInputStream());
             assertThat(events.body().readAllBytes())

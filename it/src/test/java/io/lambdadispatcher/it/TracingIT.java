@@ -6,6 +6,7 @@ import com.google.protobuf.ByteString;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.it.functions.TraceFunction;
 import io.lambdadispatcher.it.webdemo.JdkApp;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.opentelemetry.proto.trace.v1.Span;
 import io.opentelemetry.proto.trace.v1.Span.SpanKind;
 import io.opentelemetry.proto.trace.v1.Status.StatusCode;
@@ -18,7 +19,6 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HexFormat;
@@ -26,7 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.awaitility.Awaitility;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -55,20 +55,16 @@ class TracingIT {
         private final Process process;
 
         Program(Map<String, String> more) throws IOException {
-            ProcessBuilder builder = new ProcessBuilder(
-                            Path.of(System.getProperty("java.home"), "bin", "java")
-                                    .toString(),
-                            // Without it, JDK 24 and later write warnings that are not JSON.
-                            "--enable-native-access=ALL-UNNAMED",
-                            "-cp",
-                            System.getProperty("java.class.path"),
-                            "io.lambdadispatcher.server.Main",
-                            "serve")
+            // Without the flag, JDK 24 and later write warnings that are not JSON.
+            List<String> command = ChildJvm.command(ChildJvm.SERVER, "--enable-native-access=ALL-UNNAMED");
+            command.add("serve");
+            ProcessBuilder builder = new ProcessBuilder(command)
                     .redirectErrorStream(true)
                     .redirectOutput(directory.resolve("dispatcher.log").toFile());
             Map<String, String> settings = new HashMap<>();
             settings.put("PUBLIC_PLAIN_PORT", Integer.toString(port));
             settings.put("ADMIN_PORT", "off");
+            settings.put("LOCAL_JVM_FLAGS", ChildJvm.workerFlags());
             settings.put("WORKERS_PORT", Integer.toString(FreePort.next()));
             settings.put("WORKERS_HOST", "127.0.0.1");
             settings.put("SHUTDOWN_DELAY", "0");
@@ -87,10 +83,16 @@ class TracingIT {
             if (headers.length > 0) {
                 request.headers(headers);
             }
-            return Awaitility.await("the dispatcher listens")
-                    .atMost(Duration.ofSeconds(60))
-                    .ignoreExceptionsInstanceOf(IOException.class)
-                    .until(() -> client.send(request.build(), BodyHandlers.ofString()), response -> true);
+            AtomicReference<HttpResponse<String>> response = new AtomicReference<>();
+            Await.until("the dispatcher listens", () -> {
+                try {
+                    response.set(client.send(request.build(), BodyHandlers.ofString()));
+                    return true;
+                } catch (IOException e) {
+                    return false;
+                }
+            });
+            return response.get();
         }
 
         @Override
@@ -158,9 +160,7 @@ class TracingIT {
                     "user-agent",
                     "curl/8");
             assertThat(response.statusCode()).isEqualTo(200);
-            Awaitility.await("the trace")
-                    .atMost(Duration.ofSeconds(30))
-                    .until(() -> ofTrace(collector, CLIENT_TRACE).size() == 4);
+            Await.until("the trace", () -> ofTrace(collector, CLIENT_TRACE).size() == 4);
             List<Span> spans = ofTrace(collector, CLIENT_TRACE);
 
             Span request = named(spans, "GET shop");
@@ -220,9 +220,9 @@ class TracingIT {
             String headers =
                     program.get("/headers", "baggage", "a=1", "baggage", "b=2").body();
             assertThat(headers).contains("a=1", "b=2");
-            Awaitility.await("two traces")
-                    .atMost(Duration.ofSeconds(30))
-                    .until(() -> collector.spans().stream()
+            Await.until(
+                    "two traces",
+                    () -> collector.spans().stream()
                                     .filter(span -> span.getName().equals("GET shop"))
                                     .count()
                             == 2);
@@ -253,10 +253,9 @@ class TracingIT {
             for (int i = 0; i < 20; i++) {
                 assertThat(program.get("/ping").body()).isEqualTo("pong");
             }
-            Awaitility.await("a warning")
-                    .atMost(Duration.ofSeconds(60))
-                    .until(() -> Files.readString(directory.resolve("dispatcher.log"))
-                            .contains("Failed to export"));
+            Await.until(
+                    "a warning",
+                    () -> Files.readString(directory.resolve("dispatcher.log")).contains("Failed to export"));
         }
         assertThat(Files.readAllLines(directory.resolve("dispatcher.log")))
                 .allMatch(line -> line.startsWith("{") && line.endsWith("}"));
@@ -273,8 +272,7 @@ class TracingIT {
                 variables.put("LAMBDA_DISPATCHER_WEB_PORT", variables.get("PORT"));
                 variables.put(
                         "LAMBDA_DISPATCHER_WEB_COMMAND",
-                        "exec " + Path.of(System.getProperty("java.home"), "bin", "java") + " -cp "
-                                + System.getProperty("java.class.path") + " " + JdkApp.class.getName());
+                        "exec " + String.join(" ", ChildJvm.command(JdkApp.class.getName())));
                 path = "/trace";
             }
             case "runtime" -> {

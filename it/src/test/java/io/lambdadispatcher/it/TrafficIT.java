@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.wire.testkit.Alone;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -37,7 +38,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * 500 or 503. {@code -Dtraffic.requests=60000} runs the published incident at its full length.
  */
 class TrafficIT {
-    private static final int REQUESTS = Integer.getInteger("traffic.requests", 2_000);
+    private static final int REQUESTS = Integer.getInteger("traffic.requests", 1_400);
     private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private static final AttemptPolicy ATTEMPTS = AttemptPolicy.builder()
@@ -139,7 +140,7 @@ class TrafficIT {
         for (int i = 0; i < requests; i++) {
             long due = start + i * INTERVAL_NANOS;
             for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
-                LockSupport.parkNanos(left);
+                LockSupport.parkNanos(left); // Requests are due at even intervals.
             }
             all.add(client.sendAsync(request, BodyHandlers.discarding()).handle((response, error) -> {
                 seen.nanos.add(System.nanoTime() - due);
@@ -202,7 +203,7 @@ class TrafficIT {
                     CompletableFuture.supplyAsync(() -> load(rig, REQUESTS), call -> new Thread(call).start());
             int kills = 0;
             for (int seconds = 5; seconds * 200 < REQUESTS; seconds += 10) {
-                TimeUnit.NANOSECONDS.sleep(TimeUnit.SECONDS.toNanos(kills == 0 ? 5 : 10));
+                TimeUnit.SECONDS.sleep(kills == 0 ? 5 : 10); // The incident's times.
                 alive.remove(0).destroyForcibly();
                 alive.add(rig.launch(2, 50, kind("hanging")));
                 kills++;
@@ -215,6 +216,7 @@ class TrafficIT {
     }
 
     @Test
+    @Alone("compares latencies")
     void should_hide_a_worker_of_fifty_times_the_latency() throws Exception {
         double healthy;
         try (Rig rig = rig(HEDGED)) {

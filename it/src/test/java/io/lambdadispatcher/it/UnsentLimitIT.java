@@ -9,9 +9,11 @@ import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.server.config.TransportKind;
 import io.lambdadispatcher.server.transport.TransportChoice;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -39,8 +41,8 @@ class UnsentLimitIT {
             client.connect(new InetSocketAddress("127.0.0.1", rig.plainPort()));
             String get = "GET /public/silly-test-image.jpg HTTP/1.1\r\nHost: a\r\n\r\n";
             client.getOutputStream().write(get.repeat(IMAGES).getBytes(StandardCharsets.US_ASCII));
-            Rig.await("an image waits", () -> rig.pool().free() < rig.pool().streams() || served.get() > 0);
-            Thread.sleep(2_000);
+            Await.until("an image waits", () -> rig.pool().free() < rig.pool().streams() || served.get() > 0);
+            Await.settled("responses", Duration.ofMillis(500), served::get);
             assertThat(served).hasValueLessThan(IMAGES / 4);
         }
     }

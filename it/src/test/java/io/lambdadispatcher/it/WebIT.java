@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.lambdadispatcher.it.webdemo.JdkApp;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.URI;
@@ -197,7 +198,7 @@ class WebIT {
             Process curl = curl("/events");
             assertThat(curl.inputReader().readLine()).isEqualTo("data: 1");
             curl.destroyForcibly();
-            Rig.await("the app notices", () -> {
+            Await.until("the app notices", () -> {
                 try {
                     return Integer.parseInt(text("/disconnects")) == before + 1;
                 } catch (Exception e) {
@@ -211,14 +212,14 @@ class WebIT {
             long pid = Long.parseLong(text("/pid"));
             CompletableFuture<HttpResponse<String>> hung =
                     http2.sendAsync(request("/hang").build(), BodyHandlers.ofString());
-            Rig.await(
+            Await.until(
                     "the request is in flight",
                     () -> rig.pool().free() < rig.pool().streams());
             assertThat(text("/")).isEqualTo("hello\n");
             ProcessHandle.of(pid).orElseThrow().destroyForcibly();
             HttpResponse<String> broken = hung.get(60, TimeUnit.SECONDS);
             assertThat(broken.statusCode()).isEqualTo(502);
-            Rig.await("the app runs again", () -> {
+            Await.until("the app runs again", () -> {
                 try {
                     HttpResponse<String> answer = http2.send(request("/pid").build(), BodyHandlers.ofString());
                     assertThat(answer.statusCode()).isIn(200, 502);
@@ -251,8 +252,7 @@ class WebIT {
     }
 
     private static String jdkApp() {
-        return "exec " + Path.of(System.getProperty("java.home"), "bin", "java") + " -Xmx128m -cp "
-                + System.getProperty("java.class.path") + " " + JdkApp.class.getName();
+        return "exec " + String.join(" ", ChildJvm.command(JdkApp.class.getName(), "-Xmx128m"));
     }
 
     @Nested

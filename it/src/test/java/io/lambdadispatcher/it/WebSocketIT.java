@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
 import java.net.InetSocketAddress;
@@ -245,7 +246,7 @@ class WebSocketIT {
     void should_outlive_the_request_timeout_once_it_is_open() throws Exception {
         Told told = new Told();
         WebSocket socket = connect(impatient, "ws", told);
-        TimeUnit.MILLISECONDS.sleep(4500);
+        TimeUnit.MILLISECONDS.sleep(3500); // Longer than both timeouts.
         socket.sendText("still there", true).join();
         assertThat(told.next()).isEqualTo("still there");
         socket.sendClose(1000, "").join();
@@ -283,7 +284,7 @@ class WebSocketIT {
         socket.sendText("here", true).join();
         assertThat(told.next()).isEqualTo("here");
         socket.abort();
-        Rig.await("the handler knows", () -> seen(what) + seen("failed-CANCELLED") > before);
+        Await.until("the handler knows", () -> seen(what) + seen("failed-CANCELLED") > before);
     }
 
     @Test
@@ -294,7 +295,7 @@ class WebSocketIT {
         assertThat(head(socket.getInputStream())).startsWith("HTTP/1.1 101 ");
         socket.setSoLinger(true, 0);
         socket.close();
-        Rig.await("CANCEL has come", () -> seen("cancel-CANCELLED") > before);
+        Await.until("CANCEL has come", () -> seen("cancel-CANCELLED") > before);
     }
 
     @Test
@@ -302,10 +303,10 @@ class WebSocketIT {
         int before = seen("cancel-CANCELLED");
         try (Socket socket = new Socket("127.0.0.1", rig.plainPort())) {
             socket.getOutputStream().write(HANDSHAKE.formatted("/silent").getBytes(StandardCharsets.US_ASCII));
-            Rig.await(
+            Await.until(
                     "the stream is taken", () -> rig.pool().free() < rig.pool().streams());
         }
-        Rig.await("CANCEL has come", () -> seen("cancel-CANCELLED") > before);
+        Await.until("CANCEL has come", () -> seen("cancel-CANCELLED") > before);
     }
 
     // Tests with bytes on a socket.
@@ -357,9 +358,9 @@ class WebSocketIT {
                     .asString(StandardCharsets.US_ASCII)
                     .isEqualTo("bye");
             socket.getOutputStream().write("later".getBytes(StandardCharsets.US_ASCII));
-            Rig.await("what came after the end is read", () -> seen("after-end-later") > 0);
+            Await.until("what came after the end is read", () -> seen("after-end-later") > 0);
             socket.shutdownOutput();
-            Rig.await("the end is read", () -> seen("end-after-end") > before);
+            Await.until("the end is read", () -> seen("end-after-end") > before);
         }
     }
 
@@ -417,20 +418,10 @@ class WebSocketIT {
             socket.connect(new InetSocketAddress("127.0.0.1", rig.plainPort()));
             socket.getOutputStream().write(HANDSHAKE.formatted("/flood").getBytes(StandardCharsets.US_ASCII));
             head(socket.getInputStream());
-            int[] last = {-1};
-            Rig.await("the flood stands still", () -> {
-                int before = last[0];
-                last[0] = seen("flood");
-                try {
-                    TimeUnit.MILLISECONDS.sleep(300);
-                } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
-                }
-                return before == last[0];
-            });
-            assertThat(last[0]).isLessThan(1000);
+            int last = (int) Await.settled("messages of the flood", Duration.ofMillis(300), () -> seen("flood"));
+            assertThat(last).isLessThan(1000);
             socket.getInputStream().readNBytes(20_000_000);
-            assertThat(seen("flood")).isGreaterThan(last[0]);
+            assertThat(seen("flood")).isGreaterThan(last);
         }
     }
 
@@ -471,7 +462,7 @@ class WebSocketIT {
                 idle = 0;
                 sent += bytes;
             } else {
-                TimeUnit.MILLISECONDS.sleep(25);
+                TimeUnit.MILLISECONDS.sleep(25); // A socket is stuck if it takes nothing 20 times in a row.
             }
         }
         return sent;

@@ -2,6 +2,7 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
@@ -24,7 +25,6 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -38,7 +38,7 @@ import org.slf4j.LoggerFactory;
 class WorkerCertificateIT {
     private static final String TOKEN = "0123456789abcdef";
     private static final int WORKER_PORT = FreePort.next();
-    private static final int ROTATIONS = 3;
+    private static final int ROTATIONS = 2;
 
     @TempDir
     Path directory;
@@ -112,24 +112,22 @@ class WorkerCertificateIT {
             for (int i = 0; i < ROTATIONS; i++) {
                 Set<Object> before = ready(program);
                 Certificate renewed = replaceCertificate().getCertificate();
-                Awaitility.await("the port shows the new certificate")
-                        .atMost(Duration.ofSeconds(60))
-                        .until(() -> certificateOfPort().equals(renewed));
+                Await.until(
+                        "the port shows the new certificate",
+                        () -> certificateOfPort().equals(renewed));
                 assertThat(ready(program)).as("workers keep their connections").isEqualTo(before);
 
                 recycle(program);
-                Awaitility.await("workers that have seen only the new certificate")
-                        .atMost(Duration.ofSeconds(150))
-                        .until(() -> {
-                            Set<Object> now = new HashSet<>(ready(program));
-                            return now.size() == 2 && !now.removeAll(before);
-                        });
+                Await.until("workers that have seen only the new certificate", Duration.ofSeconds(150), () -> {
+                    Set<Object> now = new HashSet<>(ready(program));
+                    return now.size() == 2 && !now.removeAll(before);
+                });
             }
             List<LoadClients> loads = List.of(http1, http2);
             for (LoadClients load : loads) {
                 load.close();
                 assertThat(load.lost()).isEmpty();
-                assertThat(load.served()).isGreaterThan(1000);
+                assertThat(load.served()).isGreaterThan(200);
             }
             LoggerFactory.getLogger(WorkerCertificateIT.class)
                     .info(

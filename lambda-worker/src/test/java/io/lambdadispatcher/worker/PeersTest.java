@@ -4,6 +4,7 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
@@ -88,9 +89,11 @@ class PeersTest {
     }
 
     /** Fails if a dispatcher gets another connection within a short time. */
-    private static void assertNoMoreLinks(ScriptedDispatcher dispatcher, int count) throws InterruptedException {
-        Thread.sleep(500);
-        assertThat(dispatcher.links()).hasSize(count);
+    private static void assertNoMoreLinks(ScriptedDispatcher dispatcher, int count) {
+        Await.remains(
+                count + " links",
+                Duration.ofMillis(200),
+                () -> dispatcher.links().size() == count);
     }
 
     @Test
@@ -150,12 +153,16 @@ class PeersTest {
         one.peers = List.of(text(one), "localhost:" + one.address().getPort());
         try (Harness harness = worker()) {
             one.takeReady();
-            Thread.sleep(500);
+            Await.until(
+                    "the second is closed",
+                    () -> one.links().size() > 1
+                            && one.links().stream()
+                                            .filter(link -> link.closed.isEmpty())
+                                            .count()
+                                    == 1);
             int links = one.links().size();
             assertThat(links).isLessThanOrEqualTo(3);
             assertNoMoreLinks(one, links);
-            assertThat(one.links().stream().filter(link -> link.closed.isEmpty()))
-                    .hasSize(1);
         }
     }
 

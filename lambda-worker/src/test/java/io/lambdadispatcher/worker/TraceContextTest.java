@@ -51,7 +51,7 @@ class TraceContextTest {
         BlockingHandler handler = (request, response) -> {
             String before = seen();
             together.await(20, TimeUnit.SECONDS);
-            Thread.sleep(5);
+            together.await(20, TimeUnit.SECONDS);
             response.respond(200, before.equals(seen()) ? before : before + " then " + seen());
         };
         try (Harness harness = new Harness(handler.asHandler(), config -> config.streams(CONCURRENT))) {
@@ -144,7 +144,7 @@ class TraceContextTest {
     @Test
     void should_report_the_times_of_the_handler_of_a_traced_request() throws Exception {
         BlockingHandler handler = (request, response) -> {
-            Thread.sleep(50);
+            Thread.sleep(50); // The time that is reported.
             response.respond(200, "done");
         };
         try (Harness harness = new Harness(handler.asHandler())) {

@@ -4,6 +4,7 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
@@ -211,7 +212,10 @@ class WorkerTest {
             harness.worker.drain(DrainReason.REQUESTED);
             stream.link().takeMessage(Drain.class);
             // Longer than a worker waits for the end of its streams after its grace.
-            Thread.sleep(3_000);
+            Await.remains(
+                    "it waits",
+                    Duration.ofMillis(2_500),
+                    () -> !harness.worker.done().toCompletableFuture().isDone());
             stream.releaseWindow();
             assertThat(stream.gather().body()).hasSize(body.length);
             stream.link().takeMessage(ControlMessage.Goodbye.class);
@@ -398,12 +402,10 @@ class WorkerTest {
         IoEventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
         try (ScriptedDispatcher dispatcher = new ScriptedDispatcher()) {
             WeakReference<Handler> handler = handlerOfEndedWorker(dispatcher, loops);
-            long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(ScriptedDispatcher.WAIT_SECONDS);
-            while (handler.get() != null && System.nanoTime() < untilNanos) {
+            Await.until("it is collected", () -> {
                 System.gc();
-                Thread.sleep(20);
-            }
-            assertThat(handler.get()).isNull();
+                return handler.get() == null;
+            });
         } finally {
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS);
         }

@@ -7,6 +7,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.options.ContentEncoding;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.IOException;
@@ -18,7 +19,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -293,10 +293,7 @@ class AccessLogTest {
         long kept = 5_000 - accessLog.dropped();
         assertThat(kept * 60_000).isBetween(30L << 20, 32L << 20);
         mayWrite.countDown();
-        long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
-        while (written.get() < kept && System.nanoTime() < untilNanos) {
-            Thread.sleep(5);
-        }
+        Await.until("all that were kept are written", () -> written.get() == kept);
         accessLog.onExchangeStart(null).onEnd(end(path));
         accessLog.close();
         assertThat(written).hasValue((int) kept + 1);
@@ -319,10 +316,7 @@ class AccessLogTest {
         for (int i = 0; i < 330; i++) {
             accessLog.onExchangeStart(null).onEnd(end("/lost"));
         }
-        long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
-        while (accessLog.dropped() < 330 && System.nanoTime() < untilNanos) {
-            Thread.sleep(5);
-        }
+        Await.until("all are dropped", () -> accessLog.dropped() == 330);
         synchronized (written) {
             full[0] = false;
         }

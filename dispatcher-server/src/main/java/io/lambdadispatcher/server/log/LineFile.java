@@ -15,6 +15,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,7 +33,8 @@ public final class LineFile implements AccessLog.Writer, AutoCloseable {
     /** Identifies the open file; {@code null} for standard output, or without such keys. */
     private @Nullable Object key;
 
-    private long checkedNanos = System.nanoTime();
+    private final LongSupplier clock;
+    private long checkedNanos;
 
     /**
      * Opens the file.
@@ -41,7 +43,14 @@ public final class LineFile implements AccessLog.Writer, AutoCloseable {
      * @throws IOException if the file cannot be opened
      */
     public LineFile(@Nullable Path file) throws IOException {
+        this(file, System::nanoTime);
+    }
+
+    /** @param clock in nanoseconds */
+    LineFile(@Nullable Path file, LongSupplier clock) throws IOException {
         this.file = file;
+        this.clock = clock;
+        checkedNanos = clock.getAsLong();
         if (file == null) {
             channel = new FileOutputStream(FileDescriptor.out).getChannel();
         } else {
@@ -82,7 +91,7 @@ public final class LineFile implements AccessLog.Writer, AutoCloseable {
     }
 
     private void reopenIfRotated(Path path) throws IOException {
-        long now = System.nanoTime();
+        long now = clock.getAsLong();
         if (channel.isOpen() && now - checkedNanos < CHECK_NANOS) {
             return;
         }

@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.observe.WorkerCommandResult;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.handler.codec.http.DefaultHttpRequest;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpMethod;
@@ -568,18 +569,19 @@ class AdminServerTest {
                         .body()
                         .close();
             }
-            int status = 503;
-            for (int i = 0; i < 100 && status == 503; i++) {
-                Thread.sleep(50);
-                HttpResponse<InputStream> next =
-                        client.send(HttpRequest.newBuilder(uri("/events")).build(), BodyHandlers.ofInputStream());
-                next.body().close();
-                status = next.statusCode();
-            }
-            assertThat(status).isEqualTo(200);
+            awaitRoomForViewer();
         } finally {
             mayContinue.countDown();
         }
+    }
+
+    private void awaitRoomForViewer() {
+        Await.until("there is room for a viewer", () -> {
+            HttpResponse<InputStream> next =
+                    client.send(HttpRequest.newBuilder(uri("/events")).build(), BodyHandlers.ofInputStream());
+            next.body().close();
+            return next.statusCode() == 200;
+        });
     }
 
     @Test
@@ -596,15 +598,7 @@ class AdminServerTest {
         for (InputStream viewer : viewers) {
             viewer.close();
         }
-        int status = 503;
-        for (int i = 0; i < 100 && status == 503; i++) {
-            Thread.sleep(50);
-            HttpResponse<InputStream> next =
-                    client.send(HttpRequest.newBuilder(uri("/events")).build(), BodyHandlers.ofInputStream());
-            next.body().close();
-            status = next.statusCode();
-        }
-        assertThat(status).isEqualTo(200);
+        awaitRoomForViewer();
     }
 
     @Test

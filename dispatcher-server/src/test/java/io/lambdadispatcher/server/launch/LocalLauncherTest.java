@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -76,9 +77,7 @@ class LocalLauncherTest {
     void should_leave_workers_of_a_fleet_running(@TempDir Path directory) throws Exception {
         Path file = directory.resolve("pid");
         launch(true, "/bin/sh", "-c", "echo $$ $LAMBDA_DISPATCHER_EXIT_WITH_PARENT > " + file + "; exec sleep 60");
-        for (int i = 0; i < 1000 && (!Files.exists(file) || Files.size(file) == 0); i++) {
-            Thread.sleep(10);
-        }
+        Await.until("the worker has started", () -> Files.exists(file) && Files.size(file) > 0);
 
         launcher.close(Duration.ZERO);
 
@@ -187,11 +186,7 @@ class LocalLauncherTest {
 
     /** Waits for a file that another process writes: nothing tells us, so we look. */
     private static long pidIn(Path file) throws Exception {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-        while (!Files.exists(file)) {
-            assertThat(System.nanoTime()).isLessThan(deadline);
-            Thread.onSpinWait();
-        }
+        Await.until("the process has written its id", () -> Files.exists(file));
         return Long.parseLong(Files.readString(file).trim());
     }
 

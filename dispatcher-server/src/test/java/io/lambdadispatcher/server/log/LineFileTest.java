@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -34,17 +35,20 @@ class LineFileTest {
     void should_open_a_new_file_after_a_rotation() throws Exception {
         Path file = directory.resolve("access.log");
         Path rotated = directory.resolve("access.log.1");
-        try (LineFile lines = new LineFile(file)) {
+        AtomicLong nanos = new AtomicLong();
+        try (LineFile lines = new LineFile(file, nanos::get)) {
             lines.write(List.of("old"));
             Files.move(file, rotated);
-            Thread.sleep(1100);
+            nanos.addAndGet(999_999_999);
+            lines.write(List.of("also old"));
+            nanos.addAndGet(1);
             lines.write(List.of("new"));
             Files.delete(file);
-            Thread.sleep(1100);
+            nanos.addAndGet(1_000_000_000);
             lines.write(List.of("newer"));
         }
 
-        assertThat(rotated).hasContent("old\n");
+        assertThat(rotated).hasContent("old\nalso old\n");
         assertThat(file).hasContent("newer\n");
     }
 

@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -73,11 +74,7 @@ class TopTest {
             if (written.toString().contains(steps.element().shown())) {
                 steps.remove().action().run();
             }
-            try {
-                Thread.sleep(20);
-            } catch (InterruptedException e) {
-                throw new IOException(e);
-            }
+            LockSupport.parkNanos(20_000_000); // As a terminal's read with a timeout.
             return NO_KEY;
         }
 

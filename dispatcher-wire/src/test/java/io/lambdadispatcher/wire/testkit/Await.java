@@ -2,8 +2,10 @@ package io.lambdadispatcher.wire.testkit;
 
 import java.time.Duration;
 import java.util.concurrent.Callable;
+import java.util.function.LongSupplier;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
+import org.awaitility.pollinterval.IterativePollInterval;
 
 /**
  * Waits for what other threads or processes do. Conditions are evaluated on the calling thread, so
@@ -14,7 +16,8 @@ import org.awaitility.core.ConditionFactory;
  */
 public final class Await {
     private static final Duration LIMIT = Duration.ofSeconds(60);
-    private static final Duration INTERVAL = Duration.ofMillis(5);
+    private static final Duration FIRST_INTERVAL = Duration.ofMillis(1);
+    private static final Duration LONGEST_INTERVAL = Duration.ofMillis(50);
 
     private Await() {}
 
@@ -41,10 +44,30 @@ public final class Await {
                 .until(() -> true);
     }
 
+    /** Returns the value when it has not changed for this time. */
+    public static long settled(String what, Duration time, LongSupplier value) {
+        long[] last = {value.getAsLong(), System.nanoTime()};
+        until(what, () -> {
+            long now = value.getAsLong();
+            if (now != last[0]) {
+                last[0] = now;
+                last[1] = System.nanoTime();
+            }
+            return System.nanoTime() - last[1] >= time.toNanos();
+        });
+        return last[0];
+    }
+
+    /** The first intervals are short, and later ones cost little. */
     private static ConditionFactory poll(String what) {
         return Awaitility.await(what)
                 .pollInSameThread()
                 .pollDelay(Duration.ZERO)
-                .pollInterval(INTERVAL);
+                .pollInterval(IterativePollInterval.iterative(Await::next, FIRST_INTERVAL));
+    }
+
+    private static Duration next(Duration interval) {
+        Duration longer = interval.multipliedBy(2);
+        return longer.compareTo(LONGEST_INTERVAL) < 0 ? longer : LONGEST_INTERVAL;
     }
 }

@@ -49,4 +49,10 @@ class AwaitTest {
                 .hasMessageContaining("dry");
         assertThat(calls).hasValue(3);
     }
+
+    @Test
+    void should_return_what_has_not_changed_for_a_while() {
+        assertThat(Await.settled("calls", Duration.ofMillis(30), () -> Math.min(calls.incrementAndGet(), 5)))
+                .isEqualTo(5);
+    }
 }

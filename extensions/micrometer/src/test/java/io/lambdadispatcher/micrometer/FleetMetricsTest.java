@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.LedgerException;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.time.Duration;
@@ -109,12 +110,10 @@ class FleetMetricsTest {
         }
     }
 
-    private static void await(PrometheusMeterRegistry registry, String... lines) throws InterruptedException {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-        while (!List.of(registry.scrape().split("\n")).containsAll(List.of(lines)) && System.nanoTime() < deadline) {
-            TimeUnit.MILLISECONDS.sleep(50);
-        }
-        assertThat(registry.scrape().split("\n")).contains(lines);
+    private static void await(PrometheusMeterRegistry registry, String... lines) {
+        Await.until(
+                String.join(" and ", lines),
+                () -> List.of(registry.scrape().split("\n")).containsAll(List.of(lines)));
     }
 
     @Test

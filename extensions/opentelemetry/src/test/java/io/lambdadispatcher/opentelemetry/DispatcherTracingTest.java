@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.WaitReason;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.opentelemetry.api.OpenTelemetry;
@@ -31,6 +32,7 @@ import io.opentelemetry.sdk.trace.export.SimpleSpanProcessor;
 import io.opentelemetry.sdk.trace.samplers.Sampler;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -346,13 +348,13 @@ class DispatcherTracingTest {
     @Timeout(20)
     void should_end_spans_soon() throws Exception {
         end(1);
-        while (exporter.getFinishedSpanItems().size() < 3) {
-            Thread.sleep(10);
-        }
+        awaitSpans(3);
         end(1);
-        while (exporter.getFinishedSpanItems().size() < 6) {
-            Thread.sleep(10);
-        }
+        awaitSpans(6);
+    }
+
+    private void awaitSpans(int spans) {
+        Await.until(spans + " spans", () -> exporter.getFinishedSpanItems().size() >= spans);
     }
 
     /** A thread that falls behind keeps no more traces than these in memory. */
@@ -368,12 +370,12 @@ class DispatcherTracingTest {
     void should_not_wait_if_there_are_enough() throws Exception {
         try (EndedTraces ended = new EndedTraces(TimeUnit.HOURS.toMillis(1))) {
             end(ended, EndedTraces.ENOUGH - 1);
-            Thread.sleep(20);
-            assertThat(exporter.getFinishedSpanItems()).isEmpty();
+            Await.remains(
+                    "none is ended",
+                    Duration.ofMillis(20),
+                    () -> exporter.getFinishedSpanItems().isEmpty());
             end(ended, 1);
-            while (exporter.getFinishedSpanItems().size() < EndedTraces.ENOUGH) {
-                Thread.sleep(10);
-            }
+            awaitSpans(EndedTraces.ENOUGH);
             end(ended, 1);
         }
         assertThat(exporter.getFinishedSpanItems()).hasSize(EndedTraces.ENOUGH + 1);

@@ -170,7 +170,7 @@ class TestKitTest {
         HandlerProbe.get("/").call((request, response) -> {
             response.respond(200, "");
             try {
-                Thread.sleep(200);
+                Thread.sleep(200); // An interrupt after the response would come within this time.
                 interrupted.complete(false);
             } catch (InterruptedException e) {
                 interrupted.complete(true);

@@ -207,7 +207,7 @@ class AwsRoutesIT {
         docker.pauseContainerCmd(containers.get(0)).exec();
         try {
             dynamoDb.server().closeConnections();
-            Thread.sleep(frozenMillis);
+            Thread.sleep(frozenMillis); // The container's clock continues while it is paused.
         } finally {
             docker.unpauseContainerCmd(containers.get(0)).exec();
         }

@@ -25,8 +25,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
-import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /** A dispatcher in this JVM that launches its workers in a {@link Cloud}. */
@@ -133,10 +131,6 @@ final class CloudRig implements AutoCloseable {
 
     CapacitySnapshot capacity() {
         return dispatcher.capacity().get(0);
-    }
-
-    static void await(String what, Duration time, BooleanSupplier condition) {
-        Awaitility.await(what).atMost(time).pollInterval(Duration.ofMillis(50)).until(condition::getAsBoolean);
     }
 
     @Override

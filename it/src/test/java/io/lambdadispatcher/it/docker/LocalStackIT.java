@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.TlsOptions;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.net.http.HttpResponse;
@@ -100,11 +101,11 @@ class LocalStackIT {
 
             assertThat(launches.started).hasSize(6);
             assertThat(launches.spread()).isLessThan(Duration.ofMillis(900));
-            CloudRig.await(
+            Await.until(
                     "no worker is left",
                     Duration.ofSeconds(90),
                     () -> rig.pool().workers() == 0);
-            CloudRig.await("all have ended well", Duration.ofSeconds(60), () -> launches.ended.size() == 6);
+            Await.until("all have ended well", Duration.ofSeconds(60), () -> launches.ended.size() == 6);
             assertThat(launches.ended).allMatch(detail -> detail.contains("SCALE_IN"));
 
             assertThat(rig.get("/ping").statusCode()).isEqualTo(200);
@@ -157,7 +158,7 @@ class LocalStackIT {
 
     /** LocalStack may start or refuse a container only after the client's request has timed out. */
     private static void awaitObstacle(CloudRig rig, String part) {
-        CloudRig.await("the obstacle is named", Duration.ofSeconds(90), () -> {
+        Await.until("the obstacle is named", Duration.ofSeconds(90), () -> {
             String obstacle = rig.capacity().blockedReason();
             return obstacle != null && obstacle.contains(part);
         });
@@ -183,9 +184,9 @@ class LocalStackIT {
                 .join();
         Launches launches = new Launches();
         try (CloudRig rig = new CloudRig(cloud.endpoint(), function("throttled", CapacityPolicy.fixed(3)), launches)) {
-            CloudRig.await(
+            Await.until(
                     "one is ready", Duration.ofSeconds(90), () -> rig.capacity().ready() == 1);
-            CloudRig.await("others are throttled", Duration.ofSeconds(60), () -> launches.ended.size() >= 2);
+            Await.until("others are throttled", Duration.ofSeconds(60), () -> launches.ended.size() >= 2);
 
             assertThat(launches.ended).allMatch(detail -> detail.contains("Exceeded"));
             assertThat(rig.get("/ping").statusCode()).isEqualTo(200);

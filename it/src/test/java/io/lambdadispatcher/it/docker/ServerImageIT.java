@@ -2,6 +2,7 @@ package io.lambdadispatcher.it.docker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -29,7 +30,7 @@ class ServerImageIT {
 
             assertThat(pong.body()).isEqualTo("pong");
             assertThat(server.execInContainer("id", "-u").getStdout().strip()).isEqualTo("10001");
-            CloudRig.await("Docker finds it healthy", Duration.ofMinutes(2), server::isHealthy);
+            Await.until("Docker finds it healthy", Duration.ofMinutes(2), server::isHealthy);
         }
     }
 
@@ -43,7 +44,7 @@ class ServerImageIT {
             URI uri = server.uri("/delay?delay=100");
             Load load = new Load(10, () -> uri);
             Thread balancer = new Thread(() -> {
-                CloudRig.await("/ready says no", Duration.ofMinutes(2), () -> !isReady(server));
+                Await.until("/ready says no", Duration.ofMinutes(2), () -> !isReady(server));
                 load.stop();
             });
             balancer.start();
@@ -52,7 +53,7 @@ class ServerImageIT {
                 slow.add(client.sendAsync(
                         HttpRequest.newBuilder(server.uri("/delay?delay=10000")).build(), BodyHandlers.ofString()));
             }
-            CloudRig.await("load is on", Duration.ofSeconds(60), () -> load.count("200") > 100);
+            Await.until("load is on", Duration.ofSeconds(60), () -> load.count("200") > 100);
 
             int exitCode = server.stopGracefully(Duration.ofSeconds(60));
             balancer.join();

@@ -2,6 +2,7 @@ package io.lambdadispatcher.it.docker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -74,12 +75,12 @@ class TwoDispatchersIT {
             URI other = second.uri("/delay?delay=50");
             load = new Load(8, () -> turn.getAndIncrement() % 2 == 0 && !isAnythingLost() ? one : other);
             try (Load both = load) {
-                CloudRig.await("both serve", Duration.ofSeconds(60), () -> both.count("200") > 200);
+                Await.until("both serve", Duration.ofSeconds(60), () -> both.count("200") > 200);
                 assertThat(both.failures()).isZero();
 
                 first.kill();
                 long before = both.count("200");
-                CloudRig.await("the second serves all", Duration.ofSeconds(90), () -> both.count("200") > before + 500);
+                Await.until("the second serves all", Duration.ofSeconds(90), () -> both.count("200") > before + 500);
                 both.stop();
                 log.info("one of two dispatchers killed: {}", both);
 
@@ -100,11 +101,11 @@ class TwoDispatchersIT {
             server.start();
             server.kill();
             server.startAgain();
-            CloudRig.await("it is ready again", Duration.ofMinutes(2), () -> workersReady(server) >= 2);
+            Await.until("it is ready again", Duration.ofMinutes(2), () -> workersReady(server) >= 2);
 
             URI uri = server.uri("/delay?delay=20");
             try (Load four = new Load(4, () -> uri)) {
-                CloudRig.await("it serves", Duration.ofSeconds(60), () -> four.count("200") > 200);
+                Await.until("it serves", Duration.ofSeconds(60), () -> four.count("200") > 200);
                 four.stop();
                 assertThat(four.failures()).isZero();
             }

@@ -2,8 +2,10 @@ package io.lambdadispatcher.it.fleet;
 
 import io.lambdadispatcher.aws.DynamoDbLedger;
 import io.lambdadispatcher.aws.LocalDynamoDb;
+import io.lambdadispatcher.it.ChildJvm;
 import io.lambdadispatcher.it.FreePort;
 import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.File;
 import java.io.IOException;
 import java.net.URI;
@@ -29,8 +31,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.BooleanSupplier;
-import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class FleetProcesses implements AutoCloseable {
     private static final String SECRET = "a secret of the fleet's tests";
-    private static final Duration PATIENCE = Duration.ofSeconds(150);
+    static final Duration PATIENCE = Duration.ofSeconds(150);
 
     /** A dispatcher, and its way to the ledger. */
     final class Member {
@@ -56,15 +56,9 @@ final class FleetProcesses implements AutoCloseable {
         }
 
         void start() throws IOException {
-            ProcessBuilder builder = new ProcessBuilder(
-                            Path.of(System.getProperty("java.home"), "bin", "java")
-                                    .toString(),
-                            "-Xmx256m",
-                            "-XX:TieredStopAtLevel=1",
-                            "-cp",
-                            System.getProperty("java.class.path"),
-                            "io.lambdadispatcher.server.Main",
-                            "serve")
+            List<String> command = ChildJvm.command(ChildJvm.SERVER, "-Xmx256m");
+            command.add("serve");
+            ProcessBuilder builder = new ProcessBuilder(command)
                     .redirectErrorStream(true)
                     .redirectOutput(
                             directory.resolve("dispatcher-" + number + ".log").toFile());
@@ -98,7 +92,7 @@ final class FleetProcesses implements AutoCloseable {
         }
 
         void awaitReady() {
-            await("dispatcher is ready", () -> get(adminPort, "/ready").status == 200);
+            Await.until("dispatcher is ready", PATIENCE, () -> get(adminPort, "/ready").status == 200);
         }
 
         @SuppressWarnings("unchecked")
@@ -230,7 +224,7 @@ final class FleetProcesses implements AutoCloseable {
             proxy.destroy();
         }
         proxy = next;
-        await("HAProxy answers", () -> get(proxyPort, "/ping").status == 200);
+        Await.until("HAProxy answers", PATIENCE, () -> get(proxyPort, "/ping").status == 200);
     }
 
     /** @param status 0 = no answer */
@@ -337,15 +331,8 @@ final class FleetProcesses implements AutoCloseable {
         return answered.values().stream().mapToInt(AtomicInteger::get).sum();
     }
 
-    static void await(String what, BooleanSupplier condition) {
-        Awaitility.await(what)
-                .atMost(PATIENCE)
-                .pollInterval(Duration.ofMillis(100))
-                .until(condition::getAsBoolean);
-    }
-
     static void pass(int seconds) throws InterruptedException {
-        Thread.sleep(seconds * 1000L);
+        Thread.sleep(seconds * 1000L); // Drills watch processes for whole seconds.
     }
 
     @Override

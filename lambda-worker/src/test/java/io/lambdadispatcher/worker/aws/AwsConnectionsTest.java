@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.aws;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.snapshot.SnapshotsOfContext;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -260,10 +261,10 @@ class AwsConnectionsTest {
             busy.async().execute(request(new BusyLoop(loopIsBusy, goOn)));
             assertThat(loopIsBusy.await(20, TimeUnit.SECONDS)).isTrue();
             CompletableFuture<Void> closed = CompletableFuture.runAsync(busy::close);
-            while (clients.get() < 2) {
+            Await.until("another client", () -> {
                 Kind.ASYNC.put(busy, server);
-                Thread.sleep(5);
-            }
+                return clients.get() == 2;
+            });
             goOn.countDown();
             closed.join();
             Kind.ASYNC.put(busy, server).join();

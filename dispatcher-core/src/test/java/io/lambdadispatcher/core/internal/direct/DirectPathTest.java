@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.io.InputStream;
@@ -315,21 +316,13 @@ class DirectPathTest {
         HttpResponse<InputStream> response = client.send(request(base, "/").build(), BodyHandlers.ofInputStream());
         assertThat(response.statusCode()).isEqualTo(200);
         response.body().close();
-        await(() -> {
+        Await.until("a place is free", () -> {
             try {
                 return get(client, base, "/").statusCode() == 200;
             } catch (Exception e) {
                 throw new AssertionError(e);
             }
         });
-    }
-
-    private static void await(java.util.function.BooleanSupplier condition) {
-        long deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
-        while (!condition.getAsBoolean()) {
-            assertThat(System.nanoTime()).as("not in time").isLessThan(deadlineNanos);
-            Thread.onSpinWait();
-        }
     }
 
     @Test
@@ -365,14 +358,16 @@ class DirectPathTest {
         URI base = URI.create(
                 "http://127.0.0.1:" + dispatcher.publicAddresses().get(0).getPort());
         dispatcher.setLaunching("f", false);
-        await(() -> "launching is paused by the kill switch"
-                .equals(dispatcher.capacity().get(0).blockedReason()));
+        Await.until(
+                "launching is paused",
+                () -> "launching is paused by the kill switch"
+                        .equals(dispatcher.capacity().get(0).blockedReason()));
 
         assertThat(get(client(Version.HTTP_1_1), base, "/").statusCode()).isEqualTo(503);
         assertThat(function.invoked).isEmpty();
 
         dispatcher.setLaunching("f", true);
-        await(() -> dispatcher.capacity().get(0).blockedReason() == null);
+        Await.until("launching is resumed", () -> dispatcher.capacity().get(0).blockedReason() == null);
         assertThat(get(client(Version.HTTP_1_1), base, "/").statusCode()).isEqualTo(200);
         assertThat(function.invoked).containsExactly("f");
     }

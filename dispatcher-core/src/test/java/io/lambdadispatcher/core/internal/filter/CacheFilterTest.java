@@ -56,7 +56,7 @@ class CacheFilterTest {
         call(0).respond(200, "body", FRESH);
         assertThat(first.answer()).isEqualTo("200 body");
         assertThat(first.field("cache-status")).isEqualTo("lambda-dispatcher; fwd=uri-miss; stored");
-        rig.sleep(10);
+        rig.pass(10);
         Client second = rig.get(1, "/a");
         assertThat(second.answer()).isEqualTo("200 body");
         assertThat(second.field("age")).isEqualTo("10");
@@ -227,7 +227,7 @@ class CacheFilterTest {
     void should_forget_a_waiting_request_whose_client_disconnects() {
         rig.get(0, "/a");
         Client waiting = rig.get(1, "/a");
-        rig.sleep(2);
+        rig.pass(2);
         waiting.request.cancel(ErrorCode.CANCELLED);
         call(0).respond(200, "body", FRESH);
         rig.run();
@@ -289,13 +289,13 @@ class CacheFilterTest {
                 .build();
         rig.get(0, "/a");
         rig.get(1, "/a");
-        rig.sleep(2);
+        rig.pass(2);
         call(0).respond(200, "body", "set-cookie: a=b");
         rig.run();
         assertThat(call(1).policy.deadline().limit()).isEqualTo(Duration.ofSeconds(3));
         rig.get(0, "/b");
         Client late = rig.get(1, "/b");
-        rig.sleep(6);
+        rig.pass(6);
         call(2).respond(200, "body", "set-cookie: a=b");
         rig.run();
         assertThat(late.answer()).isEqualTo("deadline_exceeded");
@@ -308,13 +308,13 @@ class CacheFilterTest {
                 .build();
         rig.get(0, "/a");
         rig.get(1, "/a");
-        rig.sleep(3);
+        rig.pass(3);
         call(0).respond(200, "body", FRESH);
         rig.run();
         rig.get(0, "/a");
         rig.get(0, "/b");
         rig.get(1, "/b");
-        rig.sleep(6);
+        rig.pass(6);
         call(1).respond(200, "body", "set-cookie: a=b");
         rig.run();
         assertThat(rig.reports).containsExactly("200 collapsed", "200 cache", "504 ");
@@ -335,7 +335,7 @@ class CacheFilterTest {
                 .build();
         rig.get(0, "/a");
         call(0).respond(200, "old", FRESH);
-        rig.sleep(61);
+        rig.pass(61);
         rig.get(0, "/a");
         Client waiting = rig.get(1, "/a");
         rig.sleepWithTimers(0.4);
@@ -361,7 +361,7 @@ class CacheFilterTest {
             rig.get(0, "/" + i);
             call(i).respond(200, "old", "cache-control: max-age=60, stale-while-revalidate=60");
         }
-        rig.sleep(61);
+        rig.pass(61);
         rig.get(0, "/0");
         rig.get(0, "/1");
         RequestAdmission admission = new RequestAdmission("f");
@@ -379,7 +379,7 @@ class CacheFilterTest {
     void should_renew_once_while_it_answers_5861_3() {
         rig.get(0, "/a");
         call(0).respond(200, "old", "cache-control: max-age=60, stale-while-revalidate=60");
-        rig.sleep(61);
+        rig.pass(61);
         assertThat(rig.get(0, "/a", "if-none-match: \"q\"").answer()).isEqualTo("200 old");
         Client second = rig.get(1, "/a");
         assertThat(second.answer()).isEqualTo("200 old");
@@ -398,7 +398,7 @@ class CacheFilterTest {
         rig = new CacheRig(policy(Duration.ofSeconds(60)), 1 << 20);
         rig.get(0, "/a");
         call(0).respond(200, "old", FRESH);
-        rig.sleep(90);
+        rig.pass(90);
         Client client = rig.get(0, "/a");
         Client waiting = rig.get(1, "/a");
         call(1).head(status, false);
@@ -408,7 +408,7 @@ class CacheFilterTest {
         rig.run();
         assertThat(waiting.answer()).isEqualTo("200 old");
         assertThat(call(1).taken).isEqualTo(5);
-        rig.sleep(30);
+        rig.pass(30);
         Client later = rig.get(0, "/a");
         call(2).respond(status, "error");
         assertThat(later.answer()).isEqualTo(status + " error");
@@ -419,7 +419,7 @@ class CacheFilterTest {
         rig = new CacheRig(policy(Duration.ofSeconds(60)), 1 << 20);
         rig.get(0, "/a");
         call(0).respond(200, "old", FRESH);
-        rig.sleep(90);
+        rig.pass(90);
         Client client = rig.get(0, "/a");
         call(1).fail(Kind.TIMEOUT);
         assertThat(client.answer()).isEqualTo("200 old");
@@ -439,9 +439,9 @@ class CacheFilterTest {
         rig = new CacheRig(policy(Duration.ofSeconds(60)), 1 << 20);
         rig.get(0, "/a");
         call(0).respond(200, "old", FRESH);
-        rig.sleep(90);
+        rig.pass(90);
         Client client = rig.get(0, "/a");
-        rig.sleep(31);
+        rig.pass(31);
         call(1).fail(Kind.TIMEOUT);
         assertThat(client.answer()).isEqualTo("timeout");
     }
@@ -470,7 +470,7 @@ class CacheFilterTest {
         call(0).data("body", false);
         call(0).response.onTrailers(CacheRig.fields(new DefaultHttp2Headers()));
         assertThat(leader.answer()).isEqualTo("200 body");
-        rig.sleep(11);
+        rig.pass(11);
         rig.get(0, "/a");
         call(1).respond(200, "body", FRESH, "content-length: 5");
         rig.get(0, "/a");

@@ -158,7 +158,7 @@ class CacheFuzzTest {
             while (pending.size() > random.nextInt(12)) {
                 answer();
             }
-            rig.sleep(random.nextInt(8) == 0 ? random.nextDouble() * 6 : random.nextDouble() / 4);
+            rig.pass(random.nextInt(8) == 0 ? random.nextDouble() * 6 : random.nextDouble() / 4);
         }
         while (!pending.isEmpty()) {
             answer();

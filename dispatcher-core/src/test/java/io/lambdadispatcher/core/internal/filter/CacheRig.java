@@ -59,13 +59,13 @@ final class CacheRig implements DispatcherObserver {
         clients.forEach(Client::read);
     }
 
-    void sleep(double seconds) {
+    void pass(double seconds) {
         nanos += (long) (seconds * 1e9);
     }
 
     /** Sleeps, and runs the timers of the event loops. */
     void sleepWithTimers(double seconds) {
-        sleep(seconds);
+        pass(seconds);
         for (EmbeddedChannel each : loops) {
             each.advanceTimeBy((long) (seconds * 1e9), TimeUnit.NANOSECONDS);
             each.runScheduledPendingTasks();

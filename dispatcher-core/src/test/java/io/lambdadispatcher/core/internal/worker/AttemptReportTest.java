@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.observe.WaitReason;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.FrameWriter;
 import io.netty.channel.EventLoopGroup;
@@ -102,9 +103,7 @@ class AttemptReportTest {
     private ScriptedWorker worker(String id) throws Exception {
         int ready = dispatcher.pools().get(0).readyWorkers();
         ScriptedWorker worker = new ScriptedWorker(loops, dispatcher.workerAddress(), "f", id, SECRET).ready(1);
-        while (dispatcher.pools().get(0).readyWorkers() == ready) {
-            Thread.sleep(1);
-        }
+        Await.until("it is ready", () -> dispatcher.pools().get(0).readyWorkers() > ready);
         return worker;
     }
 

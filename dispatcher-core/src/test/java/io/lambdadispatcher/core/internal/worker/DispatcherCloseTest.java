@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
@@ -98,6 +99,7 @@ class DispatcherCloseTest {
             worker.expect("1 DRAIN");
             List<EventExecutor> executors = new ArrayList<>();
             loops.forEach(executors::add);
+            // Blocks the event loop.
             executors.get(busy).execute(() -> LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(500)));
             for (int stream : streams) {
                 worker.data(stream, 10, true);
@@ -139,7 +141,7 @@ class DispatcherCloseTest {
             send(queued, "POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nbegun");
             await("started", 1);
             CompletableFuture<Void> closed = dispatcher.close(Duration.ZERO).toCompletableFuture();
-            Thread.sleep(100);
+            Await.remains("it waits for the client", Duration.ofMillis(100), () -> !closed.isDone());
             send(queued, "more");
             assertThat(answer(queued)).startsWith("HTTP/1.1 503 ").contains("retry-after: 1\r\n");
             closed.get(10, TimeUnit.SECONDS);
@@ -170,7 +172,10 @@ class DispatcherCloseTest {
             await("connected", 1);
             dispatcher.close(Duration.ofSeconds(20));
             // The worker was told to drain within this time when the dispatcher did not wait.
-            Thread.sleep(100);
+            Await.remains(
+                    "the worker is ready",
+                    Duration.ofMillis(100),
+                    () -> dispatcher.pools().get(0).readyWorkers() == 1);
             send(client, "GET /a HTTP/1.1\r\nHost: a\r\n\r\n");
             worker.expect("3 REQUEST_HEAD /a end");
             worker.respond(3, new DefaultHttp2Headers().status("204"), true);

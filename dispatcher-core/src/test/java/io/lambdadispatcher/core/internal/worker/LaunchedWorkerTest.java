@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.channel.EventLoopGroup;
@@ -23,7 +24,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -141,7 +141,7 @@ class LaunchedWorkerTest {
         LaunchToken.verify(other.token(), function -> List.of(LaunchToken.key(second, function)), Instant.now());
         try (ScriptedWorker old = dial(first.token()).ready(1);
                 ScriptedWorker young = dial(other.token()).ready(1)) {
-            await(() -> dispatcher.pools().get(0).readyWorkers() == 2);
+            Await.until("the dispatcher knows", () -> dispatcher.pools().get(0).readyWorkers() == 2);
             dispatcher.change().secret(second).apply();
             expectRefusal(first.token(), 401);
             assertThat(dispatcher.pools().get(0).readyWorkers())
@@ -153,22 +153,20 @@ class LaunchedWorkerTest {
     @Test
     void should_count_only_workers_that_are_ready() throws Exception {
         try (ScriptedWorker worker = dial(next(launches.requests).token()).ready(1)) {
-            await(() -> dispatcher.capacity().get(0).ready() == 1
-                    && dispatcher.pools().get(0).readyWorkers() == 1);
+            Await.until(
+                    "the dispatcher knows",
+                    () -> dispatcher.capacity().get(0).ready() == 1
+                            && dispatcher.pools().get(0).readyWorkers() == 1);
             worker.say(new ControlMessage.Readiness(false));
-            await(() -> dispatcher.capacity().get(0).ready() == 0
-                    && dispatcher.pools().get(0).readyWorkers() == 0);
+            Await.until(
+                    "the dispatcher knows",
+                    () -> dispatcher.capacity().get(0).ready() == 0
+                            && dispatcher.pools().get(0).readyWorkers() == 0);
             worker.say(new ControlMessage.Readiness(true));
-            await(() -> dispatcher.capacity().get(0).ready() == 1
-                    && dispatcher.pools().get(0).readyWorkers() == 1);
-        }
-    }
-
-    private static void await(BooleanSupplier condition) throws Exception {
-        long deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
-        while (!condition.getAsBoolean()) {
-            assertThat(System.nanoTime()).as("not in time").isLessThan(deadlineNanos);
-            Thread.sleep(5);
+            Await.until(
+                    "the dispatcher knows",
+                    () -> dispatcher.capacity().get(0).ready() == 1
+                            && dispatcher.pools().get(0).readyWorkers() == 1);
         }
     }
 

@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.spi.Ledger;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -66,9 +67,7 @@ class SharedWorkerTest {
     /** Waits until both dispatchers know each other. */
     @BeforeEach
     void start() throws Exception {
-        while (entries.isEmpty()) {
-            Thread.sleep(1);
-        }
+        Await.until("the other dispatcher is known", () -> !entries.isEmpty());
         dispatcher = dispatcher(new DispatcherObserver() {
             @Override
             public ExchangeListener onExchangeStart(ExchangeStart start) {
@@ -93,10 +92,8 @@ class SharedWorkerTest {
         loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
     }
 
-    private void awaitReady(int workers) throws Exception {
-        while (dispatcher.pools().get(0).readyWorkers() != workers) {
-            Thread.sleep(1);
-        }
+    private void awaitReady(int workers) {
+        Await.until(workers + " are ready", () -> dispatcher.pools().get(0).readyWorkers() == workers);
     }
 
     private ScriptedWorker worker(String id, int streams) throws Exception {
@@ -316,9 +313,7 @@ class SharedWorkerTest {
             awaitReady(0);
             worker.say(new ControlMessage.Goodbye("leaving"));
         }
-        while (!workers().isEmpty()) {
-            Thread.sleep(1);
-        }
+        Await.until("it is forgotten", () -> workers().isEmpty());
         worker("w", 1).close();
     }
 }

@@ -18,6 +18,7 @@ import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -806,9 +807,7 @@ class WorkerSideTest {
             lost.expect("3 REQUEST_HEAD /a");
             assertThat(lost.body(3)).isEqualTo(bytes);
             other.ready(1);
-            while (dispatcher.pools().get(0).readyWorkers() < 2) {
-                Thread.sleep(1);
-            }
+            Await.until("both are ready", () -> dispatcher.pools().get(0).readyWorkers() == 2);
             lost.close();
             if (repeats) {
                 other.expect("3 REQUEST_HEAD /a");
@@ -967,9 +966,7 @@ class WorkerSideTest {
             worker.expect("3 REQUEST_HEAD /a");
             // The worker can have the headers before the dispatcher has subscribed on another event
             // loop, and a publisher drops what nobody has subscribed to.
-            while (!body.hasSubscribers()) {
-                Thread.sleep(1);
-            }
+            Await.until("the dispatcher subscribes", body::hasSubscribers);
             for (int i = 0; i < 3; i++) {
                 body.submit(Unpooled.buffer().writeZero(100));
                 worker.expect("3 DATA 100");

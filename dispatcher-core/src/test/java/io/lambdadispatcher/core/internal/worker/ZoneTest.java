@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
@@ -47,17 +48,14 @@ class ZoneTest {
         ScriptedWorker near = worker("near", "use1-az1");
         try (far;
                 near) {
-            while (dispatcher.pools().get(0).readyWorkers() < 2) {
-                Thread.sleep(1);
-            }
+            Await.until("both are ready", () -> dispatcher.pools().get(0).readyWorkers() == 2);
             for (int i = 0; i < requests; i++) {
                 dispatcher.dispatch(DispatchRequest.get("/").build());
             }
+            Await.until(
+                    "all have arrived",
+                    () -> busy().values().stream().mapToInt(each -> each).sum() == requests);
             Map<String, Integer> busy = busy();
-            while (busy.values().stream().mapToInt(each -> each).sum() < requests) {
-                Thread.sleep(1);
-                busy = busy();
-            }
             return busy.get("near") + "+" + busy.get("far");
         }
     }

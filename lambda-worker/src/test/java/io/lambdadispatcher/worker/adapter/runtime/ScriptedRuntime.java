@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.adapter.runtime;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedDispatcher;
 import io.lambdadispatcher.worker.ScriptedStream;
@@ -58,14 +59,7 @@ final class ScriptedRuntime implements AutoCloseable {
     }
 
     private String[] line() throws Exception {
-        long untilNanos = System.nanoTime()
-                + Duration.ofSeconds(ScriptedDispatcher.WAIT_SECONDS).toNanos();
-        while (!Files.exists(file)) {
-            if (System.nanoTime() - untilNanos > 0) {
-                throw new AssertionError("no child has started");
-            }
-            Thread.sleep(5);
-        }
+        Await.until("a child has started", () -> Files.exists(file));
         return Files.readString(file).trim().split(" ");
     }
 
@@ -84,9 +78,7 @@ final class ScriptedRuntime implements AutoCloseable {
     /** Waits until another child runs. */
     void awaitReplaced(long before) throws Exception {
         ProcessHandle.of(before).ifPresent(handle -> handle.onExit().join());
-        while (pid() == before) {
-            Thread.sleep(5);
-        }
+        Await.until("another child runs", () -> pid() != before);
     }
 
     /** Kills the child. The next child writes its line again. */

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.adapter.web;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
@@ -120,9 +121,7 @@ final class RawApp implements AutoCloseable {
      * knows.
      */
     void awaitClosed() {
-        while (!sockets.isEmpty()) {
-            Thread.onSpinWait();
-        }
+        Await.until("all are closed", sockets::isEmpty);
     }
 
     /** Waits until a script has returned or thrown. */

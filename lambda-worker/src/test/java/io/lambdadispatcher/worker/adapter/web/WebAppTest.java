@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.adapter.web;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.adapter.web.WebConfig.Probe;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -79,14 +80,11 @@ class WebAppTest {
                     .readinessProbe(Probe.TCP)
                     .build());
             await(app.start().toCompletableFuture());
-            long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(25);
-            long seen = 0;
-            while (seen < 10 && System.nanoTime() - untilNanos < 0) {
-                seen = Files.exists(starts) ? Files.readAllLines(starts).size() : 0;
-                Thread.sleep(5);
-            }
+            Await.until(
+                    "ten starts",
+                    Duration.ofSeconds(25),
+                    () -> Files.exists(starts) && Files.readAllLines(starts).size() >= 10);
             app.stop();
-            assertThat(seen).isGreaterThanOrEqualTo(10);
         }
     }
 
@@ -110,18 +108,14 @@ class WebAppTest {
         })) {
             WebApp app = new WebApp(probed(busy).build());
             CompletableFuture<Void> ready = app.start().toCompletableFuture();
-            while (busy.connections() < 2) {
-                Thread.sleep(1);
-            }
+            Await.until("two connections", () -> busy.connections() >= 2);
             app.stop();
             assertThatThrownBy(() -> await(ready))
                     .hasMessageContaining("the app at")
                     .hasMessageContaining("has been stopped");
-            int asked;
-            do {
-                asked = busy.connections();
-                Thread.sleep(500);
-            } while (busy.connections() > asked);
+            // The last question may still arrive.
+            int asked = busy.connections() + 1;
+            Await.remains("no more", Duration.ofMillis(100), () -> busy.connections() <= asked);
         }
     }
 

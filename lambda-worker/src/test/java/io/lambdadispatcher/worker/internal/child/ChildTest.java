@@ -8,6 +8,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -308,9 +309,7 @@ class ChildTest {
         child.start();
         long pid = take(started);
         // Waits until setpriv and the shell have become the program.
-        while (!program(pid).endsWith("sleep")) {
-            Thread.sleep(5);
-        }
+        Await.until("it has become the program", () -> program(pid).endsWith("sleep"));
         await(child.stop(LONG));
     }
 

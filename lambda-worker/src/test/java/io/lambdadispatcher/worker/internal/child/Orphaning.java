@@ -22,7 +22,7 @@ final class Orphaning {
                         public void onDied(String how) {}
                     })
                     .start();
-            Thread.sleep(60_000);
+            new java.util.concurrent.CountDownLatch(1).await();
         }
     }
 

@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.RouteTarget;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.config.Credential;
@@ -113,9 +114,7 @@ class DispatcherApplicationTest {
             Worker shop = worker(dispatcher, "shop", (request, response) -> response.respond(200, "shop"));
             Worker images = worker(dispatcher, "images", (request, response) -> response.respond(200, "images"));
 
-            for (int i = 0; i < 6000 && !dispatcher.isReady(); i++) {
-                Thread.sleep(10);
-            }
+            Await.until("it is ready", dispatcher::isReady);
             assertThat(application
                             .getBean("dispatcherHealthIndicator", HealthIndicator.class)
                             .health()
@@ -130,9 +129,7 @@ class DispatcherApplicationTest {
                             .get(60, TimeUnit.SECONDS))
                     .isEqualTo("shop");
             Queue<String> seen = application.getBean(Edge.class).seen;
-            for (int i = 0; i < 6000 && seen.size() < 4; i++) {
-                Thread.sleep(10);
-            }
+            Await.until("all four are seen", () -> seen.size() == 4);
             assertThat(seen).containsExactly("first images", "second images", "first shop", "second shop");
             shop.close();
             images.close();
@@ -156,9 +153,7 @@ class DispatcherApplicationTest {
         Thread end = new Thread(application::close);
         end.start();
         HttpClient other = HttpClient.newHttpClient();
-        while (dispatcher.isReady()) {
-            Thread.sleep(10);
-        }
+        Await.until("it is not ready", () -> !dispatcher.isReady());
         end.join(300);
         assertThat(end.isAlive()).as("waits for the request").isTrue();
         assertThatThrownBy(() -> other.send(get(dispatcher, "/"), BodyHandlers.ofString()))

@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.micrometer.DispatcherMetrics;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
@@ -181,9 +182,7 @@ class DispatcherAutoConfigurationTest {
                 failing.run(context -> assertThat(context).hasFailed());
             }
             // The event loops of a dispatcher that has not started end soon afterwards.
-            while (openFiles() >= before + 10) {
-                Thread.sleep(50);
-            }
+            Await.until("they are closed", () -> openFiles() < before + 10);
         }
     }
 

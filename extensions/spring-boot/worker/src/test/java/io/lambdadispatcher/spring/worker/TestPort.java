@@ -3,6 +3,7 @@ package io.lambdadispatcher.spring.worker;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.net.URI;
 import java.net.http.HttpRequest;
 import java.time.Duration;
@@ -31,14 +32,8 @@ final class TestPort implements AutoCloseable {
                 .timeout(Duration.ofSeconds(60));
     }
 
-    void awaitWorkers(int count) throws InterruptedException {
-        for (long end = System.nanoTime() + 60_000_000_000L;
-                dispatcher.pools().get(0).readyWorkers() != count; ) {
-            if (System.nanoTime() > end) {
-                throw new AssertionError("workers: " + dispatcher.pools() + ", expected " + count);
-            }
-            Thread.sleep(10);
-        }
+    void awaitWorkers(int count) {
+        Await.until(count + " are ready", () -> dispatcher.pools().get(0).readyWorkers() == count);
     }
 
     @Override

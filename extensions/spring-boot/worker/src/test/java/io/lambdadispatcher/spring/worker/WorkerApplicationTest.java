@@ -2,6 +2,7 @@ package io.lambdadispatcher.spring.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.handler.DrainReason;
@@ -162,9 +163,7 @@ class WorkerApplicationTest {
         for (int i = 0; i < 20; i++) {
             answers.add(client.sendAsync(port.request("/slow").build(), BodyHandlers.ofString()));
         }
-        while (Shop.SLOW.get() < 20) {
-            Thread.sleep(10);
-        }
+        Await.until("all are served", () -> Shop.SLOW.get() == 20);
         Thread end = new Thread(first::close);
         end.start();
         port.awaitWorkers(0);
@@ -173,9 +172,7 @@ class WorkerApplicationTest {
         }
         try (ConfigurableApplicationContext second = run()) {
             assertThat(second.isActive()).isTrue();
-            while (Shop.SLOW.get() < 40) {
-                Thread.sleep(10);
-            }
+            Await.until("all are served", () -> Shop.SLOW.get() == 40);
             assertThat(end.isAlive()).as("waits for its requests").isTrue();
             Shop.gate.countDown();
             for (CompletableFuture<HttpResponse<String>> answer : answers) {
@@ -190,10 +187,7 @@ class WorkerApplicationTest {
     @Test
     void should_close_the_application_when_the_worker_is_rejected() throws Exception {
         ConfigurableApplicationContext application = run("lambda-dispatcher.worker.secret=another secret for tests");
-        for (int i = 0; application.isActive() && i < 6000; i++) {
-            Thread.sleep(10);
-        }
-        assertThat(application.isActive()).isFalse();
+        Await.until("the application is closed", () -> !application.isActive());
     }
 
     @Test
