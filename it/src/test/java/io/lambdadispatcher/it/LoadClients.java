@@ -15,8 +15,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Clients that always have requests in flight, of 5 ms each, and repeat none. Each request without a complete
- * response of status 200 counts as lost, and so does each connection that is refused.
+ * Clients that always have requests in flight, of 5 ms each, and repeat none. Each request without
+ * a complete response of status 200 counts as lost, and so does each connection that is refused.
  */
 final class LoadClients implements AutoCloseable {
     private static final int TIMEOUT_SECONDS = 60;

@@ -32,12 +32,21 @@ public final class TestSummary {
 
     private TestSummary() {}
 
-    /** @param arguments the root of the checkout, and when the build began; older reports are not read */
+    /**
+     * Fails if {@code -Dit.test} is set and names no test.
+     *
+     * @param arguments the root of the checkout, when the build began, and the value of {@code
+     *     it.test}. Older reports are not read
+     */
     public static void main(String... arguments) throws Exception {
         Instant start = Instant.parse(arguments[1]);
         TestSummary summary = new TestSummary();
         summary.read(Path.of(arguments[0]), start);
         System.out.print(summary.text(Duration.between(start, Instant.now())));
+        boolean isNamed = !arguments[2].startsWith("${");
+        if (isNamed && !summary.modules.containsKey("it")) {
+            throw new IllegalArgumentException("it.test: expected the name of a test, got \"" + arguments[2] + '"');
+        }
     }
 
     private void read(Path root, Instant start) throws IOException, XMLStreamException {

@@ -35,7 +35,10 @@ public final class Await {
         poll(what).atMost(limit).until(condition);
     }
 
-    /** Fails if the condition becomes false within this time. It costs the whole time: keep it short. */
+    /**
+     * Fails if the condition becomes false within this time. It costs the whole time, so keep it
+     * short.
+     */
     public static void remains(String what, Duration time, Callable<Boolean> condition) {
         poll(what)
                 .during(time)
