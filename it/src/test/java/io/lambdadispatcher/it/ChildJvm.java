@@ -18,8 +18,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The JVMs that tests start. There are hundreds, so they only use the first compiler, and load their
- * classes from archives, which {@link #main} makes before the tests.
+ * The JVMs that tests start. There are hundreds, so they only use the first compiler, and load
+ * their classes from archives, which {@link #main} makes before the tests.
  */
 public final class ChildJvm {
     public static final String SERVER = "io.lambdadispatcher.server.Main";
@@ -48,7 +48,7 @@ public final class ChildJvm {
                 .filter(entry -> inArchive == (entry.endsWith(".jar") && !entry.contains("DynamoDBLocal")));
     }
 
-    /** Returns the command that runs a class of the product or of the tests, to which arguments can be added. */
+    /** Returns the command that runs a class, to which arguments can be added. */
     public static List<String> command(String main, String... flags) {
         List<String> command = new ArrayList<>(List.of(java()));
         command.addAll(flags(main));
@@ -66,7 +66,7 @@ public final class ChildJvm {
         List<String> flags = new ArrayList<>(FLAGS);
         Path archive = archive(main);
         if (Files.exists(archive)) {
-            // The JVM continues without the archive if that was made by another JVM or of other jars.
+            // If another JVM has made the archive, or of other jars, the JVM continues without it.
             flags.addAll(List.of("-XX:SharedArchiveFile=" + archive, "-Xlog:cds=off", "-Xlog:cds+dynamic=off"));
         }
         return flags;

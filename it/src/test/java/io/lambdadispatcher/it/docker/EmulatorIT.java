@@ -70,7 +70,7 @@ class EmulatorIT {
         try (CloudRig rig = new CloudRig(lambda, function(CapacityPolicy.fixed(1)), launches)) {
             Await.until("one is ready", Duration.ofMinutes(2), () -> rig.pool().readyWorkers() == 1);
 
-            // Ends about 2 s before the deadline. A drain that took 3/4 of the rest would end before.
+            // Ends 2 s before the deadline. A drain that took 3/4 of the rest would end before.
             long delayMillis = 17_500 - launches.millisSinceFirst();
             assertThat(rig.get("/delay?delay=" + delayMillis).statusCode()).isEqualTo(200);
         }
