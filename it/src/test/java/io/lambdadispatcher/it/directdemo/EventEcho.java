@@ -6,6 +6,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
@@ -28,7 +29,7 @@ public final class EventEcho implements RequestStreamHandler {
             throw new IllegalStateException("asked to fail");
         }
         if (path.equals("/slow")) {
-            sleep();
+            awaitForever();
         }
         try (JsonGenerator json = JSON.createGenerator(ObjectWriteContext.empty(), output)) {
             json.writeStartObject();
@@ -71,9 +72,9 @@ public final class EventEcho implements RequestStreamHandler {
         return fields;
     }
 
-    private static void sleep() {
+    private static void awaitForever() {
         try {
-            Thread.sleep(60_000);
+            new CountDownLatch(1).await();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

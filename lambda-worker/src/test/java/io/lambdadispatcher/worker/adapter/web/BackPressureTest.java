@@ -4,8 +4,10 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.Harness;
 import io.lambdadispatcher.worker.ScriptedStream;
+import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -87,13 +89,8 @@ class BackPressureTest {
     }
 
     /** Waits until the counter has moved, and then has not moved for a while. */
-    static void awaitStandstill(AtomicLong counter) throws InterruptedException {
-        long last = -1;
-        for (int same = 0; same < 5; ) {
-            long now = counter.get();
-            same = now == last && now > 0 ? same + 1 : 0;
-            last = now;
-            TimeUnit.MILLISECONDS.sleep(50);
-        }
+    static void awaitStandstill(AtomicLong counter) {
+        Await.until("it has moved", () -> counter.get() > 0);
+        Await.settled("the counter", Duration.ofMillis(250), counter::get);
     }
 }
