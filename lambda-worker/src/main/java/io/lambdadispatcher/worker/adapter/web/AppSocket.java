@@ -4,23 +4,23 @@ import io.lambdadispatcher.worker.internal.transport.ClientTransport;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
 import io.netty.channel.epoll.EpollSocketChannel;
-import io.netty.channel.epoll.EpollTcpInfo;
 import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.channel.unix.Socket;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
 /**
- * A socket that can tell whether its peer has closed it, before the event loop is notified. The
- * close may arrive at the moment when the next request is sent. Confined to an event loop.
+ * A socket that can tell whether its peer has closed it or sent bytes, before the event loop is
+ * notified. Both may arrive at the moment when the next request is sent. Confined to an event loop.
  */
 interface AppSocket {
     Channel channel();
 
     /**
-     * Returns whether an idle connection has received neither bytes nor a close. Call it only if
-     * the connection is idle.
+     * Returns whether an idle connection has received neither bytes nor a close. It takes a byte if
+     * there is one, so the connection must not be used if this is false.
      */
     boolean isQuiet();
 
@@ -36,30 +36,23 @@ interface AppSocket {
         private Choice() {}
     }
 
-    /** Asks Linux for the TCP state of the socket. */
-    record Epoll(EpollSocketChannel channel, EpollTcpInfo info) implements AppSocket {
-        /** TCP_ESTABLISHED of the kernel's tcp_states.h: neither side has closed the connection. */
-        private static final int ESTABLISHED = 1;
-
+    /** Reads from the socket, which the event loop only does when it is notified. */
+    record Epoll(EpollSocketChannel channel, ByteBuffer value) implements AppSocket {
         static Epoll create() {
-            return new Epoll(new EpollSocketChannel(), new EpollTcpInfo());
+            return new Epoll(new EpollSocketChannel(), ByteBuffer.allocateDirect(1));
         }
 
         @Override
         public boolean isQuiet() {
             try {
-                channel.tcpInfo(info);
-                return info.state() == ESTABLISHED;
-            } catch (RuntimeException e) {
+                return channel.fd() instanceof Socket socket && socket.recv(value, 0, 1) == 0;
+            } catch (IOException e) {
                 return false;
             }
         }
     }
 
-    /**
-     * Reads from the socket. On an idle connection, any result except "no bytes yet" means that it
-     * must not be used.
-     */
+    /** Reads from the socket, as {@link Epoll} does. */
     record Nio(NioSocketChannel channel, SocketChannel socket, ByteBuffer value) implements AppSocket {
         static Nio create() {
             try {

@@ -16,8 +16,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * An HTTP/1.1 connection to the application, which carries one exchange after another. Bytes that
- * arrive between exchanges belong to no request, so they close the connection. Confined to an event
- * loop.
+ * belong to no request close the connection. Confined to an event loop.
  */
 final class Http1Connection extends ChannelDuplexHandler {
     private static final Logger log = LoggerFactory.getLogger(Http1Connection.class);
@@ -194,7 +193,6 @@ final class Http1Connection extends ChannelDuplexHandler {
         Http1Exchange current = exchange;
         if (current == null) {
             ReferenceCountUtil.release(message);
-            onUnasked();
         } else if (message instanceof ByteBuf data) {
             current.onBytes(data);
         } else if (message instanceof HttpObject part) {
@@ -210,14 +208,6 @@ final class Http1Connection extends ChannelDuplexHandler {
         }
     }
 
-    private void onUnasked() {
-        finished = false;
-        if (!closing) {
-            log.warn("the app sent bytes without a request. Its connection is closed.");
-            close();
-        }
-    }
-
     /**
      * Offers the connection for reuse only here, because only now is it known that no bytes follow
      * the response.
@@ -226,6 +216,10 @@ final class Http1Connection extends ChannelDuplexHandler {
     public void channelReadComplete(ChannelHandlerContext reading) {
         if (exchange != null) {
             exchange.onReadComplete();
+        }
+        if (decoder.hasSurplus() && !closing) {
+            log.warn("the app sent bytes that belong to no request. Its connection is closed.");
+            close();
         }
         if (finished) {
             finished = false;

@@ -22,6 +22,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -206,6 +207,42 @@ class Http1PoolTest {
             ScriptedStream stream = harness.stream();
             for (int i = 0; i < 5; i++) {
                 assertThat(stream.exchange(post("/")).text()).isEqualTo("ok");
+            }
+            assertThat(app.connections()).isEqualTo(5);
+        }
+    }
+
+    /**
+     * The application has sent bytes behind its response, and the event loop does not know yet,
+     * because it is busy with the next request. They would be taken for its response.
+     */
+    @Test
+    void should_not_use_a_connection_on_which_bytes_have_arrived() throws Exception {
+        Semaphore mayWrite = new Semaphore(0);
+        Semaphore written = new Semaphore(0);
+        try (RawApp app = new RawApp(connection -> {
+                    connection.readHead();
+                    connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+                    mayWrite.acquire();
+                    connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother");
+                    written.release();
+                    connection.awaitEnd();
+                });
+                Harness harness = new Harness(new Handler() {
+                    private final WebHandler relay = new WebHandler(app.config());
+
+                    @Override
+                    public void handle(Request request, Response response) throws Exception {
+                        if (app.connections() > 0) {
+                            mayWrite.release();
+                            written.acquire();
+                        }
+                        relay.handle(request, response);
+                    }
+                })) {
+            ScriptedStream stream = harness.stream();
+            for (int i = 0; i < 5; i++) {
+                assertThat(stream.exchange(get("/")).text()).isEqualTo("ok");
             }
             assertThat(app.connections()).isEqualTo(5);
         }
