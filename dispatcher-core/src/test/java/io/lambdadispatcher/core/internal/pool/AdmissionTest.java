@@ -3,8 +3,6 @@ package io.lambdadispatcher.core.internal.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.exchange.Attempt;
-import io.lambdadispatcher.core.internal.exchange.Carrier;
-import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -42,20 +40,10 @@ class AdmissionTest extends OnTwoLoops {
         pool.shard(loop).onMember(worker);
         pool.shard(loop).setOpen(worker, true);
         for (int i = 0; i < streams; i++) {
-            pool.shard(loop).onStreamOpened(worker, new Stream());
-        }
-    }
-
-    private final class Stream extends DiscardingSink implements Carrier {
-        @Override
-        public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt attempt) {
-            attempts.add(attempt);
-            return this;
-        }
-
-        @Override
-        public String workerId() {
-            return "worker";
+            pool.shard(loop)
+                    .onStreamOpened(
+                            worker,
+                            new ScriptedStream(pool.shard(loop), worker, stream -> attempts.add(stream.attempt)));
         }
     }
 

@@ -2,12 +2,7 @@ package io.lambdadispatcher.core.internal.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.internal.exchange.Attempt;
-import io.lambdadispatcher.core.internal.exchange.Carrier;
-import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
-import io.lambdadispatcher.core.internal.exchange.Failure;
-import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
@@ -27,8 +22,6 @@ import org.junit.jupiter.api.Test;
 
 /** The way of a request with a session to its worker, over two event loops. */
 class AffinityTest extends OnTwoLoops {
-    private static final Failure GONE = new Failure(Failure.Kind.WORKER_LOST, "gone");
-
     private final List<SessionResult> results = new ArrayList<>();
     private final FunctionPool pool = new FunctionPool(
             FunctionOptions.builder("f")
@@ -54,69 +47,27 @@ class AffinityTest extends OnTwoLoops {
     private final class Worker {
         final PoolShard shard;
         final PooledConnection member;
-        final List<Stream> streams = new ArrayList<>();
+        final List<ScriptedStream> streams = new ArrayList<>();
 
         Worker(String id, int loop) {
             shard = pool.shard(loop);
             member = new PooledConnection(id);
             shard.onMember(member);
             for (int i = 0; i < 3; i++) {
-                Stream stream = new Stream(this);
+                ScriptedStream stream = new ScriptedStream(shard, member, any -> {});
                 streams.add(stream);
                 shard.onStreamOpened(member, stream);
             }
             shard.setOpen(member, true);
         }
 
-        List<Stream> busy() {
+        List<ScriptedStream> busy() {
             return streams.stream().filter(stream -> stream.attempt != null).toList();
         }
 
-        Stream serves() {
+        ScriptedStream serves() {
             assertThat(busy()).hasSize(1);
             return busy().get(0);
-        }
-    }
-
-    private static final class Stream extends DiscardingSink implements Carrier {
-        final Worker worker;
-
-        @Nullable
-        Attempt attempt;
-
-        @Nullable
-        Http2Headers head;
-
-        Stream(Worker worker) {
-            this.worker = worker;
-        }
-
-        @Override
-        public RequestSink carry(Http2Headers requestHead, boolean end, int timeoutMillis, Attempt forAttempt) {
-            attempt = forAttempt;
-            head = requestHead;
-            return this;
-        }
-
-        void respond(Http2Headers response) {
-            Attempt current = Objects.requireNonNull(attempt);
-            attempt = null;
-            current.onHead(response, true);
-            worker.member.onExchangeEnd(false);
-            worker.shard.onStreamFree(worker.member, this);
-        }
-
-        void refuse() {
-            Attempt current = Objects.requireNonNull(attempt);
-            attempt = null;
-            worker.member.onRefused();
-            current.onRefused(GONE);
-            worker.shard.onStreamFree(worker.member, this);
-        }
-
-        @Override
-        public String workerId() {
-            return worker.member.workerId();
         }
     }
 
@@ -157,7 +108,7 @@ class AffinityTest extends OnTwoLoops {
         other.shard.setOpen(other.member, false);
         Client client = request(0, null);
         other.shard.setOpen(other.member, true);
-        worker.serves().respond(ok().set("id", "s1"));
+        worker.serves().answer(ok().set("id", "s1"));
         turn();
         return Objects.requireNonNull(client.head).get("id");
     }
@@ -168,9 +119,9 @@ class AffinityTest extends OnTwoLoops {
             CharSequence id = sessionOf(worker);
             for (int loop = 0; loop < 2; loop++) {
                 request(loop, id);
-                Stream stream = worker.serves();
+                ScriptedStream stream = worker.serves();
                 assertThat(Objects.requireNonNull(stream.head).get("id")).hasToString("s1");
-                stream.respond(ok());
+                stream.answer(ok());
                 turn();
             }
         }
@@ -205,9 +156,9 @@ class AffinityTest extends OnTwoLoops {
         assertThat(pool.queued()).isEqualTo(2);
         // It delays no request of another session.
         request(0, null);
-        here.serves().respond(ok());
+        here.serves().answer(ok());
 
-        there.busy().get(0).respond(ok());
+        there.busy().get(0).answer(ok());
         pass(20);
         assertThat(there.busy()).hasSize(3);
         assertThat(pool.queued()).isEqualTo(1);
@@ -226,7 +177,7 @@ class AffinityTest extends OnTwoLoops {
         assertThat(pool.queued()).isEqualTo(1);
         upload.data(Unpooled.EMPTY_BUFFER, true);
         assertThat(pool.pending()).isZero();
-        there.busy().get(0).respond(ok());
+        there.busy().get(0).answer(ok());
         pass(20);
         assertThat(there.busy()).hasSize(3);
         assertThat(pool.queued()).isZero();
@@ -241,7 +192,7 @@ class AffinityTest extends OnTwoLoops {
         pass(9_990);
         assertThat(here.busy()).isEmpty();
         pass(20);
-        here.serves().respond(ok());
+        here.serves().answer(ok());
         turn();
         assertThat(results).containsExactly(SessionResult.NEW, SessionResult.WORKER_FULL);
         assertThat(pool.queued()).isZero();
@@ -255,7 +206,7 @@ class AffinityTest extends OnTwoLoops {
         }
         there.shard.setOpen(there.member, false);
         pass(20);
-        here.serves().respond(ok());
+        here.serves().answer(ok());
         turn();
         assertThat(results).containsExactly(SessionResult.NEW, SessionResult.WORKER_GONE);
     }
@@ -265,7 +216,7 @@ class AffinityTest extends OnTwoLoops {
         CharSequence id = sessionOf(there);
         there.shard.setOpen(there.member, false);
         request(1, id);
-        here.serves().respond(ok());
+        here.serves().answer(ok());
         turn();
         assertThat(results).containsExactly(SessionResult.NEW, SessionResult.WORKER_GONE);
     }
@@ -279,7 +230,7 @@ class AffinityTest extends OnTwoLoops {
         pool.shard(0).open(head.set("id", id), true, new Client());
         there.shard.setOpen(there.member, false);
         turn();
-        here.serves().respond(ok());
+        here.serves().answer(ok());
         turn();
         assertThat(there.busy()).isEmpty();
         assertThat(results).containsExactly(SessionResult.NEW, SessionResult.WORKER_GONE);
@@ -291,7 +242,7 @@ class AffinityTest extends OnTwoLoops {
         request(0, id);
         there.serves().refuse();
         turn();
-        here.serves().respond(ok());
+        here.serves().answer(ok());
         turn();
         assertThat(results).containsExactly(SessionResult.NEW, SessionResult.WORKER_GONE);
     }

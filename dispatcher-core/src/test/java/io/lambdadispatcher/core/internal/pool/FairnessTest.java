@@ -3,10 +3,7 @@ package io.lambdadispatcher.core.internal.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.exchange.Attempt;
-import io.lambdadispatcher.core.internal.exchange.Carrier;
-import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
-import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -17,7 +14,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** The order of requests of several clients that are queued on two event loops. */
@@ -32,41 +28,11 @@ class FairnessTest extends OnTwoLoops {
     /** Paths of the requests, in the order in which they received worker streams. */
     private final List<String> served = new ArrayList<>();
 
-    private final class Stream extends DiscardingSink implements Carrier {
-        private final PoolShard shard;
-        private final PooledConnection worker = new PooledConnection("worker");
-        private @Nullable Attempt attempt;
-
-        Stream(PoolShard shard) {
-            this.shard = shard;
-            shard.onMember(worker);
-            shard.setOpen(worker, true);
-            shard.onStreamOpened(worker, this);
-        }
-
-        @Override
-        public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {
-            served.add(String.valueOf(head.path()));
-            attempt = forAttempt;
-            return this;
-        }
-
-        /** Serves this number of requests, one in each turn. */
-        void serve(int requests) {
-            for (int i = 0; i < requests; i++) {
-                Attempt current = attempt;
-                attempt = null;
-                if (current != null) {
-                    current.onHead(new DefaultHttp2Headers().status("200"), true);
-                    shard.onStreamFree(worker, this);
-                }
-                turn();
-            }
-        }
-
-        @Override
-        public String workerId() {
-            return "worker";
+    /** Serves this number of requests, one in each turn. */
+    private void serve(ScriptedStream stream, int requests) {
+        for (int i = 0; i < requests; i++) {
+            stream.answer();
+            turn();
         }
     }
 
@@ -86,7 +52,7 @@ class FairnessTest extends OnTwoLoops {
 
     @Test
     void should_serve_a_request_of_another_loop_before_those_that_came_100_ms_later() {
-        Stream stream = new Stream(there);
+        ScriptedStream stream = ScriptedStream.ofNewWorker(there, served);
         request(there, "a", "/first");
         request(here, "a", "/old");
         for (int i = 0; i < 3; i++) {
@@ -94,7 +60,7 @@ class FairnessTest extends OnTwoLoops {
             request(there, "a", "/young" + i);
         }
 
-        stream.serve(4);
+        serve(stream, 4);
 
         assertThat(served).containsExactly("/first", "/old", "/young0", "/young1", "/young2");
         assertThat(pool.pending()).isZero();
@@ -102,7 +68,7 @@ class FairnessTest extends OnTwoLoops {
 
     @Test
     void should_serve_clients_in_turn_and_the_requests_of_each_in_the_order_of_arrival() {
-        Stream stream = new Stream(here);
+        ScriptedStream stream = ScriptedStream.ofNewWorker(here, served);
         request(here, "a", "/first");
         for (int i = 0; i < 4; i++) {
             request(here, "a", "/a" + i);
@@ -110,24 +76,24 @@ class FairnessTest extends OnTwoLoops {
         request(here, "b", "/b0");
         request(here, "b", "/b1");
 
-        stream.serve(7);
+        serve(stream, 7);
 
         assertThat(served).containsExactly("/first", "/a0", "/b0", "/a1", "/b1", "/a2", "/a3");
     }
 
     @Test
     void should_not_let_a_flood_on_one_loop_starve_a_client_of_another() {
-        Stream stream = new Stream(there);
+        ScriptedStream stream = ScriptedStream.ofNewWorker(there, served);
         request(there, "flood", "/first");
         for (int i = 0; i < 100; i++) {
             request(there, "flood", "/flood" + i);
         }
         pass(1000);
-        stream.serve(10);
+        serve(stream, 10);
         request(here, "polite", "/polite");
         pass(20);
 
-        stream.serve(3);
+        serve(stream, 3);
 
         assertThat(served.indexOf("/polite")).isBetween(11, 13);
     }
@@ -138,7 +104,7 @@ class FairnessTest extends OnTwoLoops {
      */
     @Test
     void should_not_wait_for_an_event_loop_that_is_stalled() {
-        Stream stream = new Stream(here);
+        ScriptedStream stream = ScriptedStream.ofNewWorker(here, served);
         request(here, "a", "/first");
         request(there, "a", "/stalled");
         pass(100);
@@ -154,31 +120,31 @@ class FairnessTest extends OnTwoLoops {
         assertThat(served).containsExactly("/first", "/waits");
 
         turn();
-        stream.serve(1);
+        serve(stream, 1);
 
         assertThat(served).containsExactly("/first", "/waits", "/stalled");
     }
 
     @Test
     void should_give_no_credit_for_time_without_requests() {
-        Stream stream = new Stream(here);
+        ScriptedStream stream = ScriptedStream.ofNewWorker(here, served);
         request(here, "a", "/first");
         for (int i = 0; i < 6; i++) {
             request(here, "a", "/a" + i);
         }
-        stream.serve(4);
+        serve(stream, 4);
         for (int i = 0; i < 6; i++) {
             request(here, "late", "/late" + i);
         }
 
-        stream.serve(5);
+        serve(stream, 5);
 
         assertThat(served.subList(5, 10)).containsExactly("/a4", "/late0", "/a5", "/late1", "/late2");
     }
 
     @Test
     void should_not_let_a_new_request_overtake_those_of_other_loops() {
-        Stream stream = new Stream(there);
+        ScriptedStream stream = ScriptedStream.ofNewWorker(there, served);
         request(there, "a", "/first");
         request(here, "a", "/old");
         pass(100);
@@ -191,7 +157,7 @@ class FairnessTest extends OnTwoLoops {
 
     @Test
     void should_forget_clients_of_which_nothing_waits() {
-        Stream stream = new Stream(here);
+        ScriptedStream stream = ScriptedStream.ofNewWorker(here, served);
         Exchange first = request(here, "a", "/first");
         Exchange waiting = request(here, "b", "/b");
         assertThat(pool.clients()).isEqualTo(1);

@@ -3,11 +3,7 @@ package io.lambdadispatcher.core.internal.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.capacity.LaunchPause;
-import io.lambdadispatcher.core.internal.exchange.Attempt;
-import io.lambdadispatcher.core.internal.exchange.Carrier;
-import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Failure;
-import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -17,7 +13,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -121,7 +116,9 @@ class LaunchPauseTest {
     void should_let_requests_wait_for_busy_workers() {
         PooledConnection worker = new PooledConnection("worker");
         pool.shard(1).onMember(worker);
-        pool.shard(1).onStreamOpened(worker, new Stream());
+        pool.shard(1).onStreamOpened(worker, new ScriptedStream(pool.shard(1), worker, stream -> {
+            throw new AssertionError("not ready");
+        }));
         pause(true, 60_000, false);
 
         open(0, "GET");
@@ -142,15 +139,4 @@ class LaunchPauseTest {
     }
 
     /** A stream of a worker that is not ready. */
-    private static final class Stream extends DiscardingSink implements Carrier {
-        @Override
-        public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt attempt) {
-            throw new AssertionError("not ready");
-        }
-
-        @Override
-        public @Nullable String workerId() {
-            return "worker";
-        }
-    }
 }

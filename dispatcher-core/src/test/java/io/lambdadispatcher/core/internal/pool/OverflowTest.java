@@ -186,7 +186,7 @@ class OverflowTest {
         PooledConnection worker = new PooledConnection("w");
         shard.onMember(worker);
         shard.setOpen(worker, true);
-        ServingStream stream = new ServingStream(shard, worker, carried);
+        ScriptedStream stream = new ScriptedStream(shard, worker, carried);
         shard.onStreamOpened(worker, stream);
         open("GET", "/a", true);
         pass(200);

@@ -32,7 +32,7 @@ class PriorityTest {
     private final PooledConnection worker = new PooledConnection("worker");
     private FunctionPool pool = pool(PRIORITIES);
     private PoolShard shard = pool.shard(0);
-    private ServingStream stream = new ServingStream(shard, worker, served);
+    private ScriptedStream stream = new ScriptedStream(shard, worker, served);
 
     private FunctionPool pool(AdmissionPolicy policy) {
         return new FunctionPool(
@@ -219,7 +219,7 @@ class PriorityTest {
     void should_change_nothing_without_priorities() {
         pool = pool(AdmissionPolicy.NONE);
         shard = pool.shard(0);
-        stream = new ServingStream(shard, worker, served);
+        stream = new ScriptedStream(shard, worker, served);
         connect();
         shard.onStreamOpened(worker, stream);
         request("sheddable", "first");

@@ -33,7 +33,7 @@ class SheddingTest {
             });
     private final PoolShard shard = pool.shard(0);
     private final PooledConnection worker = new PooledConnection("worker");
-    private final ServingStream stream = new ServingStream(shard, worker, served);
+    private final ScriptedStream stream = new ScriptedStream(shard, worker, served);
 
     @BeforeEach
     void freeze() {

@@ -3,11 +3,8 @@ package io.lambdadispatcher.core.internal.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.exchange.Attempt;
-import io.lambdadispatcher.core.internal.exchange.Carrier;
-import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
-import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -200,27 +197,8 @@ class WaitingMemoryTest {
         busy.onMember(worker);
         busy.setOpen(worker, true);
         for (int i = 0; i < streams; i++) {
-            busy.onStreamOpened(worker, new Stream(attempts));
+            busy.onStreamOpened(worker, new ScriptedStream(busy, worker, stream -> attempts.add(stream.attempt)));
         }
         return attempts;
-    }
-
-    private static final class Stream extends DiscardingSink implements Carrier {
-        private final List<Attempt> attempts;
-
-        Stream(List<Attempt> attempts) {
-            this.attempts = attempts;
-        }
-
-        @Override
-        public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt attempt) {
-            attempts.add(attempt);
-            return this;
-        }
-
-        @Override
-        public String workerId() {
-            return "worker";
-        }
     }
 }
