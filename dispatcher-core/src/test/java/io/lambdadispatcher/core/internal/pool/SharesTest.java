@@ -3,11 +3,8 @@ package io.lambdadispatcher.core.internal.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.exchange.Attempt;
-import io.lambdadispatcher.core.internal.exchange.Carrier;
-import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
-import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
@@ -21,7 +18,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -53,22 +49,13 @@ class SharesTest extends OnTwoLoops {
         pool.onShortage(shortages::incrementAndGet);
     }
 
-    private static final class Stream extends DiscardingSink implements Carrier {
-        private final PoolShard shard;
-        private final PooledConnection worker;
-        private @Nullable Attempt attempt;
+    /** A stream whose response can begin before the test lets it end. */
+    private static final class Stream extends ScriptedStream {
         private boolean answered;
 
         Stream(PoolShard shard, PooledConnection worker) {
-            this.shard = shard;
-            this.worker = worker;
+            super(shard, worker, any -> {});
             shard.onStreamOpened(worker, this);
-        }
-
-        @Override
-        public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {
-            attempt = forAttempt;
-            return this;
         }
 
         /** Starts the response, as a server does that may continue to read the request. */
@@ -93,20 +80,6 @@ class SharesTest extends OnTwoLoops {
                 attempt = null;
                 shard.loop().execute(() -> shard.onStreamFree(worker, this));
             }
-        }
-
-        void answer() {
-            Attempt current = attempt;
-            attempt = null;
-            if (current != null) {
-                current.onHead(new DefaultHttp2Headers().status("200"), true);
-                shard.onStreamFree(worker, this);
-            }
-        }
-
-        @Override
-        public String workerId() {
-            return worker.workerId();
         }
     }
 

@@ -2,10 +2,6 @@ package io.lambdadispatcher.core.internal.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.internal.exchange.Attempt;
-import io.lambdadispatcher.core.internal.exchange.Carrier;
-import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
-import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.policy.SlowStart;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -23,26 +19,17 @@ class SlowStartTest {
 
     private final EmbeddedChannel loop = new EmbeddedChannel();
 
-    private final class Worker extends DiscardingSink implements Carrier {
+    private final class Worker {
         final PooledConnection member;
 
         Worker(PoolShard shard, String id) {
             member = new PooledConnection(id);
+            ScriptedStream stream = new ScriptedStream(shard, member, any -> {});
             shard.onMember(member);
             for (int i = 0; i < STREAMS; i++) {
-                shard.onStreamOpened(member, this);
+                shard.onStreamOpened(member, stream);
             }
             shard.setOpen(member, true);
-        }
-
-        @Override
-        public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {
-            return this;
-        }
-
-        @Override
-        public String workerId() {
-            return member.workerId();
         }
     }
 

@@ -2,10 +2,6 @@ package io.lambdadispatcher.core.internal.pool;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.internal.exchange.Attempt;
-import io.lambdadispatcher.core.internal.exchange.Carrier;
-import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
-import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.http.FlatHeaders;
@@ -26,27 +22,19 @@ class WatchedVersionTest {
             DispatcherObserver.NONE);
     private final PoolShard shard = pool.shard(0);
 
-    private final class Worker extends DiscardingSink implements Carrier {
+    private final class Worker {
         final PooledConnection member;
+        final ScriptedStream stream;
 
         Worker(String version) {
             member = new PooledConnection("worker of " + version);
+            stream = new ScriptedStream(shard, member, any -> {});
             shard.onMember(member);
             shard.onVersion(member, version);
             for (int i = 0; i < STREAMS; i++) {
-                shard.onStreamOpened(member, this);
+                shard.onStreamOpened(member, stream);
             }
             shard.setOpen(member, true);
-        }
-
-        @Override
-        public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {
-            return this;
-        }
-
-        @Override
-        public String workerId() {
-            return member.workerId();
         }
 
         void end(boolean failure) {
@@ -55,7 +43,7 @@ class WatchedVersionTest {
                 if (!failure) {
                     member.onServed();
                 }
-                shard.onStreamFree(member, this);
+                shard.onStreamFree(member, stream);
             }
         }
     }
