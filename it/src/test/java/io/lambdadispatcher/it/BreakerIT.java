@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.FallbackPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.wire.testkit.Alone;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -81,6 +82,7 @@ class BreakerIT {
         }
     };
 
+    @Alone("judges latencies")
     @Test
     void should_answer_every_request_also_stale_while_all_handlers_hang_and_return_to_them(@TempDir Path directory)
             throws Exception {

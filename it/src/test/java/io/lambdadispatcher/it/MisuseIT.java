@@ -994,8 +994,8 @@ class MisuseIT {
                 .replaceAll("@[0-9a-f]{5,}", "")
                 // The dispatcher and the worker have the same deadline, and either can be first.
                 .replace(
-                        "no complete response within 2000 ms",
-                        "the handler timed out: the request's deadline has passed")
+                        "the handler timed out: the request's deadline has passed",
+                        "no complete response within 2000 ms")
                 .replaceAll("\\$\\$Lambda\\S*", "")
                 .replace("|", "\\|")
                 .replace("\n", " ");

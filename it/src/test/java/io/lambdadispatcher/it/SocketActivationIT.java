@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.aws.DynamoDbLedger;
 import io.lambdadispatcher.aws.LocalDynamoDb;
 import io.lambdadispatcher.server.demo.DemoHandler;
+import io.lambdadispatcher.wire.testkit.Alone;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.channel.epoll.Epoll;
 import java.io.IOException;
@@ -24,6 +25,7 @@ import org.slf4j.LoggerFactory;
  * The process of a dispatcher is replaced under load over HTTP/1.1 and HTTP/2, alone and as one of
  * a fleet, with listening sockets that another process holds. Workers keep running.
  */
+@Alone("connections are closed within fixed times")
 class SocketActivationIT {
     private static final int CLIENTS = 4;
     private static final int RESTARTS = 2;

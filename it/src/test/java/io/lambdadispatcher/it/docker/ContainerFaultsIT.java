@@ -162,24 +162,21 @@ class ContainerFaultsIT {
     }
 
     @Test
-    void should_keep_serving_while_lambda_itself_cannot_be_reached() {
+    void should_serve_on_while_lambda_itself_cannot_be_reached_for_a_minute() throws Exception {
         String localStack = cloud.container().getContainerId();
         DOCKER.pauseContainerCmd(localStack).exec();
         try {
-            awaitAnswers(100);
-            int started = launches.started.size();
+            Thread.sleep(20_000); // Calls to Lambda time out meanwhile.
             DOCKER.killContainerCmd(oneWorker()).exec();
-            Await.until("a replacement is requested", () -> launches.started.size() > started);
-            // The request for it hangs. Longer than pings wait, so nothing else is lost with it.
-            Await.remains("two workers", Duration.ofSeconds(8), () -> rig.pool().readyWorkers() == 2);
-            awaitAnswers(100);
+            Thread.sleep(40_000); // So does the call for a replacement.
+            assertThat(rig.pool().readyWorkers()).isEqualTo(2);
         } finally {
             DOCKER.unpauseContainerCmd(localStack).exec();
         }
         awaitThreeReady();
         awaitAnswers(100);
 
-        report("LocalStack not reachable, a worker killed meanwhile");
+        report("LocalStack gone for a minute, a worker killed meanwhile");
         assertThat(load.failures()).isZero();
     }
 }

@@ -44,7 +44,7 @@ class DirectIT {
     static void start() {
         cloud = Cloud.start();
         SdkBytes code = FunctionArchive.withPackageOf(EventEcho.class);
-        cloud.createFunction(FUNCTION, Duration.ofSeconds(6), EventEcho.class.getName(), Map.of(), code);
+        cloud.createFunction(FUNCTION, Duration.ofSeconds(15), EventEcho.class.getName(), Map.of(), code);
     }
 
     @AfterAll
