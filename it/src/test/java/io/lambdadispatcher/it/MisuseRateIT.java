@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Timeout;
  */
 @Timeout(120)
 class MisuseRateIT {
-    private static final Duration TIME = Duration.ofSeconds(5);
+    private static final Duration TIME = Duration.ofSeconds(15);
     private static final int CALLERS = 50;
 
     @Test
