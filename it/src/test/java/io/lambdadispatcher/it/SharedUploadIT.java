@@ -73,7 +73,8 @@ class SharedUploadIT {
     }
 
     private static void awaitServed(Dispatcher dispatcher) {
-        Await.until("the condition is true", () -> dispatcher.pools().get(0).streams() == STREAMS);
+        Await.until(
+                "the dispatcher has a worker", () -> dispatcher.pools().get(0).streams() == STREAMS);
     }
 
     private static CompletableFuture<Void> upload(Rig rig, HttpClient client, Random random, int count) {

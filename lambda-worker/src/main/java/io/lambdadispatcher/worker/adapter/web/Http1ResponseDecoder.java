@@ -22,8 +22,12 @@ final class Http1ResponseDecoder extends HttpResponseDecoder {
     private static final int MAX_HEAD_BYTES = 256 * 1024;
     private static final int MAX_CHUNK_BYTES = 256 * 1024;
 
+    /** Whether a response is due. Bytes that arrive at any other time are surplus. */
     private boolean expecting;
+
+    /** Whether the last headers were those of an interim response, which another follows. */
     private boolean interim;
+
     private boolean surplus;
     private boolean answersHead;
     private boolean bytesRead;
@@ -77,7 +81,8 @@ final class Http1ResponseDecoder extends HttpResponseDecoder {
             return;
         }
         super.decode(ctx, bytes, out);
-        for (Object part : out) {
+        for (int i = 0; i < out.size(); i++) {
+            Object part = out.get(i);
             if (part instanceof HttpResponse head) {
                 interim = head.status().codeClass() == HttpStatusClass.INFORMATIONAL;
             }
