@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.options.FallbackPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.testkit.Alone;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -30,7 +31,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -176,9 +176,7 @@ class BreakerIT {
         long start = System.nanoTime();
         for (int i = 0; i * INTERVAL_NANOS < TimeUnit.SECONDS.toNanos(SECONDS); i++) {
             long due = start + i * INTERVAL_NANOS;
-            for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
-                LockSupport.parkNanos(left); // Requests are due at even intervals.
-            }
+            Await.nanoTime(due);
             double seconds = (due - start) / 1e9;
             if (switched[0] == 0 && seconds >= DEAD_FROM) {
                 Files.createFile(dead);

@@ -41,7 +41,6 @@ import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.Timeout;
@@ -234,7 +233,7 @@ class CompressionIT {
                 for (int bytes = in.read(part); bytes >= 0; bytes = in.read(part)) {
                     read.write(part, 0, bytes);
                     if (read.size() % 64 == 0) {
-                        LockSupport.parkNanos(2_000_000); // A slow client.
+                        Await.nanoTime(System.nanoTime() + 2_000_000); // A slow client.
                     }
                 }
             }

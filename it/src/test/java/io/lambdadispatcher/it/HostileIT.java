@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.EOFException;
@@ -23,7 +24,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterAll;
@@ -184,7 +184,7 @@ class HostileIT {
      */
     /** Hostile clients send small parts, so the kernel's buffers are not what ends them. */
     private static void pause(int micros) {
-        LockSupport.parkNanos(micros * 1000L);
+        Await.nanoTime(System.nanoTime() + micros * 1000L);
     }
 
     @Test

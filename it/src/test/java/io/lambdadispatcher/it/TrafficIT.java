@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.testkit.Alone;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -27,7 +28,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -139,9 +139,7 @@ class TrafficIT {
         long start = System.nanoTime();
         for (int i = 0; i < requests; i++) {
             long due = start + i * INTERVAL_NANOS;
-            for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
-                LockSupport.parkNanos(left); // Requests are due at even intervals.
-            }
+            Await.nanoTime(due);
             all.add(client.sendAsync(request, BodyHandlers.discarding()).handle((response, error) -> {
                 seen.nanos.add(System.nanoTime() - due);
                 String outcome = error == null ? Integer.toString(response.statusCode()) : error.toString();
@@ -202,8 +200,9 @@ class TrafficIT {
             CompletableFuture<Seen> load =
                     CompletableFuture.supplyAsync(() -> load(rig, REQUESTS), call -> new Thread(call).start());
             int kills = 0;
+            long start = System.nanoTime();
             for (int seconds = 5; seconds * 200 < REQUESTS; seconds += 10) {
-                TimeUnit.SECONDS.sleep(kills == 0 ? 5 : 10); // The incident's times.
+                Await.nanoTime(start + TimeUnit.SECONDS.toNanos(seconds));
                 alive.remove(0).destroyForcibly();
                 alive.add(rig.launch(2, 50, kind("hanging")));
                 kills++;

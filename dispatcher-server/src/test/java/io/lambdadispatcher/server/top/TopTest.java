@@ -11,6 +11,7 @@ import io.lambdadispatcher.server.admin.Launching;
 import io.lambdadispatcher.server.admin.LiveSettings;
 import io.lambdadispatcher.server.admin.Readiness;
 import io.lambdadispatcher.server.admin.WorkerControl;
+import io.lambdadispatcher.wire.testkit.Await;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -25,7 +26,6 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -74,7 +74,7 @@ class TopTest {
             if (written.toString().contains(steps.element().shown())) {
                 steps.remove().action().run();
             }
-            LockSupport.parkNanos(20_000_000); // As a terminal's read with a timeout.
+            Await.nanoTime(System.nanoTime() + 20_000_000); // As a terminal's read with a timeout.
             return NO_KEY;
         }
 

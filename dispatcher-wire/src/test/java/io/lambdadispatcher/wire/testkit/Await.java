@@ -2,6 +2,7 @@ package io.lambdadispatcher.wire.testkit;
 
 import java.time.Duration;
 import java.util.concurrent.Callable;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
@@ -59,6 +60,13 @@ public final class Await {
             return System.nanoTime() - last[1] >= time.toNanos();
         });
         return last[0];
+    }
+
+    /** Returns when {@link System#nanoTime} has this value: for clients with a constant rate. */
+    public static void nanoTime(long due) {
+        for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
+            LockSupport.parkNanos(left);
+        }
     }
 
     /** The first intervals are short, and later ones cost little. */
