@@ -14,6 +14,7 @@ import io.lambdadispatcher.core.internal.ingress.PublicChannelInitializer;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.edge.TrustedHeaders;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.internal.launch.WorkerCommands;
 import io.lambdadispatcher.core.internal.launch.WorkerInspection;
@@ -67,6 +68,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -123,6 +125,7 @@ public final class Dispatcher implements AutoCloseable {
     private final @Nullable ErrorRenderer errorRenderer;
     private final @Nullable String failureHeader;
     private volatile PublicChannelInitializer.Rules rules;
+    private Set<String> headersOfRouter;
     private volatile Secrets secrets;
     private final Set<WorkerLauncher> launchers;
     private final @Nullable FunctionInvoker invoker;
@@ -151,22 +154,24 @@ public final class Dispatcher implements AutoCloseable {
         observer = Observers.of(from.observers);
         errorRenderer = from.errorRenderer;
         failureHeader = from.failureHeader;
-        rules = rules(from.limits, from.forwarding);
         launchers = from.allLaunchers();
         invoker = from.invoker;
         ledger = from.ledger;
         secrets = from.checkedSecrets();
         Map<String, DirectFunction> direct = from.directFunctions();
         directFunctions = Set.copyOf(direct.keySet());
+        RequestRouter router = from.routerOrFirst();
         engine = new Engine(
                 from.transport,
                 from.eventLoopGroup,
                 from.eventLoops,
                 from.functions,
                 direct,
-                from.routerOrFirst(),
+                router,
                 from.cacheMemoryBytes,
                 observer);
+        headersOfRouter = router.requestHeaders();
+        rules = rules(from.limits, from.forwarding);
         from.history.forEach(earlier -> engine.restoreCanary(earlier.function(), earlier.canary()));
         descriptors = Descriptors.ofProcess();
         int clientConnections = descriptors.forClients(from.limits, from.functions);
@@ -285,8 +290,14 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     private PublicChannelInitializer.Rules rules(HttpLimits limits, ForwardingPolicy forwarding) {
+        Set<String> headers = new HashSet<>(headersOfRouter);
+        engine.pools()
+                .values()
+                .forEach(pool -> headers.addAll(pool.options().traffic().requestHeaders()));
         return new PublicChannelInitializer.Rules(
-                limits, forwarding, new ErrorAnswers(errorRenderer, forwarding, failureHeader));
+                limits,
+                new TrustedHeaders(forwarding, headers),
+                new ErrorAnswers(errorRenderer, forwarding, failureHeader));
     }
 
     /**
@@ -311,6 +322,7 @@ public final class Dispatcher implements AutoCloseable {
 
         if (change.router != null) {
             engine.setRouter(change.router);
+            headersOfRouter = change.router.requestHeaders();
         }
         publicTls.forEach(PublicChannelInitializer::setTls);
         secrets = changed;
@@ -328,7 +340,7 @@ public final class Dispatcher implements AutoCloseable {
         }
         rules = rules(
                 limits == null ? rules.limits() : limits,
-                change.forwarding == null ? rules.forwarding() : change.forwarding);
+                change.forwarding == null ? rules.headers().policy() : change.forwarding);
     }
 
     private void requireChangeable(FunctionOptions to) {

@@ -429,7 +429,8 @@ final class DispatcherAssembly {
         ForwardingPolicy.Builder policy = ForwardingPolicy.builder()
                 .trust(configuration.get(Settings.FORWARDING_TRUST))
                 .headers(configuration.get(Settings.FORWARDING_HEADERS))
-                .via(configuration.get(Settings.FORWARDING_VIA));
+                .via(configuration.get(Settings.FORWARDING_VIA))
+                .trustedHeaders(configuration.get(Settings.FORWARDING_TRUSTED_HEADERS));
         String clientHeader = configuration.find(Settings.FORWARDING_CLIENT_HEADER);
         if (clientHeader != null) {
             policy.clientHeader(clientHeader);

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server;
 
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
@@ -8,10 +9,12 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +40,7 @@ final class RouteTable implements RequestRouter {
             .reversed();
 
     private final Entry[] entries;
+    private final Set<String> requestHeaders = new HashSet<>();
 
     RouteTable(List<FunctionConfiguration> functions) {
         Map<Route, List<Share>> sharing = new LinkedHashMap<>();
@@ -45,10 +49,22 @@ final class RouteTable implements RequestRouter {
             add(sharing, function.route(), RouteTarget.of(name));
             function.routes().forEach(each -> add(sharing, each.route(), new RouteTarget(name, each.policy())));
         }
+        sharing.forEach((route, shares) -> {
+            if (route.header() != null) {
+                requestHeaders.add(route.header().name());
+            }
+            shares.forEach(share -> addHeaders(share.target().policy()));
+        });
         entries = sharing.entrySet().stream()
                 .sorted(Map.Entry.comparingByKey(MOST_SPECIFIC_FIRST))
                 .map(shared -> new Entry(shared.getKey(), shared.getValue()))
                 .toArray(Entry[]::new);
+    }
+
+    private void addHeaders(@Nullable TrafficPolicy policy) {
+        if (policy != null) {
+            requestHeaders.addAll(policy.requestHeaders());
+        }
     }
 
     private static void add(Map<Route, List<Share>> sharing, Route route, RouteTarget target) {
@@ -72,6 +88,11 @@ final class RouteTable implements RequestRouter {
             return 0;
         }
         return header.value() == null ? 1 : 2;
+    }
+
+    @Override
+    public Set<String> requestHeaders() {
+        return requestHeaders;
     }
 
     @Override

@@ -4,7 +4,6 @@ import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.AccessLog;
 import io.lambdadispatcher.core.observe.CacheSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.server.DispatcherAssembly.PublicListener;
 import io.lambdadispatcher.server.admin.AdminAccess;
 import io.lambdadispatcher.server.admin.AdminPages;
@@ -509,7 +508,7 @@ final class Server {
         URI endpoint = configuration.find(Settings.TRACING_ENDPOINT);
         if (endpoint != null) {
             double ratio = configuration.get(Settings.TRACING_RATIO);
-            boolean callersDecide = configuration.get(Settings.FORWARDING_TRUST) == ForwardingPolicy.Trust.APPEND;
+            boolean callersDecide = configuration.get(Settings.FORWARDING_TRUST).isProxied();
             traces = new TraceExport(endpoint, configuration.get(Settings.TRACING_PROTOCOL), ratio, callersDecide);
             log.info("Sending traces of {} % of the requests to {}", ratio * 100, endpoint);
         }

@@ -13,7 +13,7 @@ public enum AccessField {
     FUNCTION,
     /** The id of the worker that received the request last. */
     WORKER,
-    /** The address of the client's connection, without the port. */
+    /** The client's address, without the port: the peer, or what a trusted proxy names. */
     CLIENT,
     /** The header {@code x-forwarded-for} as the worker received it. */
     FORWARDED_FOR,

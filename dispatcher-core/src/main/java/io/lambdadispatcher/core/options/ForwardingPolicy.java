@@ -1,6 +1,8 @@
 package io.lambdadispatcher.core.options;
 
 import io.lambdadispatcher.wire.http.HeaderSyntax;
+import java.util.Collection;
+import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 
@@ -24,6 +26,7 @@ public final class ForwardingPolicy {
     private final boolean via;
     private final String clientHeader;
     private final String requestIdHeader;
+    private final List<String> trustedHeaders;
 
     private ForwardingPolicy(Builder from) {
         trust = from.trust;
@@ -31,11 +34,14 @@ public final class ForwardingPolicy {
         via = from.via;
         clientHeader = header("clientHeader", from.clientHeader);
         requestIdHeader = header("requestIdHeader", from.requestIdHeader);
+        trustedHeaders = from.trustedHeaders.stream()
+                .map(name -> header("trustedHeaders", name))
+                .toList();
         Check.that(
-                clientHeader.isEmpty() || trust == Trust.APPEND,
+                clientHeader.isEmpty() || trust.isProxied(),
                 "clientHeader",
                 clientHeader,
-                "no value unless trust is APPEND");
+                "no value if trust is REPLACE");
     }
 
     private static String header(String option, String name) {
@@ -44,19 +50,75 @@ public final class ForwardingPolicy {
         return name;
     }
 
-    /** Whether the forwarding headers of a request are trusted. */
+    /**
+     * Which proxy all clients connect through, and hence whose forwarding headers are trusted.
+     * Requests keep the headers that this proxy writes, and lose all others that applications could
+     * take for forwarding headers: those come from clients. {@code docs/reference/http.md} lists
+     * the headers.
+     */
     public enum Trust {
         /**
-         * Removes {@code forwarded} and all {@code x-forwarded-*} headers of a request. Use it if
-         * clients connect without a proxy.
+         * No proxy, or one that passes on bytes, such as a Network Load Balancer, with or without
+         * the PROXY protocol.
          */
         REPLACE,
+        /** An Application Load Balancer, or another proxy that writes at least these headers. */
+        APPEND("x-forwarded-for", "x-forwarded-proto", "x-forwarded-port"),
         /**
-         * Keeps the forwarding headers of a request, and appends to those that {@link Headers}
-         * selects. Use it only if all clients connect through a proxy that you trust. Variants with
-         * underscores, such as {@code x_forwarded_for}, are removed.
+         * CloudFront. It has to add {@code cloudfront-viewer-address} if a load balancer follows
+         * it: otherwise the client's address is not known.
          */
-        APPEND
+        CLOUDFRONT(
+                "x-forwarded-for",
+                "x-forwarded-proto",
+                "cloudfront-forwarded-proto",
+                "cloudfront-viewer-address",
+                "cloudfront-viewer-asn",
+                "cloudfront-viewer-city",
+                "cloudfront-viewer-country",
+                "cloudfront-viewer-country-name",
+                "cloudfront-viewer-country-region",
+                "cloudfront-viewer-country-region-name",
+                "cloudfront-viewer-http-version",
+                "cloudfront-viewer-latitude",
+                "cloudfront-viewer-longitude",
+                "cloudfront-viewer-metro-code",
+                "cloudfront-viewer-postal-code",
+                "cloudfront-viewer-time-zone",
+                "cloudfront-viewer-tls"),
+        /** The NGINX Ingress Controller of Kubernetes. */
+        INGRESS_NGINX(
+                "x-forwarded-for",
+                "x-forwarded-proto",
+                "x-forwarded-host",
+                "x-forwarded-port",
+                "x-forwarded-scheme",
+                "x-scheme",
+                "x-real-ip"),
+        /** Envoy, as a proxy at the edge, also in Istio. */
+        ENVOY(
+                "x-forwarded-for",
+                "x-forwarded-proto",
+                "x-forwarded-client-cert",
+                "x-envoy-external-address",
+                "x-envoy-expected-rq-timeout-ms",
+                "x-envoy-attempt-count");
+
+        private final List<String> headers;
+
+        Trust(String... headers) {
+            this.headers = List.of(headers);
+        }
+
+        /** Returns the headers that requests keep because the proxy writes them, in lower case. */
+        public List<String> headers() {
+            return headers;
+        }
+
+        /** Returns whether a proxy names the client. */
+        public boolean isProxied() {
+            return this != REPLACE;
+        }
     }
 
     /** Which forwarding headers the dispatcher adds to requests. */
@@ -115,6 +177,22 @@ public final class ForwardingPolicy {
         return requestIdHeader;
     }
 
+    /** Returns the headers that clients cannot remove. See {@link Builder#trustedHeaders}. */
+    public List<String> trustedHeaders() {
+        return trustedHeaders;
+    }
+
+    /** Returns a builder with the values of this policy. */
+    public Builder toBuilder() {
+        return builder()
+                .trust(trust)
+                .headers(headers)
+                .via(via)
+                .clientHeader(clientHeader)
+                .requestIdHeader(requestIdHeader)
+                .trustedHeaders(trustedHeaders);
+    }
+
     /**
      * Builds a {@link ForwardingPolicy}. Setters reject {@code null}, and {@link #build} validates
      * the names of headers. Not thread-safe.
@@ -125,12 +203,11 @@ public final class ForwardingPolicy {
         private boolean via = true;
         private String clientHeader = "";
         private String requestIdHeader = "";
+        private List<String> trustedHeaders = List.of();
 
         private Builder() {}
 
-        /**
-         * Sets whether forwarding headers of a request are trusted. Default: {@link Trust#REPLACE}.
-         */
+        /** Sets which proxy all clients connect through. Default: {@link Trust#REPLACE}. */
         public Builder trust(Trust value) {
             trust = Objects.requireNonNull(value, "trust");
             return this;
@@ -156,13 +233,13 @@ public final class ForwardingPolicy {
 
         /**
          * Sets the header whose value names the client, for fairness between clients. It requires
-         * {@link Trust#APPEND} and a proxy that sets the header. Otherwise, a client could send
-         * another name with each request.
+         * {@link #trust} in a proxy that sets the header. Otherwise, a client could send another
+         * name with each request.
          *
          * <p>Without the header, a client is identified by an IPv4 address or by the first 64 bits
-         * of an IPv6 address. With {@link Trust#APPEND}, it is the last client in {@code
-         * x-forwarded-for} or {@code forwarded} of the request. Otherwise, it is the remote address
-         * of the connection. Default: no header.
+         * of an IPv6 address. Behind a trusted proxy, this is the last address in {@code
+         * x-forwarded-for}, or that in {@code cloudfront-viewer-address}. Otherwise, it is the
+         * remote address of the connection. Default: no header.
          *
          * @param name in lower case, for example {@code x-client-id}; empty for none
          */
@@ -184,10 +261,23 @@ public final class ForwardingPolicy {
         }
 
         /**
+         * Sets further headers that the proxy always writes, or that decide about a request, for
+         * example {@code x-forwarded-prefix}. Requests keep them, and a client cannot remove them
+         * with {@code connection} (RFC 9110 section 7.6.1). The dispatcher adds the headers that
+         * its own options name. Default: none.
+         *
+         * @param names in lower case
+         */
+        public Builder trustedHeaders(Collection<String> names) {
+            trustedHeaders = List.copyOf(names);
+            return this;
+        }
+
+        /**
          * Returns the policy.
          *
          * @throws IllegalArgumentException if a name is not a header name in lower case, or if
-         *     there is a client header without {@link Trust#APPEND}
+         *     there is a client header with {@link Trust#REPLACE}
          */
         public ForwardingPolicy build() {
             return new ForwardingPolicy(this);

@@ -1,6 +1,10 @@
 package io.lambdadispatcher.core.options;
 
+import io.netty.util.AsciiString;
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.Objects;
+import java.util.Set;
 
 /**
  * How requests are treated on their way to a worker. A function has one, and each route can have
@@ -165,6 +169,23 @@ public final class TrafficPolicy {
     /** Returns which responses are stored. See {@link Builder#cache}. */
     public CachePolicy cache() {
         return cache;
+    }
+
+    /** Returns the names, in lower case, of all request headers that this policy reads. */
+    public Set<String> requestHeaders() {
+        Set<String> names = new HashSet<>();
+        deadline.headers().forEach(name -> names.add(name.toString()));
+        RateLimit limit = admission.rateLimit();
+        for (AsciiString name : Arrays.asList(
+                admission.tenantHeader(), admission.priorityHeader(), limit == null ? null : limit.header())) {
+            if (name != null) {
+                names.add(name.toString());
+            }
+        }
+        if (affinity.kind() == Affinity.Kind.HEADER || affinity.kind() == Affinity.Kind.SESSION_HEADER) {
+            names.add(affinity.name());
+        }
+        return names;
     }
 
     /** Builds {@link TrafficPolicy}. Not thread-safe. */

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.spi;
 
 import io.netty.handler.codec.http2.Http2Headers;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,4 +24,12 @@ public interface RequestRouter {
      */
     @Nullable
     RouteTarget route(Http2Headers head);
+
+    /**
+     * Returns the names, in lower case, of the headers that decide. A client cannot remove them
+     * with {@code connection}. Called when the router is set, on any thread.
+     */
+    default Set<String> requestHeaders() {
+        return Set.of();
+    }
 }

@@ -4,7 +4,6 @@ import io.lambdadispatcher.aws.FunctionName;
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DownstreamBudget;
-import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
@@ -160,11 +159,11 @@ final class ConfigurationChecks {
         checkEither(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE);
         checkToken(Settings.ADMIN_TOKEN);
         checkToken(Settings.ADMIN_TOKEN_FILE);
-        boolean trusted = checked.get(Settings.FORWARDING_TRUST) == ForwardingPolicy.Trust.APPEND;
+        boolean trusted = checked.get(Settings.FORWARDING_TRUST).isProxied();
         require(
                 trusted || !checked.isSet(Settings.FORWARDING_CLIENT_HEADER),
                 Settings.FORWARDING_CLIENT_HEADER,
-                "forwarding.trust to be append, or this not to be set",
+                "forwarding.trust to name a proxy, such as append, or this not to be set",
                 Settings.FORWARDING_TRUST);
         checkTracing();
         checkFleet();

@@ -103,6 +103,7 @@ final class Reloadable {
             Settings.FORWARDING_HEADERS,
             Settings.FORWARDING_VIA,
             Settings.FORWARDING_CLIENT_HEADER,
+            Settings.FORWARDING_TRUSTED_HEADERS,
             Settings.ADMIN_HOSTS,
             Settings.ADMIN_TOKEN,
             Settings.ADMIN_TOKEN_FILE,

@@ -557,18 +557,21 @@ public final class Settings {
     private static final Topic FORWARDING = new Topic("Forwarding headers");
     public static final Setting<ForwardingPolicy.Trust> FORWARDING_TRUST = FORWARDING
             .setting("forwarding.trust", choice(ForwardingPolicy.Trust.class), "replace")
-            .doc(
-                    "Handling of forwarding headers that a request already has: replace = the dispatcher removes them, append ="
-                            + " the dispatcher adds to them, for use behind a trusted proxy.");
+            .doc("Proxy through which all clients connect: replace = none, or a Network Load Balancer; append = an"
+                    + " Application Load Balancer. Requests keep only the forwarding headers that it writes.");
     public static final Setting<ForwardingPolicy.Headers> FORWARDING_HEADERS = FORWARDING
             .setting("forwarding.headers", choice(ForwardingPolicy.Headers.class), "x-forwarded")
             .doc("Forwarding headers that tell the handler about the client.");
+    public static final Setting<List<String>> FORWARDING_TRUSTED_HEADERS = FORWARDING
+            .setting("forwarding.trusted-headers", headerNames(), "")
+            .doc("Further headers that the proxy always writes, such as x-forwarded-prefix. Without them, a header that"
+                    + " names a client, a host or a path in place of the request itself is removed.");
     public static final Setting<Boolean> FORWARDING_VIA =
             FORWARDING.setting("forwarding.via", bool(), "true").doc("Adds the via header to requests and responses.");
     public static final Setting<String> FORWARDING_CLIENT_HEADER = FORWARDING
             .setting("forwarding.client-header", requestHeaderName())
-            .doc("Header whose value names the client, for fairness between clients. It needs forwarding.trust: "
-                    + "append, and a proxy that sets the header. Without such a proxy, a client can evade the limits with a "
+            .doc("Header whose value names the client, for fairness between clients. It needs a proxy in "
+                    + "forwarding.trust that sets the header. Without such a proxy, a client can evade the limits with a "
                     + "new value in each request. If it is not set, the client is identified by its address.");
     public static final Setting<String> FORWARDING_REQUEST_ID_HEADER = FORWARDING
             .setting("forwarding.request-id-header", headerName())
@@ -626,8 +629,8 @@ public final class Settings {
             .doc("Protocol of the collector: grpc, usually on port 4317, or http, usually on port 4318.");
     public static final Setting<Double> TRACING_RATIO = TRACING.setting("tracing.ratio", ratio(), "0.01")
             .doc(
-                    "Part of the requests that is traced: 0 = none, 1 = all. With forwarding.trust: append, the traceparent header"
-                            + " of a request decides if there is one.");
+                    "Part of the requests that is traced: 0 = none, 1 = all. Behind a proxy in forwarding.trust, the traceparent"
+                            + " header of a request decides if there is one.");
 
     private static final Topic PROCESS = new Topic("Sockets, threads and shutdown");
     public static final Setting<TransportKind> TRANSPORT = PROCESS.setting(

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.wire.event;
 
+import io.lambdadispatcher.wire.http.HopByHop;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -169,7 +170,7 @@ public abstract class EventWriter {
         }
         for (Map.Entry<CharSequence, CharSequence> field : head) {
             CharSequence name = field.getKey();
-            if (name.charAt(0) != ':') {
+            if (name.charAt(0) != ':' && !HopByHop.CLIENT.contentEquals(name)) {
                 Values.put(fields, name.toString(), field.getValue().toString());
             }
         }
@@ -224,10 +225,14 @@ public abstract class EventWriter {
     }
 
     /**
-     * Returns the address of the peer: the last one in {@code x-forwarded-for}, which the
-     * dispatcher has added.
+     * Returns the address of the client: what the dispatcher says, or the last address in {@code
+     * x-forwarded-for}, which it has added.
      */
     static String sourceAddress(Http2Headers head) {
+        CharSequence client = head.get(HopByHop.CLIENT);
+        if (client != null) {
+            return client.toString();
+        }
         CharSequence chain = head.get(X_FORWARDED_FOR);
         if (chain == null) {
             return "unknown";

@@ -69,7 +69,7 @@ final class FunctionResponseHead {
 
     /** @param body as the function returned it, even if this response has none */
     FunctionResponse response(int status, byte[] body, CharSequence method) {
-        HopByHop.removeNominated(fields, connection);
+        HopByHop.removeNominated(fields, connection, name -> false);
         fields.status(AsciiString.of(Integer.toString(status)));
         boolean toHead = Methods.isHead(method);
         boolean bodyless = StatusCode.isBodyless(status);

@@ -111,7 +111,8 @@ public final class HeaderSyntax {
 
     /**
      * Returns whether an application can take {@code name} for {@code known}: the names are equal
-     * except for case and for {@code _} instead of {@code -}, which CGI does not distinguish.
+     * except for case and for other marks instead of {@code -}. CGI makes {@code _} of every
+     * {@code -} (RFC 3875 section 4.1.18), and some languages make it of every other mark, too.
      *
      * @param known in lower case
      */
@@ -130,12 +131,27 @@ public final class HeaderSyntax {
             return false;
         }
         for (int i = 0; i < prefix.length(); i++) {
-            char c = name.charAt(i);
-            if (AsciiString.toLowerCase(c == '_' ? '-' : c) != prefix.charAt(i)) {
+            char c = AsciiString.toLowerCase(name.charAt(i));
+            if (c != prefix.charAt(i) && (prefix.charAt(i) != '-' || isLetterOrDigit(c))) {
                 return false;
             }
         }
         return true;
+    }
+
+    /** Returns whether the name has a mark other than {@code -}, so it may pass for another name. */
+    public static boolean hasUnusualMark(CharSequence name) {
+        for (int i = 0; i < name.length(); i++) {
+            char c = name.charAt(i);
+            if (c != '-' && !isLetterOrDigit(AsciiString.toLowerCase(c))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean isLetterOrDigit(char c) {
+        return c >= 'a' && c <= 'z' || c >= '0' && c <= '9';
     }
 
     /**

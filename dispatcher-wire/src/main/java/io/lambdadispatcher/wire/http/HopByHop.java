@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +36,9 @@ public final class HopByHop {
      */
     public static final AsciiString OWN_PREFIX = AsciiString.cached("lambda-dispatcher-");
 
+    /** The client's address, if the dispatcher knows it from a proxy. */
+    public static final AsciiString CLIENT = AsciiString.cached("lambda-dispatcher-client");
+
     private static final NameSet NAMES = NameSet.of(
             HttpHeaderNames.CONNECTION,
             "keep-alive",
@@ -59,10 +63,12 @@ public final class HopByHop {
 
     /**
      * Returns whether this header is removed from a request. Names that an application can take for
-     * one of these, such as {@code transfer_encoding}, are removed, too.
+     * one of these or for one that means something to every recipient, such as {@code
+     * transfer_encoding} and {@code content_length}, are removed, too: nobody has checked them.
      */
     public static boolean isDroppedFromRequest(CharSequence name, CharSequence value) {
         return NAMES.containsLike(name)
+                || HeaderSyntax.hasUnusualMark(name) && Trailers.passesForForbidden(name)
                 || HttpHeaderNames.TE.contentEquals(name) && !HttpHeaderValues.TRAILERS.contentEqualsIgnoreCase(value);
     }
 
@@ -126,33 +132,42 @@ public final class HopByHop {
                         && !StatusCode.mayHaveLength(StatusCode.parse(head.status()));
     }
 
+    private static void removeAll(Http2Headers head, @Nullable List<CharSequence> names) {
+        removeAll(head, names, name -> false);
+    }
+
     /**
      * Removes these headers. If {@code connection} is among them, the headers that it names are
-     * removed, too.
+     * removed, too, see {@link #removeNominated}.
+     *
+     * @param kept which headers {@code connection} cannot remove besides
      */
-    public static void removeAll(Http2Headers head, @Nullable List<CharSequence> names) {
+    public static void removeAll(Http2Headers head, @Nullable List<CharSequence> names, Predicate<CharSequence> kept) {
         if (names == null) {
             return;
         }
         for (CharSequence name : names) {
             if (HttpHeaderNames.CONNECTION.contentEquals(name)) {
-                removeNominated(head, head.getAll(HttpHeaderNames.CONNECTION));
+                removeNominated(head, head.getAll(HttpHeaderNames.CONNECTION), kept);
             }
             head.remove(name);
         }
     }
 
     /**
-     * Removes the headers that {@code connection} names. {@code te} stays: it must be named, and
-     * {@code te: trailers} is passed on.
+     * Removes the headers that {@code connection} names. Headers that frame, route, modify,
+     * authenticate or describe a message are for all its recipients, and stay (RFC 9110 section
+     * 7.6.1). Otherwise, a sender could remove what a proxy behind it has set.
      *
      * @param connection values of {@code connection}
+     * @param kept which other headers stay
      */
-    public static void removeNominated(Http2Headers head, Iterable<? extends CharSequence> connection) {
+    public static void removeNominated(
+            Http2Headers head, Iterable<? extends CharSequence> connection, Predicate<CharSequence> kept) {
         for (CharSequence value : connection) {
             for (String option : value.toString().split(",")) {
                 String name = option.trim().toLowerCase(Locale.ROOT);
-                if (!name.isEmpty() && name.charAt(0) != ':' && !HttpHeaderNames.TE.contentEquals(name)) {
+                if (!name.isEmpty() && !Trailers.isForbidden(name) && !kept.test(name)) {
                     head.remove(name);
                 }
             }

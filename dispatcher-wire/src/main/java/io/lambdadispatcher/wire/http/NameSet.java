@@ -9,14 +9,20 @@ import java.util.List;
  * A fixed set of header names in lower case. A lookup compares only names of the same length and
  * allocates nothing. Immutable. Any thread.
  */
-final class NameSet {
+public final class NameSet {
     private final AsciiString[][] byLength;
 
     private NameSet(AsciiString[][] byLength) {
         this.byLength = byLength;
     }
 
-    static NameSet of(CharSequence... names) {
+    /** Returns the set of these names. */
+    public static NameSet of(CharSequence... names) {
+        return of(List.of(names));
+    }
+
+    /** Returns the set of these names. */
+    public static NameSet of(Iterable<? extends CharSequence> names) {
         List<List<AsciiString>> byLength = new ArrayList<>();
         for (CharSequence name : names) {
             while (byLength.size() <= name.length()) {
@@ -28,7 +34,8 @@ final class NameSet {
                 byLength.stream().map(same -> same.toArray(new AsciiString[0])).toArray(AsciiString[][]::new));
     }
 
-    long firstLetters() {
+    /** Returns one bit for the first letter of each name, see {@link HopByHop#firstLetters}. */
+    public long firstLetters() {
         return Arrays.stream(byLength)
                 .flatMap(Arrays::stream)
                 .mapToLong(HopByHop::firstLetter)
@@ -39,13 +46,13 @@ final class NameSet {
      * Returns whether an application can take {@code name} for one of the set, see {@link
      * HeaderSyntax#passesFor}.
      */
-    boolean containsLike(CharSequence name) {
+    public boolean containsLike(CharSequence name) {
         int length = name.length();
         if (length >= byLength.length) {
             return false;
         }
         for (AsciiString known : byLength[length]) {
-            if (HeaderSyntax.beginsLike(name, known)) {
+            if (HeaderSyntax.passesFor(name, known)) {
                 return true;
             }
         }
@@ -53,7 +60,7 @@ final class NameSet {
     }
 
     /** Returns whether the set contains {@code name}, which must be in lower case. */
-    boolean contains(CharSequence name) {
+    public boolean contains(CharSequence name) {
         int length = name.length();
         if (length >= byLength.length) {
             return false;

@@ -22,6 +22,7 @@ public final class Trailers {
             HttpHeaderNames.HOST,
             HttpHeaderNames.TE,
             HttpHeaderNames.TRAILER,
+            HttpHeaderNames.VIA,
             "forwarded",
             // Request modifiers.
             HttpHeaderNames.CACHE_CONTROL,
@@ -64,6 +65,11 @@ public final class Trailers {
                 || HeaderSyntax.beginsLike(name, HopByHop.OWN_PREFIX);
     }
 
+    /** Returns whether an application can take this name for one that trailers lose. */
+    public static boolean passesForForbidden(CharSequence name) {
+        return FORBIDDEN.containsLike(name);
+    }
+
     /** Removes what must not be passed on as a trailer of a request or a response. */
     public static void removeForbidden(Http2Headers trailers) {
         List<CharSequence> forbidden = null;
@@ -73,6 +79,8 @@ public final class Trailers {
                 forbidden.add(trailer.getKey());
             }
         }
-        HopByHop.removeAll(trailers, forbidden);
+        if (forbidden != null) {
+            forbidden.forEach(trailers::remove);
+        }
     }
 }

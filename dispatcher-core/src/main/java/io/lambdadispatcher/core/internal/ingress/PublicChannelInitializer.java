@@ -6,11 +6,11 @@ import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.edge.TrustedHeaders;
 import io.lambdadispatcher.core.internal.ingress.edge.UnsentLimit;
 import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
 import io.lambdadispatcher.core.internal.ingress.http2.Http2ClientConnection;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
@@ -38,7 +38,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
     private static final Logger log = LoggerFactory.getLogger(PublicChannelInitializer.class);
 
     /** What a client connection obeys from its beginning to its end. */
-    public record Rules(HttpLimits limits, ForwardingPolicy forwarding, ErrorAnswers errors) {}
+    public record Rules(HttpLimits limits, TrustedHeaders headers, ErrorAnswers errors) {}
 
     private final Supplier<Rules> rules;
     private volatile @Nullable SslContext tls;
@@ -116,7 +116,7 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
         UnsentLimit.set(channel);
         Rules current = rules.get();
         IngressContext context = new IngressContext(
-                current.limits(), current.forwarding(), account, drain, current.errors(), scheme, client, observer);
+                current.limits(), current.headers(), account, drain, current.errors(), scheme, client, observer);
         SslContext secured = tls;
         if (secured == null) {
             channel.pipeline().addLast(new ProtocolDetector(context, leftNanos));

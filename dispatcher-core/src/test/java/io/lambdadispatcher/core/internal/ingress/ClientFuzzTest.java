@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.edge.TrustedHeaders;
 import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
 import io.lambdadispatcher.core.internal.ingress.http2.Http2ClientConnection;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -33,6 +34,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 
 /**
  * Sends arbitrary bytes as a client. The first byte selects how the others are split into reads.
@@ -108,7 +110,7 @@ class ClientFuzzTest {
         ClientGuard guard = new ClientGuard(LIMITS, 1, List.of(channel.eventLoop()), DispatcherObserver.NONE);
         IngressContext context = new IngressContext(
                 LIMITS,
-                ForwardingPolicy.defaults(),
+                new TrustedHeaders(ForwardingPolicy.defaults(), Set.of()),
                 guard.admit(channel, false, opener),
                 new IngressDrain(),
                 new ErrorAnswers(null, ForwardingPolicy.defaults(), null),

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.edge.TrustedHeaders;
 import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
 import io.lambdadispatcher.core.internal.ingress.http2.Http2ClientConnection;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
@@ -30,6 +31,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
@@ -79,7 +81,7 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
     IngressContext context() {
         return new IngressContext(
                 HttpLimits.defaults(),
-                forwarding,
+                new TrustedHeaders(forwarding, Set.of()),
                 new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                         .admit(channel, false, this::open),
                 new IngressDrain(),

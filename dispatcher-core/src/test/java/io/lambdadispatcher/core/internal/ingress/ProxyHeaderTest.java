@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.edge.TrustedHeaders;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
@@ -26,6 +27,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -119,7 +121,9 @@ class ProxyHeaderTest {
         List<EventLoop> loops = made.stream().map(EmbeddedChannel::eventLoop).toList();
         PublicChannelInitializer initializer = new PublicChannelInitializer(
                 () -> new PublicChannelInitializer.Rules(
-                        limits, ForwardingPolicy.defaults(), new ErrorAnswers(null, ForwardingPolicy.defaults(), null)),
+                        limits,
+                        new TrustedHeaders(ForwardingPolicy.defaults(), Set.of()),
+                        new ErrorAnswers(null, ForwardingPolicy.defaults(), null)),
                 null,
                 "http",
                 true,

@@ -1,19 +1,12 @@
 package io.lambdadispatcher.core.internal.ingress.edge;
 
 import io.lambdadispatcher.core.options.ForwardingPolicy;
-import io.lambdadispatcher.core.options.ForwardingPolicy.Headers;
-import io.lambdadispatcher.core.options.ForwardingPolicy.Trust;
 import io.lambdadispatcher.wire.http.FlatHeaders;
-import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.HopByHop;
 import io.lambdadispatcher.wire.http.Trailers;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
-import io.netty.util.NetUtil;
-import java.net.Inet6Address;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,51 +18,35 @@ import org.jspecify.annotations.Nullable;
 /**
  * Applies the rules for intermediaries to the headers of a message (RFC 9110 section 7.6). It
  * removes connection-specific headers and headers that no client may set, and adds forwarding
- * headers. Names are in lower case. There is one object for each client connection, whose addresses
- * are formatted once. Event loop only.
+ * headers. Names are in lower case. There is one object for each client connection. Event loop only.
  */
 public final class HeadRules {
     /**
      * Maximum number of headers that are added to a request, as a hint for the size of its headers.
      */
-    public static final int MOST_FIELDS_ADDED = 6;
+    public static final int MOST_FIELDS_ADDED = 7;
 
-    static final AsciiString X_FORWARDED_FOR = AsciiString.cached("x-forwarded-for");
-    private static final AsciiString X_FORWARDED_PROTO = AsciiString.cached("x-forwarded-proto");
-    private static final AsciiString X_FORWARDED_HOST = AsciiString.cached("x-forwarded-host");
-    static final AsciiString FORWARDED = AsciiString.cached("forwarded");
-    private static final AsciiString X_FORWARDED = AsciiString.cached("x-forwarded-");
     private static final AsciiString VIA = AsciiString.cached("1.1 lambda-dispatcher");
 
     /** No other pseudo-header has a name of this length. */
     private static final AsciiString PROTOCOL = Http2Headers.PseudoHeaderName.PROTOCOL.value();
 
-    private static final long FIRST_LETTERS =
-            HopByHop.firstLetters(X_FORWARDED, FORWARDED, HttpHeaderNames.COOKIE, PROTOCOL);
-
-    private final ForwardingPolicy policy;
+    private final TrustedHeaders trusted;
+    private final long firstLetters;
+    private final ForwardingHeaders forwarding;
+    private final boolean via;
     private final @Nullable AsciiString requestId;
-    private final AsciiString scheme;
-    private final AsciiString client;
-    private final String forwardedPrefix;
-    private final ClientKeys clients;
     private final ResponseDate date;
 
-    // The value of "forwarded" for the previous authority, because most clients use only one.
-    private @Nullable CharSequence lastAuthority;
-    private AsciiString lastForwarded = AsciiString.EMPTY_STRING;
-
-    public HeadRules(ForwardingPolicy policy, String scheme, @Nullable SocketAddress remote, ResponseDate date) {
-        this.policy = policy;
-        this.date = date;
+    public HeadRules(TrustedHeaders trusted, String scheme, @Nullable SocketAddress remote, ResponseDate date) {
+        ForwardingPolicy policy = trusted.policy();
+        this.trusted = trusted;
+        this.firstLetters =
+                trusted.firstLetters() | HopByHop.firstLetter(HttpHeaderNames.COOKIE) | HopByHop.firstLetter(PROTOCOL);
+        this.forwarding = new ForwardingHeaders(trusted, scheme, remote);
+        this.via = policy.via();
         this.requestId = policy.requestIdHeader().isEmpty() ? null : AsciiString.of(policy.requestIdHeader());
-        this.scheme = AsciiString.cached(scheme);
-        InetAddress address = remote instanceof InetSocketAddress inet ? inet.getAddress() : null;
-        String text = address == null ? "unknown" : NetUtil.toAddressString(address);
-        this.client = AsciiString.cached(text);
-        this.clients = new ClientKeys(policy, address);
-        this.forwardedPrefix = "for=" + (address instanceof Inet6Address ? "\"[" + text + "]\"" : text) + ";proto="
-                + scheme + ";host=\"";
+        this.date = date;
     }
 
     /**
@@ -85,21 +62,24 @@ public final class HeadRules {
         for (Map.Entry<CharSequence, CharSequence> field : head) {
             CharSequence name = field.getKey();
             if (mayMatter(name)) {
-                if (isUnwantedInRequest(name, field.getValue())) {
-                    unwanted = unwanted == null ? new ArrayList<>(4) : unwanted;
-                    unwanted.add(name);
+                if (name.charAt(0) == ':') {
+                    strangeProtocol = true;
                 } else if (HttpHeaderNames.COOKIE.contentEquals(name)) {
                     cookies++;
-                } else if (name.charAt(0) == ':') {
-                    strangeProtocol = true;
+                } else if (trusted.isDropped(name, field.getValue())) {
+                    unwanted = unwanted == null ? new ArrayList<>(4) : unwanted;
+                    unwanted.add(name);
                 }
             }
         }
-        HopByHop.removeAll(head, unwanted);
+        HopByHop.removeAll(head, unwanted, trusted::isForAll);
         if (cookies > 1) {
             joinCookies(head);
         }
-        addForwarding(head);
+        forwarding.apply(head);
+        if (via) {
+            add(head, HttpHeaderNames.VIA, VIA);
+        }
         if (requestId != null && !head.contains(requestId)) {
             add(head, requestId, newRequestId());
         }
@@ -123,57 +103,25 @@ public final class HeadRules {
         }
     }
 
+    /** Returns the address of the client that has sent the last request. */
+    public @Nullable SocketAddress client() {
+        return forwarding.client();
+    }
+
     /**
      * Returns the key of the client that sent a request.
      *
-     * @param head request headers after {@link #request}
+     * @param client its address
+     * @param head headers of the request after {@link #request}
      */
-    public Object client(Http2Headers head) {
-        return clients.of(head, forwardedPrefix);
+    public Object key(@Nullable SocketAddress client, Http2Headers head) {
+        return forwarding.key(client, head);
     }
 
     /** Checks the first letter only, which excludes most headers. */
-    private static boolean mayMatter(CharSequence name) {
-        return (HopByHop.firstLetter(name) & FIRST_LETTERS) != 0
+    private boolean mayMatter(CharSequence name) {
+        return (HopByHop.firstLetter(name) & firstLetters) != 0
                 && (name.charAt(0) != ':' || name.length() == PROTOCOL.length());
-    }
-
-    private boolean isUnwantedInRequest(CharSequence name, CharSequence value) {
-        if (HopByHop.isDroppedFromRequest(name, value) || HeaderSyntax.beginsLike(name, HopByHop.OWN_PREFIX)) {
-            return true;
-        }
-        if (HeaderSyntax.beginsLike(name, X_FORWARDED)) {
-            // A client that sends x_forwarded_for wants a handler to read it as x-forwarded-for.
-            return policy.trust() == Trust.REPLACE || AsciiString.indexOf(name, '_', 0) >= 0;
-        }
-        return policy.trust() == Trust.REPLACE && FORWARDED.contentEquals(name);
-    }
-
-    private void addForwarding(Http2Headers head) {
-        Headers added = policy.headers();
-        CharSequence authority = head.authority();
-        if (added == Headers.X_FORWARDED || added == Headers.BOTH) {
-            append(head, X_FORWARDED_FOR, client);
-            append(head, X_FORWARDED_PROTO, scheme);
-            if (authority != null) {
-                append(head, X_FORWARDED_HOST, authority);
-            }
-        }
-        if ((added == Headers.FORWARDED || added == Headers.BOTH) && authority != null) {
-            append(head, FORWARDED, forwarded(authority));
-        }
-        if (policy.via()) {
-            add(head, HttpHeaderNames.VIA, VIA);
-        }
-    }
-
-    private void append(Http2Headers head, AsciiString name, CharSequence value) {
-        CharSequence before = policy.trust() == Trust.APPEND ? head.get(name) : null;
-        if (before == null) {
-            add(head, name, value);
-        } else {
-            head.set(name, String.join(", ", head.getAllAndRemove(name)) + ", " + value);
-        }
     }
 
     /** Returns a random id of 128 bits, as many as trace ids have. It may be predictable. */
@@ -192,7 +140,7 @@ public final class HeadRules {
     }
 
     /** Adds a header without validation: it is the dispatcher's, or was validated before. */
-    private static void add(Http2Headers head, AsciiString name, CharSequence value) {
+    static void add(Http2Headers head, AsciiString name, CharSequence value) {
         if (head instanceof FlatHeaders flat) {
             flat.addValid(name, value);
         } else {
@@ -200,19 +148,10 @@ public final class HeadRules {
         }
     }
 
-    private AsciiString forwarded(CharSequence authority) {
-        if (lastAuthority == null || !AsciiString.contentEquals(lastAuthority, authority)) {
-            lastAuthority = authority;
-            String quoted = authority.toString().replace("\\", "\\\\").replace("\"", "\\\"");
-            lastForwarded = new AsciiString(forwardedPrefix + quoted + '"');
-        }
-        return lastForwarded;
-    }
-
     /** Applies the rules to the headers of a response with a status of 1xx. */
     public void informational(Http2Headers head) {
         HopByHop.removeFromResponse(head);
-        if (policy.via()) {
+        if (via) {
             add(head, HttpHeaderNames.VIA, VIA);
         }
     }

@@ -1,7 +1,6 @@
 package io.lambdadispatcher.core.internal.ingress.edge;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
 import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
@@ -17,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record IngressContext(
         HttpLimits limits,
-        ForwardingPolicy forwarding,
+        TrustedHeaders headers,
         ClientAccount account,
         IngressDrain drain,
         ErrorAnswers errors,

@@ -80,6 +80,7 @@ final class Http1ClientExchange implements ResponseSink {
 
     private State state = State.REQUESTED;
     private @Nullable RequestSink request;
+    private @Nullable SocketAddress client;
     private int requestUntaken;
     private long received;
     private int dropped;
@@ -94,6 +95,7 @@ final class Http1ClientExchange implements ResponseSink {
         this.http10 = !head.protocolVersion().isKeepAliveDefault();
         this.headRequest = head.method().equals(HttpMethod.HEAD);
         this.keepAlive = HttpUtil.isKeepAlive(head);
+        this.client = connection.context().client();
     }
 
     boolean isKeepAlive() {
@@ -140,6 +142,7 @@ final class Http1ClientExchange implements ResponseSink {
         boolean continueExpected = !http10 && HttpUtil.is100ContinueExpected(from) && !bodyless;
         head.remove(HttpHeaderNames.EXPECT);
         connection.rules().request(head);
+        client = connection.rules().client();
         bodyEnded = bodyless;
         unconfirmed = continueExpected;
         request = connection.context().account().open(head, bodyless, this);
@@ -176,6 +179,7 @@ final class Http1ClientExchange implements ResponseSink {
     private void openWebSocket(Http2Headers head, WebSocketKey key) {
         bodyEnded = true;
         ExtendedConnect.toConnect(head, connection.rules());
+        client = connection.rules().client();
         request = connection.context().account().open(head, false, new Http1Tunnel(this, connection, key));
     }
 
@@ -402,12 +406,12 @@ final class Http1ClientExchange implements ResponseSink {
 
     @Override
     public Object client(Http2Headers head) {
-        return connection.rules().client(head);
+        return connection.rules().key(client, head);
     }
 
     @Override
     public @Nullable SocketAddress remoteAddress() {
-        return connection.context().client();
+        return client;
     }
 
     @Override

@@ -65,6 +65,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     /** The request headers, for an error response. */
     private @Nullable Http2Headers head;
 
+    private @Nullable SocketAddress client;
     private boolean headRequest;
 
     /** Whether it is a gRPC call, whose client may wait for the response before it sends more. */
@@ -90,6 +91,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         this.ctx = ctx;
         this.stream = stream;
         this.outlet = new DataOutlet(connection, ctx, stream, this);
+        this.client = connection.context().client();
     }
 
     /**
@@ -111,6 +113,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         ended = request instanceof Exchange exchange ? exchange : null;
         request = null;
         head = null;
+        client = connection.context().client();
         headRequest = false;
         call = false;
         tunnel = false;
@@ -147,6 +150,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             reject(HttpResponseStatus.BAD_REQUEST, ":protocol without CONNECT");
             return;
         }
+        client = connection.rules().client();
         call = !end && Grpc.isCall(head);
         request = connection.context().account().open(head, end, this);
         if (expectation != null && !end && state == State.REQUESTED) {
@@ -156,6 +160,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private void openTunnel(Http2Headers head, boolean end) {
         ExtendedConnect.toConnect(head, connection.rules());
+        client = connection.rules().client();
         request = connection.context().account().open(head, end, this);
     }
 
@@ -339,7 +344,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     @Override
     public Object client(Http2Headers head) {
-        return connection.rules().client(head);
+        return connection.rules().key(client, head);
     }
 
     @Override
@@ -351,7 +356,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     @Override
     public @Nullable SocketAddress remoteAddress() {
-        return connection.context().client();
+        return client;
     }
 
     @Override

@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.edge.TrustedHeaders;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
@@ -25,6 +26,7 @@ import io.netty.util.CharsetUtil;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -90,7 +92,7 @@ class Http1ClientConnectionTest {
                 channel.pipeline(),
                 new IngressContext(
                         HttpLimits.builder().maxConnectionAge(MAX_AGE).build(),
-                        ForwardingPolicy.defaults(),
+                        new TrustedHeaders(ForwardingPolicy.defaults(), Set.of()),
                         new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                                 .admit(channel, false, this::open),
                         drain,

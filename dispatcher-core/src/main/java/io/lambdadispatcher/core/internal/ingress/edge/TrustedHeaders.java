@@ -1,0 +1,123 @@
+package io.lambdadispatcher.core.internal.ingress.edge;
+
+import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.HopByHop;
+import io.lambdadispatcher.wire.http.NameSet;
+import io.netty.util.AsciiString;
+import java.util.Collection;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Decides which headers of clients' requests are dropped. A proxy in front overwrites only the
+ * headers that it writes itself, so all others that an application could take for what a proxy says
+ * are the client's own. Immutable. Any thread.
+ */
+public final class TrustedHeaders {
+    /** Of requests that proxies write, except those that begin with one of {@link #PREFIXES}. */
+    private static final NameSet CONVENTIONS = NameSet.of(
+            "forwarded",
+            "forwarded-for",
+            "forwarded-host",
+            "forwarded-proto",
+            "proxy", // CGI makes HTTP_PROXY of it (CVE-2016-5385).
+            "x-real-ip",
+            "x-real-host",
+            "client-ip",
+            "x-client-ip",
+            "true-client-ip",
+            "x-cluster-client-ip",
+            "x-remote-ip",
+            "x-remote-addr",
+            "x-proxyuser-ip",
+            "proxy-client-ip",
+            "wl-proxy-client-ip",
+            "wl-proxy-ssl",
+            "cf-connecting-ip",
+            "cf-connecting-ipv6",
+            "cf-visitor",
+            "fastly-client-ip",
+            "fastly-ssl",
+            "x-azure-clientip",
+            "x-azure-socketip",
+            "x-appengine-user-ip",
+            "x-arr-ssl",
+            "front-end-https",
+            "x-host",
+            "x-http-host-override",
+            "x-rewrite-url",
+            "x-scheme",
+            "x-url-scheme");
+
+    private static final List<AsciiString> PREFIXES = List.of(
+            AsciiString.cached("x-forwarded"),
+            AsciiString.cached("x-original-"),
+            AsciiString.cached("x-envoy-"),
+            AsciiString.cached("x-amzn-oidc-"),
+            AsciiString.cached("x-amzn-mtls-"),
+            AsciiString.cached("cloudfront-"));
+
+    private final ForwardingPolicy policy;
+    private final NameSet kept;
+    private final NameSet read;
+    private final long firstLetters;
+
+    /**
+     * @param read names, in lower case, of other headers that decide about a request
+     */
+    public TrustedHeaders(ForwardingPolicy policy, Collection<String> read) {
+        this.policy = policy;
+        Set<String> names = new LinkedHashSet<>(policy.trust().headers());
+        names.addAll(policy.trustedHeaders());
+        names.add(policy.clientHeader());
+        names.add(policy.requestIdHeader());
+        names.remove("");
+        kept = NameSet.of(names);
+        names.addAll(read);
+        this.read = NameSet.of(names);
+        firstLetters = HopByHop.firstLetters(PREFIXES.toArray(AsciiString[]::new))
+                | CONVENTIONS.firstLetters()
+                | this.read.firstLetters();
+    }
+
+    public ForwardingPolicy policy() {
+        return policy;
+    }
+
+    /** Returns whether a proxy writes this header, whose name is in lower case. */
+    boolean isWritten(AsciiString name) {
+        return kept.contains(name);
+    }
+
+    /**
+     * Returns one bit for the first letter of each header that can be dropped, as {@link
+     * HopByHop#firstLetters} does.
+     */
+    long firstLetters() {
+        return firstLetters;
+    }
+
+    /** Returns whether a request loses this header. */
+    boolean isDropped(CharSequence name, CharSequence value) {
+        if (HopByHop.isDroppedFromRequest(name, value) || HeaderSyntax.beginsLike(name, HopByHop.OWN_PREFIX)) {
+            return true;
+        }
+        return isForwarding(name) ? !kept.contains(name) : read.containsLike(name) && !read.contains(name);
+    }
+
+    /** Returns whether {@code connection} cannot remove this header. */
+    boolean isForAll(CharSequence name) {
+        return read.contains(name);
+    }
+
+    private static boolean isForwarding(CharSequence name) {
+        for (AsciiString prefix : PREFIXES) {
+            if (HeaderSyntax.beginsLike(name, prefix)) {
+                return true;
+            }
+        }
+        return CONVENTIONS.containsLike(name);
+    }
+}
