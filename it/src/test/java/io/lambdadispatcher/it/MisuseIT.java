@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
-@Timeout(60)
+@Timeout(100)
 class MisuseIT {
     private static final boolean UPDATE = Boolean.getBoolean("docs.update");
     private static final Path PAGE = Path.of("").toAbsolutePath().getParent().resolve("docs/reference/wrong-uses.md");

@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
@@ -213,10 +214,16 @@ final class MisuseRig implements AutoCloseable {
         return told;
     }
 
-    /** Returns the response to a request for {@code /wrong}, and what the handler's failure logs. */
-    String handled(DispatchRequest.Builder request, Handler handler) throws Exception {
+    /**
+     * Returns the response to a request for {@code /wrong}, and what the handler's failure logs.
+     *
+     * @param expected number of lines of the log that can arrive after the response, because another
+     *     thread writes them
+     */
+    String handled(DispatchRequest.Builder request, Handler handler, int expected) throws Exception {
         wrong = handler;
         String told = beside(() -> send(request));
+        Await.until("lines of the log", () -> logged.size() >= expected);
         String lines = String.join("; ", logged.stream().distinct().toList());
         return "client: " + told + (lines.isEmpty() ? "" : "<br>log: " + lines);
     }

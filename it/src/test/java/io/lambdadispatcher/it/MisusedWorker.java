@@ -36,6 +36,7 @@ import java.util.stream.Stream;
 
 /** Wrong uses of a worker, and of the requests and responses of its handlers. */
 final class MisusedWorker {
+    private static final String WRITE_HANDLERS = "Write handlers";
     private static final Handler HANDLER = (request, response) -> response.respond(200, "fine");
 
     private static final List<Misuse> HEADS = List.of(
@@ -238,7 +239,7 @@ final class MisusedWorker {
     }
 
     private static Misuse handle(String name, DispatchRequest.Builder request, Handler wrong) {
-        return new Misuse("Write handlers", name, rig -> rig.handled(request, wrong));
+        return new Misuse(WRITE_HANDLERS, name, rig -> rig.handled(request, wrong, 0));
     }
 
     private static Misuse handle(String name, Handler wrong) {
@@ -263,7 +264,8 @@ final class MisusedWorker {
     }
 
     private static Misuse block(String name, BlockingHandler wrong) {
-        return handle(name, wrong.asHandler());
+        return new Misuse(
+                WRITE_HANDLERS, name, rig -> rig.handled(DispatchRequest.post("/wrong"), wrong.asHandler(), 1));
     }
 
     private static Http2Headers head(String status) {
