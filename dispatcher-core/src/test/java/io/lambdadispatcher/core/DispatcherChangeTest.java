@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.observe.CanarySnapshot;
+import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.CanaryPolicy;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
@@ -11,11 +12,14 @@ import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
+import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
@@ -28,6 +32,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.cert.Certificate;
 import java.time.Duration;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -195,6 +201,39 @@ class DispatcherChangeTest {
             assertThat(receive(before)).isEqualTo("HTTP/1.1 200 OK: slow");
             assertThat(exchange(before)).isEqualTo("HTTP/1.1 200 OK: blue");
         }
+    }
+
+    /** Otherwise, clients could escape limits: those of a function, of a route, and of a router. */
+    @Test
+    void should_limit_by_a_header_that_the_client_nominates() throws Exception {
+        TrafficPolicy limited = TrafficPolicy.builder()
+                .admission(AdmissionPolicy.builder("test")
+                        .rateLimit(RateLimit.of(1, Duration.ofHours(1)).perHeader("x-api-key"))
+                        .build())
+                .build();
+        dispatcher
+                .change()
+                .function(FunctionOptions.builder("blue").traffic(limited).build())
+                .router(new RequestRouter() {
+                    @Override
+                    public RouteTarget route(Http2Headers head) {
+                        return head.contains("x-version") ? RouteTarget.of("blue") : null;
+                    }
+
+                    @Override
+                    public Set<String> requestHeaders() {
+                        return Set.of("x-version");
+                    }
+                })
+                .apply();
+        String statuses = "";
+        for (String key : List.of("a", "a", "b", "b")) {
+            try (Socket client = connect()) {
+                send(client, "x-version: 1\r\nx-api-key: " + key + "\r\nconnection: x-api-key, x-version\r\n");
+                statuses += receive(client).split(" ")[1] + " ";
+            }
+        }
+        assertThat(statuses).isEqualTo("200 429 200 429 ");
     }
 
     @Test
