@@ -34,7 +34,7 @@ class CacheIT {
                         .build())
                 .build();
         try (Rig rig = Rig.start(function, DispatcherObserver.NONE)) {
-            Process worker = rig.worker(1, 10, Map.of("LAMBDA_DISPATCHER_HANDLER", CacheHandler.class.getName()));
+            Process worker = rig.process(1, 10, Map.of("LAMBDA_DISPATCHER_HANDLER", CacheHandler.class.getName()));
             boolean tls = version == HttpClient.Version.HTTP_2;
             HttpClient client = rig.client(version);
             URI uri = tls ? rig.https("/a") : rig.http("/a");

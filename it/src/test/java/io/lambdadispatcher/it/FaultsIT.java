@@ -133,7 +133,7 @@ class FaultsIT {
                 Rig.function().build(),
                 DispatcherObserver.NONE,
                 builder -> builder.liveness(Duration.ofMinutes(5), Duration.ofMinutes(5)))) {
-            Process first = rig.worker(1, 1);
+            Process first = rig.process(1, 1, Rig.DEMO);
             signal("STOP", first);
             CompletableFuture<HttpResponse<String>> twice = rig.client(HttpClient.Version.HTTP_2)
                     .sendAsync(request(rig, HttpClient.Version.HTTP_2, "/ping").build(), BodyHandlers.ofString());
@@ -148,7 +148,7 @@ class FaultsIT {
     @Test
     void should_answer_502_to_a_post_when_its_worker_is_killed_before_the_head() throws Exception {
         try (Rig rig = Rig.start()) {
-            Process first = rig.worker(1, 1);
+            Process first = rig.process(1, 1, Rig.DEMO);
             CompletableFuture<HttpResponse<String>> once = rig.client(HttpClient.Version.HTTP_2)
                     .sendAsync(
                             request(rig, HttpClient.Version.HTTP_2, "/silent")
@@ -166,7 +166,7 @@ class FaultsIT {
     @EnumSource(HttpClient.Version.class)
     void should_cut_a_response_whose_worker_is_killed_after_the_head(HttpClient.Version version) throws Exception {
         try (Rig rig = Rig.start()) {
-            Process worker = rig.worker(1, 1);
+            Process worker = rig.process(1, 1, Rig.DEMO);
             HttpResponse<InputStream> response = rig.client(version)
                     .send(
                             request(rig, version, "/chunked-response?chunks=100000&delay=5")
@@ -184,7 +184,7 @@ class FaultsIT {
                 Rig.function().build(),
                 DispatcherObserver.NONE,
                 builder -> builder.liveness(Duration.ofMillis(500), Duration.ofSeconds(1)))) {
-            Process frozen = rig.worker(1, 1);
+            Process frozen = rig.process(1, 1, Rig.DEMO);
             signal("STOP", frozen);
             long start = System.nanoTime();
             Await.until("the frozen worker is out", () -> rig.pool().workers() == 0);
@@ -302,7 +302,7 @@ class FaultsIT {
     @Test
     void should_lose_no_request_when_a_worker_is_told_to_end_under_load() throws Exception {
         try (Rig rig = Rig.start()) {
-            Process leaving = rig.worker(2, 20);
+            Process leaving = rig.process(2, 20, Rig.DEMO);
             rig.worker(2, 20);
             try (Load load = new Load(rig, true)) {
                 load.awaitServed(200);

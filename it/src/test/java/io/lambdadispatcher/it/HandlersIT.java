@@ -87,7 +87,7 @@ class HandlersIT {
     void should_echo_through_each_shape(EventFormat format) throws Exception {
         byte[] text = "grün \"\\ \u2028 😀 \u0001\n".repeat(5_000).getBytes(StandardCharsets.UTF_8);
         try (Rig rig = Rig.start()) {
-            rig.worker(1, 4, variables(format));
+            rig.process(1, 4, variables(format));
             for (Version version : Version.values()) {
                 HttpClient client = rig.client(version);
                 verifyEcho(client, request(rig, version, "/echo?a=1"), random(168_161), "image/png");
@@ -129,7 +129,7 @@ class HandlersIT {
         try (Rig rig = Rig.start()) {
             Map<String, String> variables = variables(format);
             variables.put("_JAVA_OPTIONS", "-Xmx1500m");
-            rig.worker(1, 2, variables);
+            rig.process(1, 2, variables);
             HttpClient client = rig.client(Version.HTTP_2);
 
             verifyEcho(client, request(rig, Version.HTTP_2, "/echo"), random(bytes), "application/octet-stream");
@@ -145,7 +145,7 @@ class HandlersIT {
         try (Rig rig = Rig.start()) {
             Map<String, String> variables = variables(EventFormat.REST_API);
             variables.put("LAMBDA_DISPATCHER_EVENT_MAX_BODY_BYTES", "1000000");
-            rig.worker(1, 2, variables);
+            rig.process(1, 2, variables);
 
             HttpResponse<String> refused = rig.client(Version.HTTP_1_1)
                     .send(
@@ -163,7 +163,7 @@ class HandlersIT {
     void should_run_many_requests_at_once_on_one_object() throws Exception {
         int requests = 100;
         try (Rig rig = Rig.start()) {
-            rig.worker(2, 100, variables(EventFormat.HTTP_API_V2));
+            rig.process(2, 100, variables(EventFormat.HTTP_API_V2));
             HttpClient client = rig.client(Version.HTTP_2);
             List<CompletableFuture<HttpResponse<String>>> slow = new ArrayList<>();
             for (int i = 0; i < requests; i++) {
@@ -182,7 +182,7 @@ class HandlersIT {
     @Test
     void should_interrupt_the_call_of_a_client_that_goes_and_no_other() throws Exception {
         try (Rig rig = Rig.start()) {
-            rig.worker(1, 4, variables(EventFormat.FUNCTION_URL));
+            rig.process(1, 4, variables(EventFormat.FUNCTION_URL));
             HttpClient client = rig.client(Version.HTTP_1_1);
             CompletableFuture<HttpResponse<String>> gone = client.sendAsync(
                     request(rig, Version.HTTP_1_1, "/forever?one").build(), BodyHandlers.ofString());
@@ -211,7 +211,7 @@ class HandlersIT {
         FunctionOptions impatient =
                 Rig.function().requestTimeout(Duration.ofSeconds(3)).build();
         try (Rig rig = Rig.start(impatient, DispatcherObserver.NONE)) {
-            rig.worker(1, 4, variables(EventFormat.HTTP_API_V2));
+            rig.process(1, 4, variables(EventFormat.HTTP_API_V2));
             HttpClient client = rig.client(Version.HTTP_1_1);
 
             assertThat(get(rig, client, "/forever?one").statusCode()).isEqualTo(504);
@@ -227,7 +227,7 @@ class HandlersIT {
     @CsvSource({"/throw, 500", "/malformed, 502"})
     void should_fail_one_request_and_go_on(String path, int status) throws Exception {
         try (Rig rig = Rig.start()) {
-            rig.worker(1, 4, variables(EventFormat.HTTP_API_V2));
+            rig.process(1, 4, variables(EventFormat.HTTP_API_V2));
             HttpClient client = rig.client(Version.HTTP_1_1);
             CompletableFuture<HttpResponse<String>> other =
                     client.sendAsync(request(rig, Version.HTTP_1_1, "/slow").build(), BodyHandlers.ofString());

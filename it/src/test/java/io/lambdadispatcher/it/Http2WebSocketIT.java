@@ -261,7 +261,7 @@ class Http2WebSocketIT {
     @Test
     void should_reset_tunnels_when_their_worker_dies() throws Exception {
         try (Rig other = Rig.start()) {
-            Process worker = other.worker(1, 4, WebSocketIT.ECHO);
+            Process worker = other.process(1, 4, WebSocketIT.ECHO);
             try (Http2Connection connection = Http2Connection.to(other)) {
                 Stream open = connection.open(connect("/raw"), false);
                 open.status();

@@ -65,7 +65,7 @@ class ReleaseIT {
                 .requestTimeout(Duration.ofSeconds(5))
                 .build();
         Rig rig = Rig.start(Rig.function().traffic(policy).build(), observer, builder -> builder.function(next));
-        rig.worker(2, 50, handler);
+        rig.process(2, 50, handler);
         Map<String, String> variables = new HashMap<>(nextHandler);
         variables.put("LAMBDA_DISPATCHER_FUNCTION", "next");
         rig.launch(2, 50, variables);

@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.server.demo.DemoHandler;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.worker.WorkerHere;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.io.File;
@@ -20,6 +21,7 @@ import java.nio.file.Path;
 import java.security.KeyStore;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -28,7 +30,8 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
 /**
- * A dispatcher in this JVM on free ports, and workers in separate processes. Timeouts allow for
+ * A dispatcher in this JVM on free ports. Workers are in this JVM, too, unless a test needs their
+ * processes: to kill them, to limit their memory, or for their environment. Timeouts allow for
  * slow machines: starting one or two JVMs may take almost a minute, and a garbage collection must
  * not look like a dead worker.
  */
@@ -44,6 +47,7 @@ final class Rig implements AutoCloseable {
     private final X509Bundle certificate;
     private final Path directory;
     private final List<Process> workers = new ArrayList<>();
+    private final List<WorkerHere> workersHere = new ArrayList<>();
     final Dispatcher dispatcher;
 
     private Rig(
@@ -113,20 +117,38 @@ final class Rig implements AutoCloseable {
         return directory.resolve("key.pem");
     }
 
-    /** Starts a worker process with the demo's routes and waits until it is ready. */
-    Process worker(int connections, int streams) {
-        return worker(connections, streams, DEMO);
+    /** Starts a worker with the demo's routes in this JVM and waits until it is ready. */
+    void worker(int connections, int streams) {
+        worker(connections, streams, DEMO);
     }
 
-    /** @param variables configure what the worker serves */
-    Process worker(int connections, int streams, Map<String, String> variables) {
+    /**
+     * Starts a worker in this JVM and waits until it is ready.
+     *
+     * @param variables configure what the worker serves; programs that it starts do not get them
+     */
+    void worker(int connections, int streams, Map<String, String> variables) {
+        awaitReady(connections, streams, () -> {
+            Map<String, String> environment = environment(connections, streams);
+            environment.putAll(variables);
+            workersHere.add(WorkerHere.start(environment));
+        });
+    }
+
+    /** Starts a worker process and waits until it is ready. */
+    Process process(int connections, int streams, Map<String, String> variables) {
+        Process[] process = new Process[1];
+        awaitReady(connections, streams, () -> process[0] = launch(connections, streams, variables));
+        return process[0];
+    }
+
+    private void awaitReady(int connections, int streams, Runnable start) {
         int ready = pool().readyWorkers();
-        Process process = launch(connections, streams, variables);
+        start.run();
         Await.until("worker is ready", MOST_START, () -> {
             PoolSnapshot now = pool();
             return now.readyWorkers() > ready && now.streams() >= connections * streams && now.free() >= streams;
         });
-        return process;
     }
 
     Process launch(int connections, int streams, Map<String, String> variables) {
@@ -135,16 +157,9 @@ final class Rig implements AutoCloseable {
                 .redirectErrorStream(true)
                 .redirectOutput(
                         directory.resolve("worker-" + workers.size() + ".log").toFile());
-        Map<String, String> environment = builder.environment();
-        environment.put(
-                "LAMBDA_DISPATCHER_ADDRESSES",
-                "127.0.0.1:" + dispatcher.workerAddress().getPort());
-        environment.put("LAMBDA_DISPATCHER_FUNCTION", "demo");
-        environment.put("LAMBDA_DISPATCHER_SECRET", SECRET);
-        environment.put("LAMBDA_DISPATCHER_CONNECTIONS", Integer.toString(connections));
-        environment.put("LAMBDA_DISPATCHER_STREAMS", Integer.toString(streams));
-        environment.put("LAMBDA_DISPATCHER_EXIT_WITH_PARENT", "true");
-        environment.putAll(variables);
+        builder.environment().putAll(environment(connections, streams));
+        builder.environment().put("LAMBDA_DISPATCHER_EXIT_WITH_PARENT", "true");
+        builder.environment().putAll(variables);
         try {
             Process process = builder.start();
             workers.add(process);
@@ -152,6 +167,20 @@ final class Rig implements AutoCloseable {
         } catch (IOException e) {
             throw new IllegalStateException("no worker process", e);
         }
+    }
+
+    private Map<String, String> environment(int connections, int streams) {
+        return new HashMap<>(Map.of(
+                "LAMBDA_DISPATCHER_ADDRESSES",
+                "127.0.0.1:" + dispatcher.workerAddress().getPort(),
+                "LAMBDA_DISPATCHER_FUNCTION",
+                "demo",
+                "LAMBDA_DISPATCHER_SECRET",
+                SECRET,
+                "LAMBDA_DISPATCHER_CONNECTIONS",
+                Integer.toString(connections),
+                "LAMBDA_DISPATCHER_STREAMS",
+                Integer.toString(streams)));
     }
 
     PoolSnapshot pool() {
@@ -203,6 +232,7 @@ final class Rig implements AutoCloseable {
     @Override
     public void close() throws Exception {
         dispatcher.close(Duration.ofSeconds(3)).toCompletableFuture().get(60, TimeUnit.SECONDS);
+        workersHere.forEach(WorkerHere::close);
         for (Process worker : workers) {
             worker.destroyForcibly().waitFor();
         }

@@ -72,7 +72,7 @@ class RuntimeIT {
                 APPS.toString()));
         variables.putAll(more);
         rig = Rig.start(function, DispatcherObserver.NONE);
-        rig.worker(2, 50, variables);
+        rig.process(2, 50, variables);
     }
 
     private void startPython(int children, Map<String, String> more) throws Exception {

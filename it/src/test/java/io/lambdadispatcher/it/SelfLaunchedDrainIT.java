@@ -36,7 +36,7 @@ class SelfLaunchedDrainIT {
     @Test
     void should_finish_the_requests_of_a_drained_worker_and_send_new_ones_to_another() throws Exception {
         try (Rig rig = Rig.start(Rig.function().build(), DispatcherObserver.NONE)) {
-            Process first = rig.worker(2, 20);
+            Process first = rig.process(2, 20, Rig.DEMO);
             CompletableFuture<HttpResponse<String>> inFlight = get(rig, "/delay?delay=3000");
             Await.until(
                     "the worker has the request",

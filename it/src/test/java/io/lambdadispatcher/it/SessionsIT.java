@@ -34,8 +34,8 @@ class SessionsIT {
                         .traffic(TrafficPolicy.builder().affinity(affinity).build())
                         .build(),
                 DispatcherObserver.NONE);
-        rig.worker(2, 20, HANDLER);
-        rig.worker(2, 20, HANDLER);
+        rig.process(2, 20, HANDLER);
+        rig.process(2, 20, HANDLER);
         return rig;
     }
 
@@ -120,7 +120,7 @@ class SessionsIT {
             }
 
             String old = workers(rig).get(0);
-            rig.worker(2, 20, HANDLER);
+            rig.process(2, 20, HANDLER);
             for (int i = 0; i < 3; i++) {
                 for (Client client : clients) {
                     client.call();

@@ -228,7 +228,7 @@ class StreamsIT {
     @EnumSource(HttpClient.Version.class)
     void should_tell_a_long_stream_that_the_worker_must_go(HttpClient.Version version) throws Exception {
         try (Rig other = Rig.start()) {
-            Process worker = other.worker(1, 4, STREAMS);
+            Process worker = other.process(1, 4, STREAMS);
             HttpResponse<InputStream> events = other.client(version)
                     .send(HttpRequest.newBuilder(uri(other, version, "/events")).build(), BodyHandlers.ofInputStream());
             HttpResponse<InputStream> blocking = other.client(version)

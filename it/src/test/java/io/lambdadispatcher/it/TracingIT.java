@@ -286,7 +286,7 @@ class TracingIT {
             default -> variables.put("LAMBDA_DISPATCHER_HANDLER", TraceFunction.class.getName());
         }
         try (Rig rig = Rig.start(Rig.function().build(), DispatcherObserver.NONE)) {
-            rig.worker(1, CONCURRENT, variables);
+            rig.process(1, CONCURRENT, variables);
             for (int round = 0; round < 5; round++) {
                 List<CompletableFuture<HttpResponse<String>>> responses = new ArrayList<>();
                 for (int i = 0; i < CONCURRENT; i++) {

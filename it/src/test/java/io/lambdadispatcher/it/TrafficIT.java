@@ -105,7 +105,7 @@ class TrafficIT {
     private static List<Process> workers(Rig rig, String... kinds) {
         List<Process> workers = new ArrayList<>();
         for (String kind : kinds) {
-            workers.add(rig.worker(2, 50, kind(kind)));
+            workers.add(rig.process(2, 50, kind(kind)));
         }
         return workers;
     }

@@ -61,7 +61,7 @@ class WebIT {
             http1 = rig.client(HttpClient.Version.HTTP_1_1);
             http2 = rig.client(HttpClient.Version.HTTP_2);
             variables.put("LAMBDA_DISPATCHER_WEB_PORT", "0");
-            rig.worker(2, 10, variables);
+            rig.process(2, 10, variables);
         }
 
         @AfterAll
@@ -237,7 +237,7 @@ class WebIT {
             try (Rig impatient = Rig.start(
                     Rig.function().requestTimeout(Duration.ofSeconds(3)).build(),
                     io.lambdadispatcher.core.observe.DispatcherObserver.NONE)) {
-                impatient.worker(1, 5, variables);
+                impatient.process(1, 5, variables);
                 HttpResponse<String> late = http1.send(
                         HttpRequest.newBuilder(impatient.http("/hang")).build(), BodyHandlers.ofString());
                 assertThat(late.statusCode()).isEqualTo(504);
@@ -268,8 +268,8 @@ class WebIT {
         Map<String, String> variables =
                 Map.of("LAMBDA_DISPATCHER_WEB_COMMAND", jdkApp(), "LAMBDA_DISPATCHER_WEB_PORT", "0");
         try (Rig rig = Rig.start()) {
-            rig.worker(1, 2, variables);
-            rig.worker(1, 2, variables);
+            rig.process(1, 2, variables);
+            rig.process(1, 2, variables);
             assertThat(rig.pool().readyWorkers()).isEqualTo(2);
         }
     }
@@ -282,7 +282,7 @@ class WebIT {
     void should_let_the_app_close_its_websockets_when_the_worker_must_go() throws Exception {
         assumeNode();
         try (Rig rig = Rig.start()) {
-            Process worker = rig.worker(
+            Process worker = rig.process(
                     1,
                     4,
                     Map.of(

@@ -177,7 +177,7 @@ class WebSocketHandlerIT {
     void should_ask_clients_to_connect_again_when_the_worker_must_go() throws Exception {
         try (Rig other = Rig.start()) {
             Map<String, String> echo = Map.of("LAMBDA_DISPATCHER_HANDLER", Echo.class.getName());
-            Process old = other.worker(1, 5, echo);
+            Process old = other.process(1, 5, echo);
             Client client = new Client(other, "/first");
             client.next();
             other.worker(1, 5, echo);

@@ -548,7 +548,7 @@ class WebSocketIT {
     @Test
     void should_cut_the_connection_when_the_worker_dies() throws Exception {
         try (Rig other = Rig.start()) {
-            Process worker = other.worker(1, 2, ECHO);
+            Process worker = other.process(1, 2, ECHO);
             try (Socket socket = new Socket("127.0.0.1", other.plainPort())) {
                 socket.setSoTimeout(60_000);
                 socket.getOutputStream().write(HANDSHAKE.formatted("/raw").getBytes(StandardCharsets.US_ASCII));
@@ -562,7 +562,7 @@ class WebSocketIT {
     @Test
     void should_say_goodbye_when_the_worker_is_told_to_end() throws Exception {
         try (Rig other = Rig.start()) {
-            Process worker = other.worker(1, 2, ECHO);
+            Process worker = other.process(1, 2, ECHO);
             Told told = new Told();
             WebSocket socket = other.client(HttpClient.Version.HTTP_1_1)
                     .newWebSocketBuilder()

@@ -16,7 +16,7 @@ class WorkerTlsIT {
     @Test
     void should_serve_through_a_worker_that_shows_its_certificate() throws Exception {
         try (Rig rig = Rig.startWithMutualTls()) {
-            rig.worker(
+            rig.process(
                     1,
                     5,
                     Map.of(
