@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -23,7 +24,6 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import io.netty.util.CharsetUtil;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -56,7 +56,7 @@ class Http1ClientConnectionTest {
     private int opened;
     private boolean cancelled;
     private ResponseSink waiting;
-    private final List<Protection> protections = new ArrayList<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final IngressDrain drain = new IngressDrain();
 
     private void connectAnew() {
@@ -97,12 +97,7 @@ class Http1ClientConnectionTest {
                         new ErrorAnswers(null, ForwardingPolicy.defaults(), null),
                         "http",
                         channel.remoteAddress(),
-                        new DispatcherObserver() {
-                            @Override
-                            public void onProtection(Protection protection) {
-                                protections.add(protection);
-                            }
-                        }));
+                        observer));
     }
 
     @AfterEach
@@ -212,7 +207,7 @@ class Http1ClientConnectionTest {
         pass(LOOK.multipliedBy(2));
         assertThat(sent()).startsWith("HTTP/1.1 408 ").contains("connection: close");
         assertThat(cancelled).isTrue();
-        assertThat(protections).containsExactly(Protection.BODY_TOO_SLOW);
+        assertThat(observer.protections).containsExactly(Protection.BODY_TOO_SLOW);
     }
 
     @Test
@@ -292,7 +287,7 @@ class Http1ClientConnectionTest {
             pass(LOOK);
         }
         assertThat(sent()).isEmpty();
-        assertThat(protections).isEmpty();
+        assertThat(observer.protections).isEmpty();
     }
 
     @Test
@@ -616,7 +611,7 @@ class Http1ClientConnectionTest {
             waiting.onInterim(new DefaultHttp2Headers().status("103").add("link", "x".repeat(100)));
             channel.runPendingTasks();
         }
-        assertThat(protections).contains(Protection.INTERIM_DROPPED);
+        assertThat(observer.protections).contains(Protection.INTERIM_DROPPED);
         waiting.onHead(new DefaultHttp2Headers().status("204"), true);
         takeAll();
         String all = sent();
@@ -632,7 +627,7 @@ class Http1ClientConnectionTest {
         }
         channel.runPendingTasks();
         assertThat(sent().split("HTTP/1.1 103 ", -1)).hasSize(11);
-        assertThat(protections).isEmpty();
+        assertThat(observer.protections).isEmpty();
     }
 
     @Test
