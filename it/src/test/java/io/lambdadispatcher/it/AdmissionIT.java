@@ -2,13 +2,12 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeListener;
-import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.config.WorkerConfig;
@@ -24,9 +23,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -40,19 +38,9 @@ class AdmissionIT {
     private static final int LOOPS = 3;
     private static final int STREAMS = 16;
 
-    private final Queue<String> failures = new ConcurrentLinkedQueue<>();
+    private final RecordingObserver observer = new RecordingObserver();
 
     private Rig rig(AdmissionPolicy policy) {
-        DispatcherObserver observer = new DispatcherObserver() {
-            @Override
-            public ExchangeListener onExchangeStart(ExchangeStart start) {
-                return end -> {
-                    if (end.failure() != null) {
-                        failures.add(end.failure());
-                    }
-                };
-            }
-        };
         return Rig.start(
                 FunctionOptions.builder("demo")
                         .streamsPerConnection(STREAMS)
@@ -60,6 +48,13 @@ class AdmissionIT {
                         .build(),
                 observer,
                 builder -> builder.eventLoops(LOOPS));
+    }
+
+    private List<String> failures() {
+        return observer.ends.stream()
+                .map(ExchangeEnd::failure)
+                .filter(Objects::nonNull)
+                .toList();
     }
 
     /** A worker whose {@code /hang} never answers. */
@@ -109,7 +104,7 @@ class AdmissionIT {
                 served += status == 200 ? 1 : 0;
             }
             assertThat(served).isEqualTo(50);
-            assertThat(failures).hasSize(150).containsOnly("rate_limited");
+            assertThat(failures()).hasSize(150).containsOnly("rate_limited");
             assertThat(worker.done().toCompletableFuture()).isNotDone();
         }
     }
@@ -154,8 +149,8 @@ class AdmissionIT {
             for (int i = 0; i < 40; i++) {
                 answers.add(send(hanging, rig, "/hang", "x-tenant", "a"));
             }
-            Await.until("all but twelve are refused", () -> failures.size() == 28);
-            assertThat(failures).containsOnly("tenant_limited");
+            Await.until("all but twelve are refused", () -> failures().size() == 28);
+            assertThat(failures()).containsOnly("tenant_limited");
             assertThat(rig.pool().free()).isEqualTo(STREAMS - 12);
 
             HttpClient other = rig.client(Version.HTTP_1_1);
@@ -193,7 +188,7 @@ class AdmissionIT {
             Await.until("three are in flight", () -> rig.pool().free() == STREAMS - 3);
             assertThat(send(client, rig, "/").get(10, TimeUnit.SECONDS).statusCode())
                     .isEqualTo(503);
-            assertThat(failures).containsExactly("bulkhead_full");
+            assertThat(failures()).containsExactly("bulkhead_full");
 
             hanging.get(0).cancel(true);
             Await.until("one has ended", () -> rig.pool().free() == STREAMS - 2);

@@ -3,14 +3,13 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.observe.BreakerState;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeListener;
-import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.FallbackPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.core.testkit.RecordingObserver.BreakerChange;
 import io.lambdadispatcher.wire.testkit.Alone;
 import io.lambdadispatcher.wire.testkit.Await;
 import java.net.URI;
@@ -26,11 +25,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -60,27 +60,19 @@ class BreakerIT {
                     .build())
             .build();
 
-    private record Change(long nanos, BreakerState state, String reason) {}
-
     private record Answer(boolean stored, double sentSeconds, double millis, String outcome) {}
 
-    private final Queue<Change> changes = new ConcurrentLinkedQueue<>();
-    private final Map<String, AtomicInteger> reported = new ConcurrentSkipListMap<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final Queue<Answer> answers = new ConcurrentLinkedQueue<>();
 
-    private final DispatcherObserver observer = new DispatcherObserver() {
-        @Override
-        public void onBreaker(String function, String breaker, BreakerState state, String reason) {
-            changes.add(new Change(System.nanoTime(), state, reason));
-        }
-
-        @Override
-        public ExchangeListener onExchangeStart(ExchangeStart start) {
-            return end -> reported.computeIfAbsent(
-                            end.status() + " " + end.failure() + " " + end.substitute(), key -> new AtomicInteger())
-                    .incrementAndGet();
-        }
-    };
+    /** Returns how many exchanges ended in the same way. */
+    private Map<String, Long> reported() {
+        return observer.ends.stream()
+                .collect(Collectors.groupingBy(
+                        end -> end.status() + " " + end.failure() + " " + end.substitute(),
+                        TreeMap::new,
+                        Collectors.counting()));
+    }
 
     @Alone("judges latencies")
     @Test
@@ -99,21 +91,23 @@ class BreakerIT {
             long[] switched = new long[2];
             load(rig, dead, switched);
 
-            List<Change> all = new ArrayList<>(changes);
+            List<BreakerChange> all = List.copyOf(observer.breakerChanges);
             all.forEach(each -> System.out.printf(
-                    "%.2f s after the death: %s, %s%n", (each.nanos - switched[0]) / 1e9, each.state, each.reason));
-            System.out.println(reported);
-            double openedMillis = (all.get(0).nanos - switched[0]) / 1e6;
-            assertThat(all.get(0).state).isEqualTo(BreakerState.OPEN);
+                    "%.2f s after the death: %s, %s%n",
+                    (each.nanos() - switched[0]) / 1e9, each.state(), each.reason()));
+            System.out.println(reported());
+            double openedMillis = (all.get(0).nanos() - switched[0]) / 1e6;
+            assertThat(all.get(0).state()).isEqualTo(BreakerState.OPEN);
             assertThat(openedMillis).isBetween(400.0, 1_000.0);
-            List<Change> openings =
-                    all.stream().filter(each -> each.state == BreakerState.OPEN).toList();
+            List<BreakerChange> openings = all.stream()
+                    .filter(each -> each.state() == BreakerState.OPEN)
+                    .toList();
             assertThat(openings).hasSizeBetween(2, 5);
             // It stays closed after the dependency has returned. A machine that stalls for as long
             // as the latency of the policy looks like a dead dependency once more.
-            assertThat(openings.stream().filter(each -> each.nanos > switched[1]))
+            assertThat(openings.stream().filter(each -> each.nanos() > switched[1]))
                     .hasSizeLessThan(2);
-            assertThat(all.get(all.size() - 1).state).isEqualTo(BreakerState.CLOSED);
+            assertThat(all.get(all.size() - 1).state()).isEqualTo(BreakerState.CLOSED);
         }
         Map<String, Integer> outcomes = new ConcurrentSkipListMap<>();
         answers.stream().filter(each -> !each.stored).forEach(each -> outcomes.merge(each.outcome, 1, Integer::sum));
@@ -155,13 +149,13 @@ class BreakerIT {
                 assertThat(response.body()).isEqualTo("{\"hits\":[]}");
                 assertThat(response.headers().firstValue("cache-control")).contains("no-store");
             }
-            assertThat(changes.element().state).isEqualTo(BreakerState.OPEN);
+            assertThat(observer.breakerChanges.element().state()).isEqualTo(BreakerState.OPEN);
             assertThat(rig.dispatcher.breakers()).singleElement().satisfies(seen -> {
                 assertThat(seen.function()).isEqualTo("demo");
                 assertThat(seen.state()).isNotEqualTo(BreakerState.CLOSED);
                 assertThat(seen.reason()).isNotEmpty();
             });
-            assertThat(reported).containsKeys("500 null FIXED", "503 breaker_open FIXED");
+            assertThat(reported()).containsKeys("500 null FIXED", "503 breaker_open FIXED");
         }
     }
 

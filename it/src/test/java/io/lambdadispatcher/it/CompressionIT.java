@@ -3,13 +3,12 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeListener;
-import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.core.testkit.RecordingObserver.Encoded;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.Worker;
@@ -37,9 +36,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.Queue;
 import java.util.Random;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
@@ -57,30 +54,18 @@ class CompressionIT {
     private static final int LARGE_PARTS = 512;
     private static final int EVENTS = 20;
 
-    private final Queue<String> lines = new ConcurrentLinkedQueue<>();
-    private final Queue<String> ends = new ConcurrentLinkedQueue<>();
+    private final RecordingObserver observer = new RecordingObserver();
 
     private Rig rig() {
         CompressionPolicy policy = CompressionPolicy.builder()
                 .encodings(List.of(ContentEncoding.ZSTD, ContentEncoding.BR, ContentEncoding.GZIP))
                 .build();
-        DispatcherObserver log = new DispatcherObserver() {
-            @Override
-            public ExchangeListener onExchangeStart(ExchangeStart start) {
-                return end -> ends.add(end.contentEncoding() + " " + end.responseBytes());
-            }
-
-            @Override
-            public void onResponseEncoded(String function, ContentEncoding encoding, long bytes, long encodedBytes) {
-                lines.add(function + " " + encoding.token() + " " + bytes + " " + (encodedBytes < bytes / 4));
-            }
-        };
         return Rig.start(
                 FunctionOptions.builder("demo")
                         .streamsPerConnection(16)
                         .traffic(TrafficPolicy.builder().compression(policy).build())
                         .build(),
-                log);
+                observer);
     }
 
     private static Worker worker(Rig rig) {
@@ -209,12 +194,15 @@ class CompressionIT {
             assertThat(plain.headers().firstValue("content-encoding")).isEmpty();
             assertThat(plain.headers().firstValue("vary")).contains("accept-encoding");
             assertThat(plain.body()).isEqualTo(JSON);
-            assertThat(ends)
+            ContentEncoding expected = ContentEncoding.valueOf(encoding.toUpperCase(Locale.ROOT));
+            assertThat(observer.ends)
+                    .extracting(end -> end.contentEncoding() + " " + end.responseBytes())
                     .hasSize(21)
-                    .containsOnly(
-                            ContentEncoding.valueOf(encoding.toUpperCase(Locale.ROOT)) + " " + JSON.length,
-                            "null " + JSON.length);
-            assertThat(lines).hasSize(20).containsOnly("demo " + encoding + " " + JSON.length + " true");
+                    .containsOnly(expected + " " + JSON.length, "null " + JSON.length);
+            assertThat(observer.encoded).hasSize(20).allSatisfy(each -> {
+                assertThat(each).isEqualTo(new Encoded("demo", expected, JSON.length, each.encodedBytes()));
+                assertThat(each.encodedBytes()).isLessThan(JSON.length / 4);
+            });
             assertThat(worker.done().toCompletableFuture()).isNotDone();
         }
     }

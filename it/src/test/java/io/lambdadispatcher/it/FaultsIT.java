@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
 import java.io.IOException;
 import java.io.InputStream;
@@ -281,20 +282,14 @@ class FaultsIT {
 
     @Test
     void should_turn_away_a_worker_with_a_wrong_secret() throws Exception {
-        AtomicInteger rejected = new AtomicInteger();
-        DispatcherObserver observer = new DispatcherObserver() {
-            @Override
-            public void onWorkerRejected(java.net.SocketAddress remote, String reason) {
-                rejected.incrementAndGet();
-            }
-        };
+        RecordingObserver observer = new RecordingObserver();
         try (Rig rig = Rig.start(Rig.function().build(), observer)) {
             Map<String, String> variables = new HashMap<>(Rig.DEMO);
             variables.put("LAMBDA_DISPATCHER_SECRET", "another secret, just as long");
             Process worker = rig.launch(1, 1, variables);
             assertThat(worker.waitFor(120, TimeUnit.SECONDS)).isTrue();
             assertThat(worker.exitValue()).isEqualTo(1);
-            assertThat(rejected).hasPositiveValue();
+            assertThat(observer.rejections).isNotEmpty();
             assertThat(rig.pool().workers()).isZero();
         }
     }

@@ -2,11 +2,11 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.spi.RouteTarget;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -24,8 +24,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -38,8 +36,7 @@ import org.junit.jupiter.api.Test;
 class OverloadIT {
     private static final int LIMIT = 16 << 20;
 
-    private static final Map<Protection, LongAdder> protections = new ConcurrentHashMap<>();
-    private static final LongAdder workerLosses = new LongAdder();
+    private static final RecordingObserver observer = new RecordingObserver();
 
     private static Rig rig;
     private static Path large;
@@ -48,17 +45,6 @@ class OverloadIT {
 
     @BeforeAll
     static void start() throws IOException {
-        DispatcherObserver observer = new DispatcherObserver() {
-            @Override
-            public void onProtection(Protection what) {
-                protections.computeIfAbsent(what, same -> new LongAdder()).increment();
-            }
-
-            @Override
-            public void onWorkerDisconnected(String function, String worker, boolean clean, String reason) {
-                workerLosses.increment();
-            }
-        };
         HttpLimits limits = HttpLimits.builder()
                 .clientMemoryBytes(LIMIT)
                 .maxConnections(400)
@@ -98,8 +84,8 @@ class OverloadIT {
                 "memory of closed connections is free",
                 () -> rig.dispatcher.clients().heldBytes() < LIMIT / 16);
         assertThat(rig.dispatcher.clients().level()).isZero();
-        assertThat(workerLosses.sum()).isZero();
-        protections.clear();
+        assertThat(observer.partings).isEmpty();
+        observer.protections.clear();
     }
 
     private SocketChannel attacker(String head) {
@@ -132,11 +118,6 @@ class OverloadIT {
         }
     }
 
-    private static long count(Protection what) {
-        LongAdder count = protections.get(what);
-        return count == null ? 0 : count.sum();
-    }
-
     private void verifyGoodClient() throws Exception {
         // Until connections are closed, no other one is accepted.
         Await.until("memory is not full", () -> rig.dispatcher.clients().level() < 3);
@@ -159,7 +140,7 @@ class OverloadIT {
         }
         Await.until("memory is used up", () -> {
             attackers.forEach(OverloadIT::fill);
-            return count(Protection.MEMORY_REFUSED) > 0;
+            return observer.protections.contains(Protection.MEMORY_REFUSED);
         });
         // Reads between two checks may raise the level for a moment, but not so far that
         // connections are closed.
@@ -177,7 +158,7 @@ class OverloadIT {
         for (int i = 0; i < 150; i++) {
             attacker("GET /read HTTP/1.1\r\nhost: a\r\n\r\n");
         }
-        Await.until("memory is used up", () -> count(Protection.MEMORY_CUT) > 0);
+        Await.until("memory is used up", () -> observer.protections.contains(Protection.MEMORY_CUT));
         verifyGoodClient();
     }
 
@@ -193,7 +174,7 @@ class OverloadIT {
         });
         Await.until("one too many is refused", () -> {
             attacker("GET");
-            return count(Protection.CONNECTION_LIMIT) > 0;
+            return observer.protections.contains(Protection.CONNECTION_LIMIT);
         });
         assertThat(rig.dispatcher.clients().connections()).isLessThanOrEqualTo(400);
     }

@@ -2,12 +2,11 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeListener;
-import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.core.testkit.RecordingObserver.Start;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
@@ -19,8 +18,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
 import java.time.Duration;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
@@ -53,8 +50,7 @@ class ProxyProtocolIT {
             ByteBufUtil.decodeHexDump("505249202a20485454502f322e300d0a0d0a534d0d0a0d0a" + "000000040000000000"
                     + "000014010500000001" + "828684410f7777772e6578616d706c652e636f6d");
 
-    private static final BlockingQueue<String> addresses = new LinkedBlockingQueue<>();
-    private static final BlockingQueue<Protection> protections = new LinkedBlockingQueue<>();
+    private static final RecordingObserver observer = new RecordingObserver();
     private static Rig rig;
     private static SSLContext trust;
 
@@ -69,18 +65,6 @@ class ProxyProtocolIT {
         Path chain = Files.writeString(directory.resolve("cert.pem"), certificate.getCertificatePathPEM());
         Path key = Files.writeString(directory.resolve("key.pem"), certificate.getPrivateKeyPEM());
         trust = trust(certificate);
-        DispatcherObserver observer = new DispatcherObserver() {
-            @Override
-            public ExchangeListener onExchangeStart(ExchangeStart start) {
-                addresses.add(start.remoteAddress() + " " + start.headers().get("x-forwarded-for"));
-                return null;
-            }
-
-            @Override
-            public void onProtection(Protection what) {
-                protections.add(what);
-            }
-        };
         rig = Rig.start(
                 Rig.function().queue(0, Duration.ZERO).build(),
                 observer,
@@ -144,7 +128,9 @@ class ProxyProtocolIT {
     }
 
     private static void expectClient() throws InterruptedException {
-        assertThat(addresses.poll(60, TimeUnit.SECONDS)).isEqualTo("/198.51.100.7:8000 198.51.100.7");
+        Start start = observer.starts.poll(60, TimeUnit.SECONDS);
+        assertThat(start.remoteAddress()).hasToString("/198.51.100.7:8000");
+        assertThat(start.headers().get("x-forwarded-for")).hasToString("198.51.100.7");
     }
 
     @Test
@@ -181,8 +167,8 @@ class ProxyProtocolIT {
         try (Socket socket = connect(listener)) {
             socket.getOutputStream().write(REQUEST);
             assertThat(readToEnd(socket)).isZero();
-            assertThat(protections.poll(60, TimeUnit.SECONDS)).isEqualTo(Protection.PROXY_HEADER);
-            assertThat(addresses).isEmpty();
+            assertThat(observer.protections.poll(60, TimeUnit.SECONDS)).isEqualTo(Protection.PROXY_HEADER);
+            assertThat(observer.starts).isEmpty();
         }
     }
 

@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.CanarySnapshot.State;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.lambdadispatcher.core.observe.ShadowEnd.Result;
 import io.lambdadispatcher.core.options.CanaryPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.it.TrafficIT.Seen;
 import io.lambdadispatcher.server.demo.DemoHandler;
 import io.lambdadispatcher.wire.event.Json;
@@ -33,10 +33,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -48,14 +47,11 @@ class ReleaseIT {
 
     private static final String TOKEN = "0123456789abcdef";
 
-    private final Map<Result, AtomicInteger> shadows = new ConcurrentHashMap<>();
+    private final RecordingObserver observer = new RecordingObserver();
 
-    private final DispatcherObserver observer = new DispatcherObserver() {
-        @Override
-        public void onShadowEnd(ShadowEnd end) {
-            shadows.computeIfAbsent(end.result(), key -> new AtomicInteger()).incrementAndGet();
-        }
-    };
+    private Map<Result, Long> shadows() {
+        return observer.shadowEnds.stream().collect(Collectors.groupingBy(ShadowEnd::result, Collectors.counting()));
+    }
 
     /** Starts the function {@code demo} with healthy workers, and one worker of {@code next}. */
     private Rig rig(TrafficPolicy policy, Map<String, String> handler, Map<String, String> nextHandler) {
@@ -140,12 +136,12 @@ class ReleaseIT {
             double bound = Math.max(2 * alone, 50);
             Supplier<Seen> load = () -> {
                 Seen seen = TrafficIT.load(rig, 1_000);
-                System.out.println("with copies that hang: " + seen + ", " + shadows);
+                System.out.println("with copies that hang: " + seen + ", " + shadows());
                 assertAll(seen, 1_000);
                 return seen;
             };
             assertThat(TrafficIT.lowestP99Millis(load, bound)).isLessThan(bound);
-            assertThat(shadows).containsKeys(Result.SKIPPED, Result.FAILED);
+            assertThat(shadows()).containsKeys(Result.SKIPPED, Result.FAILED);
             Await.until("no copy is left", () -> rig.dispatcher.pools().get(1).free() == 100);
         }
     }
@@ -157,11 +153,7 @@ class ReleaseIT {
                 .build();
         try (Rig rig = rig(policy, kind("healthy"), kind("broken"))) {
             assertAll(TrafficIT.load(rig, 400), 400);
-            Await.until(
-                    "copies have ended",
-                    () -> shadows.getOrDefault(Result.DIFFERENT, new AtomicInteger())
-                                    .get()
-                            == 400);
+            Await.until("copies have ended", () -> shadows().getOrDefault(Result.DIFFERENT, 0L) == 400);
         }
     }
 
@@ -188,7 +180,7 @@ class ReleaseIT {
                     assertThat(response.body()).isEqualTo(body);
                 }
             }
-            assertThat(shadows.get(Result.LAGGED)).as(shadows.toString()).hasValue(20);
+            assertThat(shadows()).containsEntry(Result.LAGGED, 20L);
             rig.awaitAllFree();
         }
     }

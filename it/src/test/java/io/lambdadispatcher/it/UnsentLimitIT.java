@@ -3,10 +3,8 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeListener;
-import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.Transport;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.server.config.TransportKind;
 import io.lambdadispatcher.server.transport.TransportChoice;
 import io.lambdadispatcher.wire.testkit.Await;
@@ -14,7 +12,6 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** Tests that the kernel buffers little for a client that reads nothing, instead of megabytes. */
@@ -25,15 +22,7 @@ class UnsentLimitIT {
     void should_serve_few_responses_to_a_client_that_takes_none() throws Exception {
         Transport transport = TransportChoice.of(TransportKind.AUTO).transport();
         assumeTrue(!transport.name().equals("nio"), "NIO cannot limit what the kernel takes");
-        AtomicInteger served = new AtomicInteger();
-        DispatcherObserver observer = new DispatcherObserver() {
-            @Override
-            public ExchangeListener onExchangeStart(ExchangeStart start) {
-                return end -> {
-                    served.incrementAndGet();
-                };
-            }
-        };
+        RecordingObserver observer = new RecordingObserver();
         try (Rig rig = Rig.start(Rig.function().build(), observer, builder -> builder.transport(transport));
                 Socket client = new Socket()) {
             rig.worker(1, 20);
@@ -41,9 +30,9 @@ class UnsentLimitIT {
             client.connect(new InetSocketAddress("127.0.0.1", rig.plainPort()));
             String get = "GET /public/silly-test-image.jpg HTTP/1.1\r\nHost: a\r\n\r\n";
             client.getOutputStream().write(get.repeat(IMAGES).getBytes(StandardCharsets.US_ASCII));
-            Await.until("an image waits", () -> rig.pool().free() < rig.pool().streams() || served.get() > 0);
-            Await.settled("responses", Duration.ofMillis(500), served::get);
-            assertThat(served).hasValueLessThan(IMAGES / 4);
+            Await.until("an image waits", () -> rig.pool().free() < rig.pool().streams() || !observer.ends.isEmpty());
+            Await.settled("responses", Duration.ofMillis(500), observer.ends::size);
+            assertThat(observer.ends).hasSizeLessThan(IMAGES / 4);
         }
     }
 }

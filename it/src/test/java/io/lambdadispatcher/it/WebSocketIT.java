@@ -4,10 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeEnd;
-import io.lambdadispatcher.core.observe.ExchangeListener;
-import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
@@ -431,15 +429,7 @@ class WebSocketIT {
      */
     @Test
     void should_stop_the_client_when_the_handler_does_not_read() throws Exception {
-        CompletableFuture<ExchangeEnd> ended = new CompletableFuture<>();
-        DispatcherObserver observer = new DispatcherObserver() {
-            @Override
-            public ExchangeListener onExchangeStart(ExchangeStart start) {
-                return end -> {
-                    ended.complete(end.copy());
-                };
-            }
-        };
+        RecordingObserver observer = new RecordingObserver();
         try (Rig other =
                 Rig.start(Rig.function().build(), observer, builder -> builder.limits(limits(Duration.ofSeconds(5))))) {
             other.worker(1, 2, ECHO);
@@ -449,7 +439,7 @@ class WebSocketIT {
                 // Two windows, and the kernel's buffers of three connections.
                 assertThat(sendUntilStuck(socket, 100_000_000)).isLessThan(30_000_000);
             }
-            assertThat(ended.get(60, TimeUnit.SECONDS).isTunnel()).isTrue();
+            assertThat(observer.ends.poll(60, TimeUnit.SECONDS).isTunnel()).isTrue();
         }
     }
 

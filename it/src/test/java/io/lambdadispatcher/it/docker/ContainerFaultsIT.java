@@ -6,6 +6,7 @@ import com.github.dockerjava.api.DockerClient;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
 import java.time.Duration;
 import java.util.List;
@@ -36,7 +37,7 @@ class ContainerFaultsIT {
      */
     private final String name = "faults" + ProcessHandle.current().pid() + "x" + ++tests;
 
-    private final Launches launches = new Launches();
+    private final RecordingObserver observer = new RecordingObserver();
     private CloudRig rig;
     private Load load;
 
@@ -65,7 +66,7 @@ class ContainerFaultsIT {
                 .streamsPerConnection(10)
                 .queue(1000, Duration.ofSeconds(30))
                 .build();
-        rig = new CloudRig(cloud.endpoint(), function, launches);
+        rig = new CloudRig(cloud.endpoint(), function, observer);
         awaitThreeReady();
         load = new Load(12, () -> rig.uri("/delay?delay=100"));
         awaitAnswers(100);
@@ -105,7 +106,7 @@ class ContainerFaultsIT {
 
     @Test
     void should_answer_all_when_a_worker_is_killed() {
-        int started = launches.started.size();
+        int started = observer.launches.size();
         DOCKER.killContainerCmd(oneWorker()).exec();
         Await.until("it is out", Duration.ofSeconds(20), () -> rig.pool().workers() < 3);
         awaitAnswers(200);
@@ -115,12 +116,12 @@ class ContainerFaultsIT {
         report("one of three workers killed");
         // A GET may be retried, because no response had begun.
         assertThat(load.failures()).isZero();
-        assertThat(launches.started).hasSize(started + 1);
+        assertThat(observer.launches).hasSize(started + 1);
     }
 
     @Test
     void should_answer_all_when_a_worker_stops_responding_and_take_it_back_later() {
-        int ended = launches.ended.size();
+        int ended = observer.launchEnds.size();
         String frozen = oneWorker();
         DOCKER.pauseContainerCmd(frozen).exec();
         try {
@@ -133,7 +134,7 @@ class ContainerFaultsIT {
         Await.until(
                 "there are three of four again",
                 Duration.ofMinutes(2),
-                () -> launches.ended.size() == ended + 1 && rig.pool().readyWorkers() == 3);
+                () -> observer.launchEnds.size() == ended + 1 && rig.pool().readyWorkers() == 3);
         awaitAnswers(100);
 
         report("one of three workers frozen for some seconds");

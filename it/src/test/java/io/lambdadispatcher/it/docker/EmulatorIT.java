@@ -6,6 +6,7 @@ import com.amazonaws.services.lambda.runtime.events.APIGatewayV2HTTPEvent;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.it.functions.HttpApiFunction;
 import io.lambdadispatcher.wire.testkit.Await;
 import java.net.http.HttpClient;
@@ -46,17 +47,17 @@ class EmulatorIT {
     @Test
     void should_replace_workers_before_their_time_out_and_lose_no_request_under_load() throws Exception {
         Emulator lambda = new Emulator("function", 4, Duration.ofSeconds(30), 512, 1);
-        Launches launches = new Launches();
-        try (CloudRig rig = new CloudRig(lambda, function(CapacityPolicy.fixed(2)), launches)) {
+        RecordingObserver observer = new RecordingObserver();
+        try (CloudRig rig = new CloudRig(lambda, function(CapacityPolicy.fixed(2)), observer)) {
             Await.until("two are ready", Duration.ofMinutes(2), () -> rig.pool().readyWorkers() == 2);
             Load load = new Load(8, () -> rig.uri("/delay?delay=200"));
-            Await.until("workers are replaced", Duration.ofMinutes(4), () -> launches.ended.size() >= 5);
+            Await.until("workers are replaced", Duration.ofMinutes(4), () -> observer.launchEnds.size() >= 5);
             load.stop();
 
-            log.info("8 clients while 5 workers of 30 s were replaced: {}; they ended: {}", load, launches.ended);
+            log.info("8 clients while 5 workers of 30 s were replaced: {}; they ended: {}", load, observer.launchEnds);
             assertThat(load.failures()).isZero();
             assertThat(load.count("200")).isGreaterThan(1000);
-            assertThat(launches.ended).allMatch(detail -> detail.startsWith("DEADLINE"));
+            assertThat(observer.launchEnds).allMatch(end -> end.detail().startsWith("DEADLINE"));
             for (GenericContainer<?> container : lambda.containers()) {
                 assertThat(container.getLogs()).doesNotContain("Task timed out");
             }
@@ -66,15 +67,19 @@ class EmulatorIT {
     @Test
     void should_let_a_long_response_run_until_the_true_deadline() throws Exception {
         Emulator lambda = new Emulator("function", 2, Duration.ofSeconds(30), 512, 1);
-        Launches launches = new Launches();
-        try (CloudRig rig = new CloudRig(lambda, function(CapacityPolicy.fixed(1)), launches)) {
+        RecordingObserver observer = new RecordingObserver();
+        try (CloudRig rig = new CloudRig(lambda, function(CapacityPolicy.fixed(1)), observer)) {
             Await.until("one is ready", Duration.ofMinutes(2), () -> rig.pool().readyWorkers() == 1);
 
             // Ends 2 s before the deadline. A drain that took 3/4 of the rest would end before.
-            Thread.sleep(Math.max(0, 10_000 - launches.millisSinceFirst())); // The worker gets older.
-            long delayMillis = 27_500 - launches.millisSinceFirst();
+            Thread.sleep(Math.max(0, 10_000 - millisSinceLaunch(observer))); // The worker gets older.
+            long delayMillis = 27_500 - millisSinceLaunch(observer);
             assertThat(rig.get("/delay?delay=" + delayMillis).statusCode()).isEqualTo(200);
         }
+    }
+
+    private static long millisSinceLaunch(RecordingObserver observer) {
+        return (System.nanoTime() - observer.launches.element().nanos()) / 1_000_000;
     }
 
     private static String jarOf(Class<?> type) throws Exception {

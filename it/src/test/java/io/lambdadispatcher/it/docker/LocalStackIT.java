@@ -8,6 +8,8 @@ import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.TlsOptions;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.core.testkit.RecordingObserver.Launch;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
@@ -89,8 +91,8 @@ class LocalStackIT {
                 .idleAfter(Duration.ofSeconds(3))
                 .scaleInAfter(Duration.ofSeconds(1))
                 .build();
-        Launches launches = new Launches();
-        try (CloudRig rig = new CloudRig(cloud.endpoint(), function("burst", capacity), launches)) {
+        RecordingObserver observer = new RecordingObserver();
+        try (CloudRig rig = new CloudRig(cloud.endpoint(), function("burst", capacity), observer)) {
             List<CompletableFuture<HttpResponse<String>>> burst = new ArrayList<>();
             for (int i = 0; i < 60; i++) {
                 burst.add(rig.getAsync("/delay?delay=500"));
@@ -99,17 +101,20 @@ class LocalStackIT {
                 assertThat(response.get(120, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
             }
 
-            assertThat(launches.started).hasSize(6);
-            assertThat(launches.spread()).isLessThan(Duration.ofMillis(900));
+            assertThat(observer.launches).hasSize(6);
+            List<Launch> launches = List.copyOf(observer.launches);
+            assertThat(Duration.ofNanos(
+                            launches.get(5).nanos() - launches.get(0).nanos()))
+                    .isLessThan(Duration.ofMillis(900));
             Await.until(
                     "no worker is left",
                     Duration.ofSeconds(90),
                     () -> rig.pool().workers() == 0);
-            Await.until("all have ended well", Duration.ofSeconds(60), () -> launches.ended.size() == 6);
-            assertThat(launches.ended).allMatch(detail -> detail.contains("SCALE_IN"));
+            Await.until("all have ended well", Duration.ofSeconds(60), () -> observer.launchEnds.size() == 6);
+            assertThat(observer.launchEnds).allMatch(end -> end.detail().contains("SCALE_IN"));
 
             assertThat(rig.get("/ping").statusCode()).isEqualTo(200);
-            assertThat(launches.started).hasSize(7);
+            assertThat(observer.launches).hasSize(7);
         }
     }
 
@@ -144,15 +149,15 @@ class LocalStackIT {
                 Duration.ofSeconds(30),
                 "io.lambdadispatcher.worker.LambdaHandler",
                 Map.of("LAMBDA_DISPATCHER_HANDLER", "no.such.Handler"));
-        Launches launches = new Launches();
+        RecordingObserver observer = new RecordingObserver();
         FunctionOptions function = function("broken", CapacityPolicy.between(0, 5), Duration.ofSeconds(5));
-        try (CloudRig rig = new CloudRig(cloud.endpoint(), function, launches)) {
+        try (CloudRig rig = new CloudRig(cloud.endpoint(), function, observer)) {
             HttpResponse<byte[]> response = rig.get("/ping");
 
             assertThat(response.statusCode()).isEqualTo(503);
             assertThat(response.headers().firstValue("retry-after")).isPresent();
             awaitObstacle(rig, "no.such.Handler");
-            assertThat(launches.started).hasSizeBetween(1, 10);
+            assertThat(observer.launches).hasSizeBetween(1, 10);
         }
     }
 
@@ -166,13 +171,13 @@ class LocalStackIT {
 
     @Test
     void should_open_the_circuit_at_once_when_there_is_no_such_function() throws Exception {
-        Launches launches = new Launches();
+        RecordingObserver observer = new RecordingObserver();
         FunctionOptions function = function("missing", CapacityPolicy.between(0, 5), Duration.ofSeconds(2));
-        try (CloudRig rig = new CloudRig(cloud.endpoint(), function, launches)) {
+        try (CloudRig rig = new CloudRig(cloud.endpoint(), function, observer)) {
             assertThat(rig.get("/ping").statusCode()).isEqualTo(503);
             awaitObstacle(rig, "missing");
             assertThat(rig.capacity().blockedReason()).startsWith("launching is blocked by the open circuit breaker");
-            assertThat(launches.started).hasSizeBetween(1, 3);
+            assertThat(observer.launches).hasSizeBetween(1, 3);
         }
     }
 
@@ -182,13 +187,13 @@ class LocalStackIT {
         cloud.lambda()
                 .putFunctionConcurrency(put -> put.functionName("throttled").reservedConcurrentExecutions(1))
                 .join();
-        Launches launches = new Launches();
-        try (CloudRig rig = new CloudRig(cloud.endpoint(), function("throttled", CapacityPolicy.fixed(3)), launches)) {
+        RecordingObserver observer = new RecordingObserver();
+        try (CloudRig rig = new CloudRig(cloud.endpoint(), function("throttled", CapacityPolicy.fixed(3)), observer)) {
             Await.until(
                     "one is ready", Duration.ofSeconds(90), () -> rig.capacity().ready() == 1);
-            Await.until("others are throttled", Duration.ofSeconds(60), () -> launches.ended.size() >= 2);
+            Await.until("others are throttled", Duration.ofSeconds(60), () -> observer.launchEnds.size() >= 2);
 
-            assertThat(launches.ended).allMatch(detail -> detail.contains("Exceeded"));
+            assertThat(observer.launchEnds).allMatch(end -> end.detail().contains("Exceeded"));
             assertThat(rig.get("/ping").statusCode()).isEqualTo(200);
             assertThat(rig.capacity().ready()).isEqualTo(1);
         }

@@ -7,14 +7,13 @@ import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.BreakerState;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeListener;
-import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.FallbackPolicy;
 import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.core.testkit.RecordingObserver.BreakerChange;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -50,22 +49,8 @@ class BreakerFilterTest {
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final ScriptedFunction function = new ScriptedFunction();
     private final ScriptedFunction other = new ScriptedFunction();
-    private final List<BreakerState> states = new ArrayList<>();
-    private final List<String> reports = new ArrayList<>();
-    private final FunctionOpener opener = new FunctionFilters(
-                    "f",
-                    new DispatcherObserver() {
-                        @Override
-                        public void onBreaker(String name, String breaker, BreakerState state, String reason) {
-                            states.add(state);
-                        }
-
-                        @Override
-                        public ExchangeListener onExchangeStart(ExchangeStart start) {
-                            return end -> reports.add(end.failure() + " " + end.substitute());
-                        }
-                    },
-                    new StoredResponses(1))
+    private final RecordingObserver observer = new RecordingObserver();
+    private final FunctionOpener opener = new FunctionFilters("f", observer, new StoredResponses(1))
             .around(function, channel.eventLoop(), name -> name.equals("other") ? other : null);
 
     @BeforeEach
@@ -128,6 +113,10 @@ class BreakerFilterTest {
         channel.runScheduledPendingTasks();
     }
 
+    private List<BreakerState> states() {
+        return observer.breakerChanges.stream().map(BreakerChange::state).toList();
+    }
+
     private ScriptedFunction.Call last() {
         return function.calls.get(function.calls.size() - 1);
     }
@@ -145,16 +134,18 @@ class BreakerFilterTest {
     void should_open_while_all_requests_still_hang() {
         hang(20, true);
         pass(499);
-        assertThat(states).isEmpty();
+        assertThat(states()).isEmpty();
         pass(1);
-        assertThat(states).containsExactly(BreakerState.OPEN);
+        assertThat(states()).containsExactly(BreakerState.OPEN);
 
         Client client = new Client();
         open("GET", true, client, policy(BREAKER));
 
         assertThat(client).hasToString("BREAKER_OPEN 5");
         assertThat(function.calls).hasSize(20);
-        assertThat(reports).containsExactly("breaker_open null");
+        assertThat(observer.ends)
+                .extracting(end -> end.failure() + " " + end.substitute())
+                .containsExactly("breaker_open null");
     }
 
     /** Both routes share one breaker, because their policies have the same name. */
@@ -173,9 +164,9 @@ class BreakerFilterTest {
         uploads.forEach(upload -> upload.data(Unpooled.EMPTY_BUFFER, true));
 
         pass(9_999);
-        assertThat(states).isEmpty();
+        assertThat(states()).isEmpty();
         pass(1);
-        assertThat(states).containsExactly(BreakerState.OPEN);
+        assertThat(states()).containsExactly(BreakerState.OPEN);
     }
 
     @Test
@@ -190,7 +181,7 @@ class BreakerFilterTest {
         uploads.forEach(upload -> upload.data(Unpooled.EMPTY_BUFFER, true));
 
         pass(500);
-        assertThat(states).containsExactly(BreakerState.OPEN);
+        assertThat(states()).containsExactly(BreakerState.OPEN);
     }
 
     @Test
@@ -220,7 +211,7 @@ class BreakerFilterTest {
         }
         function.calls.forEach(call -> call.response.onSent());
         pass(500);
-        assertThat(states).containsExactly(BreakerState.OPEN);
+        assertThat(states()).containsExactly(BreakerState.OPEN);
     }
 
     @Test
@@ -230,13 +221,13 @@ class BreakerFilterTest {
         }
         hang(100, false);
         pass(10_000);
-        assertThat(states).isEmpty();
+        assertThat(states()).isEmpty();
         function.calls.get(0).response.onSent();
         for (int i = 1; i < 40; i++) {
             function.calls.get(i).response.onSent();
         }
         pass(500);
-        assertThat(states).containsExactly(BreakerState.OPEN);
+        assertThat(states()).containsExactly(BreakerState.OPEN);
     }
 
     /** The end of its body can let a request be sent that waited. */
@@ -249,7 +240,7 @@ class BreakerFilterTest {
             last().take();
         }
         pass(500);
-        assertThat(states).containsExactly(BreakerState.OPEN);
+        assertThat(states()).containsExactly(BreakerState.OPEN);
     }
 
     @Test
@@ -262,14 +253,14 @@ class BreakerFilterTest {
         hang(100, true);
         function.calls.subList(100, 200).forEach(call -> call.respond(404, true));
         pass(10_000);
-        assertThat(states).isEmpty();
+        assertThat(states()).isEmpty();
     }
 
     @Test
     void should_count_responses_of_5xx() {
         hang(20, true);
         function.calls.forEach(call -> call.respond(501, true));
-        assertThat(states).containsExactly(BreakerState.OPEN);
+        assertThat(states()).containsExactly(BreakerState.OPEN);
     }
 
     @ParameterizedTest
@@ -287,7 +278,7 @@ class BreakerFilterTest {
     void should_count_failures_of_the_function(Failure.Kind kind) {
         hang(20, true);
         function.calls.forEach(call -> call.response.onFailure(new Failure(kind, "a failure")));
-        assertThat(states).containsExactly(BreakerState.OPEN);
+        assertThat(states()).containsExactly(BreakerState.OPEN);
     }
 
     @ParameterizedTest
@@ -307,7 +298,7 @@ class BreakerFilterTest {
         hang(100, true);
         function.calls.forEach(call -> call.response.onFailure(new Failure(kind, "a failure")));
         pass(10_000);
-        assertThat(states).isEmpty();
+        assertThat(states()).isEmpty();
     }
 
     @Test
@@ -326,10 +317,10 @@ class BreakerFilterTest {
         Failure late = new Failure(Failure.Kind.DEADLINE_EXCEEDED, "late");
         pass(500);
         function.calls.subList(0, 20).forEach(call -> call.response.onFailure(late));
-        assertThat(states).isEmpty();
+        assertThat(states()).isEmpty();
         pass(500);
         function.calls.subList(20, 40).forEach(call -> call.response.onFailure(late));
-        assertThat(states).containsExactly(BreakerState.OPEN);
+        assertThat(states()).containsExactly(BreakerState.OPEN);
     }
 
     @Test
@@ -472,7 +463,9 @@ class BreakerFilterTest {
         Client client = new Client();
         open("POST", false, client, policy).data(Unpooled.copiedBuffer("a", StandardCharsets.US_ASCII), true);
         assertThat(client).hasToString("203 sorry end");
-        assertThat(reports).containsExactly("breaker_open FIXED");
+        assertThat(observer.ends)
+                .extracting(end -> end.failure() + " " + end.substitute())
+                .containsExactly("breaker_open FIXED");
 
         Client head = new Client();
         open("HEAD", true, head, policy);

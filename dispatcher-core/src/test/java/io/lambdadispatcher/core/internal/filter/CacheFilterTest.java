@@ -63,7 +63,7 @@ class CacheFilterTest {
         assertThat(second.field("content-length")).isEqualTo("4");
         assertThat(second.field("cache-status")).isEqualTo("lambda-dispatcher; hit; ttl=50");
         assertThat(rig.calls).hasSize(1);
-        assertThat(rig.reports).containsExactly("200 cache");
+        assertThat(rig.reports()).containsExactly("200 cache");
         assertThat(rig.send(0, "HEAD", "/a").answer()).isEqualTo("200");
         assertThat(rig.get(0, "/b").answer()).isEmpty();
     }
@@ -77,7 +77,7 @@ class CacheFilterTest {
         assertThat(rig.get(0, "/a", "if-modified-since: Tue, 14 Nov 2023 22:13:20 GMT")
                         .answer())
                 .isEqualTo("304");
-        assertThat(rig.reports).containsExactly("304 cache", "200 cache", "304 cache");
+        assertThat(rig.reports()).containsExactly("304 cache", "200 cache", "304 cache");
     }
 
     @Test
@@ -120,7 +120,7 @@ class CacheFilterTest {
         assertThat(other.answer()).isEqualTo("200 body");
         assertThat(other.field("cache-status")).isEqualTo("lambda-dispatcher; fwd=uri-miss; collapsed; ttl=60");
         assertThat(different.answer()).isEmpty();
-        assertThat(rig.reports).containsExactly("200 collapsed", "200 collapsed");
+        assertThat(rig.reports()).containsExactly("200 collapsed", "200 collapsed");
         assertThat(rig.store.flights()).isEqualTo(1);
         assertThat(call(0).taken).isEqualTo(4);
     }
@@ -233,8 +233,8 @@ class CacheFilterTest {
         rig.run();
         assertThat(waiting.answer()).isEmpty();
         assertThat(rig.calls).hasSize(1);
-        assertThat(rig.ends).extracting(ExchangeEnd::outcome).containsExactly(Outcome.CANCELLED);
-        assertThat(rig.ends.get(0).totalNanos()).isEqualTo(TimeUnit.SECONDS.toNanos(2));
+        assertThat(rig.observer.ends).extracting(ExchangeEnd::outcome).containsExactly(Outcome.CANCELLED);
+        assertThat(rig.observer.ends.element().totalNanos()).isEqualTo(TimeUnit.SECONDS.toNanos(2));
     }
 
     @Test
@@ -317,11 +317,11 @@ class CacheFilterTest {
         rig.pass(6);
         call(1).respond(200, "body", "set-cookie: a=b");
         rig.run();
-        assertThat(rig.reports).containsExactly("200 collapsed", "200 cache", "504 ");
-        assertThat(rig.ends)
+        assertThat(rig.reports()).containsExactly("200 collapsed", "200 cache", "504 ");
+        assertThat(rig.observer.ends)
                 .extracting(end -> Duration.ofNanos(end.totalNanos()))
                 .containsExactly(Duration.ofSeconds(3), Duration.ZERO, Duration.ofSeconds(6));
-        assertThat(rig.ends).allMatch(end -> end.queueNanos() == end.totalNanos());
+        assertThat(rig.observer.ends).allMatch(end -> end.queueNanos() == end.totalNanos());
     }
 
     @ParameterizedTest
@@ -389,7 +389,7 @@ class CacheFilterTest {
         call(1).respond(200, "new", FRESH);
         assertThat(call(1).taken).isEqualTo(3);
         assertThat(rig.get(1, "/a").answer()).isEqualTo("200 new");
-        assertThat(rig.reports).containsExactly("200 stale", "200 stale", "200 cache");
+        assertThat(rig.reports()).containsExactly("200 stale", "200 stale", "200 cache");
     }
 
     @ParameterizedTest

@@ -218,7 +218,8 @@ class CacheFuzzTest {
             pendingCalls.put(each, whose);
         }
         rig.calls.clear();
-        rig.reports.clear();
+        rig.observer.starts.clear();
+        rig.observer.ends.clear();
         rig.clients.clear();
         for (Asked each : List.copyOf(pending)) {
             if (each.client.ended || each.client.failure != null) {

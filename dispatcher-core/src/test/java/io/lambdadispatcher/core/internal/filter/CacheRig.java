@@ -4,11 +4,8 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeEnd;
-import io.lambdadispatcher.core.observe.ExchangeListener;
-import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -21,12 +18,11 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** The filters of two event loops around a function whose responses the test sends. One thread. */
-final class CacheRig implements DispatcherObserver {
+final class CacheRig {
     static final long EPOCH_MILLIS = 1_700_000_000_000L;
 
     final List<Call> calls = new ArrayList<>();
-    final List<String> reports = new ArrayList<>();
-    final List<ExchangeEnd> ends = new ArrayList<>();
+    final RecordingObserver observer = new RecordingObserver();
     final List<Client> clients = new ArrayList<>();
     final EmbeddedChannel[] loops = {new EmbeddedChannel(), new EmbeddedChannel()};
     final CacheFilter[] filters = new CacheFilter[2];
@@ -41,17 +37,17 @@ final class CacheRig implements DispatcherObserver {
                 maxBytes, () -> nanos, () -> EPOCH_MILLIS + TimeUnit.NANOSECONDS.toMillis(nanos) - 86_400_000L);
         for (int i = 0; i < 2; i++) {
             loops[i].freezeTime();
-            filters[i] = new CacheFilter(new Function(), "f", loops[i].eventLoop(), () -> store, each -> open, this);
+            filters[i] =
+                    new CacheFilter(new Function(), "f", loops[i].eventLoop(), () -> store, each -> open, observer);
         }
     }
 
-    @Override
-    public ExchangeListener onExchangeStart(ExchangeStart start) {
-        return end -> {
-            reports.add(end.status() + " "
-                    + (end.substitute() == null ? "" : end.substitute().token()));
-            ends.add(end.copy());
-        };
+    /** Returns status and substitute of each exchange that has ended. */
+    List<String> reports() {
+        return observer.ends.stream()
+                .map(end -> end.status() + " "
+                        + (end.substitute() == null ? "" : end.substitute().token()))
+                .toList();
     }
 
     /** Releases what clients have not read. */

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.ContentEncoding;
+import io.lambdadispatcher.core.testkit.RecordingObserver.Encoded;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
@@ -231,9 +232,9 @@ class CompressionFilterTest {
         assertThat(rig.decoded()).as(seed).isEqualTo(content);
         assertThat(rig.trailers).as(seed).isEqualTo(withTrailers ? CompressionRig.headers("a", "b") : null);
         assertThat(rig.filter.memory().usedBytes()).as(seed).isZero();
-        assertThat(rig.encoded)
+        assertThat(rig.observer.encoded)
                 .as(seed)
-                .containsExactly("f " + encoding.token() + " " + content.length + " " + rig.body.size());
+                .containsExactly(new Encoded("f", encoding, content.length, rig.body.size()));
     }
 
     private static byte[] content(Random random, int bytes) {
@@ -346,7 +347,7 @@ class CompressionFilterTest {
         assertThat(rig.filter.memory().usedBytes()).isZero();
         rig.takeAll();
         assertThat(rig.function.returnedBytes).isEqualTo(6);
-        assertThat(rig.encoded).isEmpty();
+        assertThat(rig.observer.encoded).isEmpty();
     }
 
     /** The response must not look complete. */
@@ -433,7 +434,7 @@ class CompressionFilterTest {
         assertThat(scarce.ended).isFalse();
         assertThat(scarce.function.cancelled).as("not the client's wish").isEqualTo(ErrorCode.INTERNAL);
         assertThat(scarce.filter.memory().usedBytes()).isZero();
-        assertThat(scarce.encoded).isEmpty();
+        assertThat(scarce.observer.encoded).isEmpty();
     }
 
     /** If zlib has no memory, the JDK throws an error. */
@@ -461,13 +462,13 @@ class CompressionFilterTest {
         rig.respond(encoding, "content-type", JSON, "content-length", Integer.toString(content.length));
         rig.function.response.onData(Unpooled.wrappedBuffer(content), true);
         assertThat(rig.ended).isFalse();
-        assertThat(rig.encoded).isEmpty();
+        assertThat(rig.observer.encoded).isEmpty();
         rig.loop.runPendingTasks();
         assertThat(rig.ended).isTrue();
         rig.takeAll();
         assertThat(rig.decoded()).isEqualTo(content);
         assertThat(rig.function.returnedBytes).isEqualTo(content.length);
-        assertThat(rig.encoded).hasSize(1);
+        assertThat(rig.observer.encoded).hasSize(1);
     }
 
     @Test

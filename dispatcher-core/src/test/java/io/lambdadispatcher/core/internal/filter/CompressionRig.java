@@ -10,10 +10,10 @@ import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.http.ContentEncoder;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -29,14 +29,13 @@ import io.netty.handler.codec.compression.ZstdDecoder;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** A client, the filter, and a function that a test plays. */
 final class CompressionRig implements ResponseSink {
     final EmbeddedChannel loop = new EmbeddedChannel();
-    final List<String> encoded = new ArrayList<>();
+    final RecordingObserver observer = new RecordingObserver();
     final Function function = new Function();
     final CompressionFilter filter;
 
@@ -62,12 +61,6 @@ final class CompressionRig implements ResponseSink {
     }
 
     CompressionRig(java.util.function.Function<ContentEncoding, ContentEncoder> encoders, ByteBufAllocator allocator) {
-        DispatcherObserver observer = new DispatcherObserver() {
-            @Override
-            public void onResponseEncoded(String name, ContentEncoding encoding, long bytes, long encodedBytes) {
-                encoded.add(name + " " + encoding.token() + " " + bytes + " " + encodedBytes);
-            }
-        };
         filter = new CompressionFilter(function, loop.eventLoop(), "f", observer, encoders, allocator);
     }
 

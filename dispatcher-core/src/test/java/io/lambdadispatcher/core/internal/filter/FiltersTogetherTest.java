@@ -6,10 +6,6 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
-import io.lambdadispatcher.core.observe.BreakerState;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeListener;
-import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.CanaryPolicy;
@@ -18,6 +14,7 @@ import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.FallbackPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -26,7 +23,6 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
@@ -58,19 +54,7 @@ class FiltersTogetherTest {
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final ScriptedFunction function = new ScriptedFunction();
     private final ScriptedFunction other = new ScriptedFunction();
-    private final List<BreakerState> states = new ArrayList<>();
-    private final List<String> reports = new ArrayList<>();
-    private final DispatcherObserver observer = new DispatcherObserver() {
-        @Override
-        public void onBreaker(String name, String breaker, BreakerState state, String reason) {
-            states.add(state);
-        }
-
-        @Override
-        public ExchangeListener onExchangeStart(ExchangeStart start) {
-            return end -> reports.add(end.status() + " " + end.substitute() + " " + end.contentEncoding());
-        }
-    };
+    private final RecordingObserver observer = new RecordingObserver();
     private final StoredResponses stored = new StoredResponses(1 << 24);
     private final FunctionOpener otherOpener =
             new FunctionFilters("other", observer, stored).around(other, channel.eventLoop(), name -> null);
@@ -190,7 +174,7 @@ class FiltersTogetherTest {
         channel.runPendingTasks();
         assertThat(function.calls).hasSize(26);
         failLate(function.calls.subList(1, 26));
-        assertThat(states).isEmpty();
+        assertThat(observer.breakerChanges).isEmpty();
     }
 
     @Test
@@ -206,7 +190,7 @@ class FiltersTogetherTest {
         assertThat(other.calls).hasSize(25);
         assertThat(other.calls.get(0).policy.deadline().headers()).hasToString("[x-timeout]");
         failLate(other.calls);
-        assertThat(states).isEmpty();
+        assertThat(observer.breakerChanges).isEmpty();
     }
 
     private void failLate(List<ScriptedFunction.Call> calls) {
@@ -243,7 +227,10 @@ class FiltersTogetherTest {
         Client client = new Client();
         open(client, policy, "accept-encoding", "gzip");
         assertThat(client.bytes).isBetween(1, 1000);
-        assertThat(reports).last().isEqualTo("200 CACHE GZIP");
+        assertThat(observer.ends)
+                .extracting(end -> end.status() + " " + end.substitute() + " " + end.contentEncoding())
+                .last()
+                .isEqualTo("200 CACHE GZIP");
     }
 
     @Test

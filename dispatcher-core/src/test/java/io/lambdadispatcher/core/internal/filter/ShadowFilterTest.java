@@ -6,12 +6,12 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.filter.ScriptedFunction.Call;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.lambdadispatcher.core.observe.ShadowEnd.Result;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
@@ -20,8 +20,6 @@ import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -31,16 +29,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ShadowFilterTest {
     private static final Failure NO_WORKER = new Failure(Failure.Kind.QUEUE_FULL, "no worker");
 
-    private final List<ShadowEnd> ends = new ArrayList<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final ScriptedFunction shop = new ScriptedFunction();
     private final ScriptedFunction next = new ScriptedFunction();
-    private final Shadows shadows = new Shadows("shop", new DispatcherObserver() {
-        @Override
-        public void onShadowEnd(ShadowEnd end) {
-            ends.add(end);
-        }
-    });
+    private final Shadows shadows = new Shadows("shop", observer);
     private final ShadowFilter filter = new ShadowFilter(shop, shadows, channel.eventLoop(), Map.of("next", next)::get);
     private final StringBuilder client = new StringBuilder();
 
@@ -89,8 +82,8 @@ class ShadowFilterTest {
     }
 
     private Result onlyResult() {
-        assertThat(ends).hasSize(1);
-        return ends.get(0).result();
+        assertThat(observer.shadowEnds).hasSize(1);
+        return observer.shadowEnds.element().result();
     }
 
     @Test
@@ -111,7 +104,8 @@ class ShadowFilterTest {
         shop.only().respond(200, true);
         channel.advanceTimeBy(4, TimeUnit.MILLISECONDS);
         copy.respond(204, false);
-        assertThat(ends).containsExactly(new ShadowEnd("shop", "next", Result.SAME, 200, 204, 3_000_000, 7_000_000));
+        assertThat(observer.shadowEnds)
+                .containsExactly(new ShadowEnd("shop", "next", Result.SAME, 200, 204, 3_000_000, 7_000_000));
         ByteBuf body = bytes("abc");
         copy.response.onData(body, false);
         assertThat(body.refCnt()).isZero();
@@ -120,14 +114,14 @@ class ShadowFilterTest {
         copy.response.onData(bytes(""), true);
         assertThat(shadows.inFlight()).isZero();
         assertThat(client.toString()).isEqualTo("200 ");
-        assertThat(ends).hasSize(1);
+        assertThat(observer.shadowEnds).hasSize(1);
     }
 
     @Test
     void should_report_a_status_of_another_class() {
         open("GET", true, shadow());
         next.only().respond(500, true);
-        assertThat(ends).isEmpty();
+        assertThat(observer.shadowEnds).isEmpty();
         shop.only().respond(404, true);
         assertThat(onlyResult()).isEqualTo(Result.DIFFERENT);
     }
@@ -172,7 +166,7 @@ class ShadowFilterTest {
         assertThat(shadows.inFlight()).isZero();
         shop.only().respond(200, true);
         assertThat(client.toString()).isEqualTo("taken 3 taken 3 200 ");
-        assertThat(ends).hasSize(1);
+        assertThat(observer.shadowEnds).hasSize(1);
     }
 
     @Test

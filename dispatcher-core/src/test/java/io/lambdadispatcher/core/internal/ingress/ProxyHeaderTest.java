@@ -7,10 +7,10 @@ import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.edge.TrustedHeaders;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Splits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
@@ -55,23 +55,10 @@ class ProxyHeaderTest {
     private static final byte[] VERSION_1_UNKNOWN = ascii("PROXY UNKNOWN\r\n");
     private static final byte[] REQUEST = ascii("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
 
-    private final List<Protection> protections = new ArrayList<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final List<SocketAddress> clients = new ArrayList<>();
     private final List<Http2Headers> heads = new ArrayList<>();
     private final List<Connection> connections = new ArrayList<>();
-    private int connected;
-
-    private final DispatcherObserver observer = new DispatcherObserver() {
-        @Override
-        public void onProtection(Protection what) {
-            protections.add(what);
-        }
-
-        @Override
-        public void onClientConnected() {
-            connected++;
-        }
-    };
 
     private static final class Connection extends EmbeddedChannel {
         @Override
@@ -165,7 +152,7 @@ class ProxyHeaderTest {
         assertThat(clients).hasSize(3).containsOnly(new InetSocketAddress("198.51.100.7", 8000));
         assertThat(heads)
                 .allSatisfy(head -> assertThat(head.get("x-forwarded-for")).hasToString("198.51.100.7"));
-        assertThat(protections).isEmpty();
+        assertThat(observer.protections).isEmpty();
     }
 
     private static byte[] concatenated(byte[] first, byte[] second) {
@@ -230,8 +217,8 @@ class ProxyHeaderTest {
         connection.receive(ascii(first), REQUEST, REQUEST);
         assertThat(connection.isOpen()).isFalse();
         assertThat(clients).isEmpty();
-        assertThat(protections).containsExactly(Protection.PROXY_HEADER);
-        assertThat(connected).isZero();
+        assertThat(observer.protections).containsExactly(Protection.PROXY_HEADER);
+        assertThat(observer.clientsConnected).hasValue(0);
     }
 
     /** A header may claim 65,535 bytes. */
@@ -246,7 +233,7 @@ class ProxyHeaderTest {
         }
         assertThat(connection.isOpen()).isFalse();
         assertThat(parts).isLessThan(6);
-        assertThat(protections).containsExactly(Protection.PROXY_HEADER);
+        assertThat(observer.protections).containsExactly(Protection.PROXY_HEADER);
     }
 
     @Test
@@ -257,7 +244,7 @@ class ProxyHeaderTest {
         assertThat(connection.isOpen()).isTrue();
         connection.pass(Duration.ofMillis(200));
         assertThat(connection.isOpen()).isFalse();
-        assertThat(protections).containsExactly(Protection.PROXY_HEADER);
+        assertThat(observer.protections).containsExactly(Protection.PROXY_HEADER);
     }
 
     /** The time for the header is part of the time for the connection's start. */
@@ -277,7 +264,7 @@ class ProxyHeaderTest {
         Connection connection = connect();
         connection.close();
         connection.pass(Duration.ofSeconds(11));
-        assertThat(protections).isEmpty();
+        assertThat(observer.protections).isEmpty();
     }
 
     @Test
@@ -290,7 +277,7 @@ class ProxyHeaderTest {
         assertThat(both.get(1).isOpen()).isTrue();
         both.get(2).receive(IPV4, REQUEST);
         assertThat(both.get(2).isOpen()).isFalse();
-        assertThat(protections).containsExactly(Protection.ADDRESS_LIMIT);
+        assertThat(observer.protections).containsExactly(Protection.ADDRESS_LIMIT);
         assertThat(clients).hasSize(2);
     }
 }

@@ -3,14 +3,12 @@ package io.lambdadispatcher.core.internal.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.exchange.Exchange;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
-import io.lambdadispatcher.core.observe.ExchangeListener;
-import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.SessionResult;
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -22,7 +20,7 @@ import org.junit.jupiter.api.Test;
 
 /** The way of a request with a session to its worker, over two event loops. */
 class AffinityTest extends OnTwoLoops {
-    private final List<SessionResult> results = new ArrayList<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final FunctionPool pool = new FunctionPool(
             FunctionOptions.builder("f")
                     .traffic(TrafficPolicy.builder()
@@ -30,17 +28,12 @@ class AffinityTest extends OnTwoLoops {
                             .build())
                     .build(),
             eventLoops(),
-            new DispatcherObserver() {
-                @Override
-                public ExchangeListener onExchangeStart(ExchangeStart start) {
-                    return AffinityTest.this::onEnd;
-                }
-            });
+            observer);
     private final Worker here = new Worker("here", 0);
     private final Worker there = new Worker("there", 1);
 
-    private void onEnd(ExchangeEnd end) {
-        results.add(end.sessionResult());
+    private List<SessionResult> results() {
+        return observer.ends.stream().map(ExchangeEnd::sessionResult).toList();
     }
 
     /** A worker with one connection. */
@@ -125,7 +118,7 @@ class AffinityTest extends OnTwoLoops {
                 turn();
             }
         }
-        assertThat(results)
+        assertThat(results())
                 .containsExactly(
                         SessionResult.NEW,
                         SessionResult.KEPT,
@@ -162,7 +155,7 @@ class AffinityTest extends OnTwoLoops {
         pass(20);
         assertThat(there.busy()).hasSize(3);
         assertThat(pool.queued()).isEqualTo(1);
-        assertThat(results).containsExactly(SessionResult.NEW, SessionResult.NEW, SessionResult.KEPT);
+        assertThat(results()).containsExactly(SessionResult.NEW, SessionResult.NEW, SessionResult.KEPT);
     }
 
     /** In the queue, it would delay all other requests, and workers would be launched for it. */
@@ -194,7 +187,7 @@ class AffinityTest extends OnTwoLoops {
         pass(20);
         here.serves().answer(ok());
         turn();
-        assertThat(results).containsExactly(SessionResult.NEW, SessionResult.WORKER_FULL);
+        assertThat(results()).containsExactly(SessionResult.NEW, SessionResult.WORKER_FULL);
         assertThat(pool.queued()).isZero();
     }
 
@@ -208,7 +201,7 @@ class AffinityTest extends OnTwoLoops {
         pass(20);
         here.serves().answer(ok());
         turn();
-        assertThat(results).containsExactly(SessionResult.NEW, SessionResult.WORKER_GONE);
+        assertThat(results()).containsExactly(SessionResult.NEW, SessionResult.WORKER_GONE);
     }
 
     @Test
@@ -218,7 +211,7 @@ class AffinityTest extends OnTwoLoops {
         request(1, id);
         here.serves().answer(ok());
         turn();
-        assertThat(results).containsExactly(SessionResult.NEW, SessionResult.WORKER_GONE);
+        assertThat(results()).containsExactly(SessionResult.NEW, SessionResult.WORKER_GONE);
     }
 
     /** The worker drains while the request is on its way to the worker's event loop. */
@@ -233,7 +226,7 @@ class AffinityTest extends OnTwoLoops {
         here.serves().answer(ok());
         turn();
         assertThat(there.busy()).isEmpty();
-        assertThat(results).containsExactly(SessionResult.NEW, SessionResult.WORKER_GONE);
+        assertThat(results()).containsExactly(SessionResult.NEW, SessionResult.WORKER_GONE);
     }
 
     @Test
@@ -244,7 +237,7 @@ class AffinityTest extends OnTwoLoops {
         turn();
         here.serves().answer(ok());
         turn();
-        assertThat(results).containsExactly(SessionResult.NEW, SessionResult.WORKER_GONE);
+        assertThat(results()).containsExactly(SessionResult.NEW, SessionResult.WORKER_GONE);
     }
 
     @Test

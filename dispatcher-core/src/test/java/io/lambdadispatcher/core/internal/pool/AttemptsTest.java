@@ -7,10 +7,7 @@ import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
-import io.lambdadispatcher.core.observe.ExchangeListener;
-import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.RetryDenial;
@@ -19,6 +16,8 @@ import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.core.testkit.RecordingObserver.FailedAttempt;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -63,35 +62,17 @@ class AttemptsTest extends OnTwoLoops {
                 .attemptTimeout(Duration.ofMillis(50));
     }
 
-    private final List<ExchangeEnd> ends = new ArrayList<>();
-    private final List<String> failed = new ArrayList<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final FunctionPool pool = new FunctionPool(
             FunctionOptions.builder("f")
                     .queue(10, Duration.ofSeconds(5))
                     .requestTimeout(Duration.ofSeconds(1))
                     .build(),
             eventLoops(),
-            new Following());
+            observer);
     private final PoolShard here = pool.shard(0);
     private final PoolShard there = pool.shard(1);
     private final Client client = new Client();
-
-    private final class Following implements DispatcherObserver {
-        @Override
-        public ExchangeListener onExchangeStart(ExchangeStart start) {
-            return new ExchangeListener() {
-                @Override
-                public void onAttemptFailed(int number, @Nullable String workerId, String failure) {
-                    failed.add(number + " " + workerId + " " + failure);
-                }
-
-                @Override
-                public void onEnd(ExchangeEnd end) {
-                    ends.add(end.copy());
-                }
-            };
-        }
-    }
 
     @AfterEach
     void nothingIsLeft() {
@@ -263,8 +244,8 @@ class AttemptsTest extends OnTwoLoops {
     }
 
     private ExchangeEnd end() {
-        assertThat(ends).hasSize(1);
-        return ends.get(0);
+        assertThat(observer.ends).hasSize(1);
+        return observer.ends.element();
     }
 
     private PoolShard shard(boolean away) {
@@ -286,7 +267,7 @@ class AttemptsTest extends OnTwoLoops {
         second.respond(200);
         turn();
         assertThat(client.log).containsExactly("200 end");
-        assertThat(failed).containsExactly("1 w1 attempt_timeout");
+        assertThat(observer.failedAttempts).containsExactly(new FailedAttempt(1, "w1", "attempt_timeout"));
         assertThat(end().attempts()).isEqualTo(2);
         assertThat(end().extraAttempts(ExtraAttempt.TIMEOUT)).isEqualTo(1);
         assertThat(end().workerId()).isEqualTo("w2");
@@ -306,7 +287,8 @@ class AttemptsTest extends OnTwoLoops {
         third.respond(504);
         turn();
         assertThat(client.log).containsExactly("504 end");
-        assertThat(failed).containsExactly("1 w1 503", "2 w2 502");
+        assertThat(observer.failedAttempts)
+                .containsExactly(new FailedAttempt(1, "w1", "503"), new FailedAttempt(2, "w2", "502"));
         assertThat(end().retryDenial()).isEqualTo(RetryDenial.MAX_ATTEMPTS);
         assertThat(end().extraAttempts(ExtraAttempt.STATUS)).isEqualTo(2);
     }
@@ -326,7 +308,8 @@ class AttemptsTest extends OnTwoLoops {
         third.respond(200);
         turn();
         assertThat(client.log).containsExactly("200 end");
-        assertThat(failed).containsExactly("1 w1 " + kind.token(), "2 w2 500");
+        assertThat(observer.failedAttempts)
+                .containsExactly(new FailedAttempt(1, "w1", kind.token()), new FailedAttempt(2, "w2", "500"));
         assertThat(end().extraAttempts(ExtraAttempt.STATUS)).isEqualTo(2);
         assertThat(end().waitReason()).as("was queued").isNull();
     }
@@ -413,7 +396,7 @@ class AttemptsTest extends OnTwoLoops {
         first.respond(200);
         assertThat(second.body).hasToString(part + part + ".");
         second.respond(200);
-        assertThat(ends).hasSize(3);
+        assertThat(observer.ends).hasSize(3);
     }
 
     @Test
@@ -536,7 +519,7 @@ class AttemptsTest extends OnTwoLoops {
         pass(60);
         assertThat(first.log).containsExactly("carry 1000");
         first.respond(200);
-        assertThat(ends.get(0).retryDenial()).isEqualTo(RetryDenial.QUEUED);
+        assertThat(observer.ends.element().retryDenial()).isEqualTo(RetryDenial.QUEUED);
         first.respond(200);
     }
 
@@ -557,7 +540,7 @@ class AttemptsTest extends OnTwoLoops {
         turn();
         assertThat(first.log).containsExactly("carry 1000", "cancel CANCELLED");
         assertThat(client.log).containsExactly("200 end");
-        assertThat(failed).containsExactly("1 w1 slower");
+        assertThat(observer.failedAttempts).containsExactly(new FailedAttempt(1, "w1", "slower"));
         assertThat(end().workerId()).isEqualTo("w2");
         assertThat(end().extraAttempts(ExtraAttempt.HEDGE)).isEqualTo(1);
         assertThat(end().attempts()).isEqualTo(2);
@@ -574,7 +557,7 @@ class AttemptsTest extends OnTwoLoops {
         turn();
         assertThat(second.log).containsExactly("carry 980", "cancel CANCELLED");
         assertThat(client.log).containsExactly("200 end");
-        assertThat(failed).containsExactly("2 w2 slower");
+        assertThat(observer.failedAttempts).containsExactly(new FailedAttempt(2, "w2", "slower"));
         assertThat(end().workerId()).isEqualTo("w1");
     }
 
@@ -607,7 +590,7 @@ class AttemptsTest extends OnTwoLoops {
         second.respond(200);
         turn();
         assertThat(client.log).containsExactly("200 end");
-        assertThat(failed).containsExactly("1 w1 worker_lost");
+        assertThat(observer.failedAttempts).containsExactly(new FailedAttempt(1, "w1", "worker_lost"));
         assertThat(end().attempts()).isEqualTo(2);
     }
 
@@ -624,7 +607,8 @@ class AttemptsTest extends OnTwoLoops {
         third.respond(200);
         turn();
         assertThat(client.log).containsExactly("200 end");
-        assertThat(failed).containsExactly("1 w1 503", "2 w2 worker_lost");
+        assertThat(observer.failedAttempts)
+                .containsExactly(new FailedAttempt(1, "w1", "503"), new FailedAttempt(2, "w2", "worker_lost"));
     }
 
     @Test
@@ -636,7 +620,7 @@ class AttemptsTest extends OnTwoLoops {
         second.refuse();
         first.respond(200);
         assertThat(client.log).containsExactly("200 end");
-        assertThat(failed).containsExactly("2 w2 worker_lost");
+        assertThat(observer.failedAttempts).containsExactly(new FailedAttempt(2, "w2", "worker_lost"));
     }
 
     @Test
@@ -742,7 +726,7 @@ class AttemptsTest extends OnTwoLoops {
         second.respond(200);
         turn();
         assertThat(client.log).containsExactly("200 end");
-        assertThat(failed).containsExactly("1 w1 handler_failed");
+        assertThat(observer.failedAttempts).containsExactly(new FailedAttempt(1, "w1", "handler_failed"));
     }
 
     @Test

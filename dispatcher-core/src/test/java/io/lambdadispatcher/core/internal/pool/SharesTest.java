@@ -6,9 +6,9 @@ import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -27,18 +27,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 class SharesTest extends OnTwoLoops {
     private static final int QUEUE_TIMEOUT_MILLIS = 5000;
 
-    private final List<Protection> protections = new ArrayList<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final FunctionPool pool = new FunctionPool(
             FunctionOptions.builder("f")
                     .queue(100, Duration.ofMillis(QUEUE_TIMEOUT_MILLIS))
                     .build(),
             eventLoops(),
-            new DispatcherObserver() {
-                @Override
-                public void onProtection(Protection protection) {
-                    protections.add(protection);
-                }
-            });
+            observer);
     private final PoolShard here = pool.shard(0);
     private final PoolShard there = pool.shard(1);
     private final AtomicInteger shortages = new AtomicInteger();
@@ -165,7 +160,7 @@ class SharesTest extends OnTwoLoops {
         assertThat(pool.free()).isBetween(10, 20);
         assertThat(pool.pending()).isZero();
         assertThat(shortages).hasValue(0);
-        assertThat(protections).contains(Protection.SHARE_EXCEEDED);
+        assertThat(observer.protections).contains(Protection.SHARE_EXCEEDED);
         open(here, "polite", true);
         assertThat(pool.pending()).isZero();
     }
@@ -247,7 +242,7 @@ class SharesTest extends OnTwoLoops {
         lookThrice();
 
         assertThat(failures).hasSize(10).containsOnly("OVERLOADED");
-        assertThat(protections).contains(Protection.RESPONSE_TOO_SLOW);
+        assertThat(observer.protections).contains(Protection.RESPONSE_TOO_SLOW);
         assertThat(pool.pending()).isZero();
         assertThat(pool.free()).isPositive();
         open(there, "another", true);

@@ -3,9 +3,9 @@ package io.lambdadispatcher.core.internal.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.exchange.Failure;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -19,18 +19,13 @@ import org.junit.jupiter.api.Test;
 /** A queue with a timeout of 10 s, and a worker with one stream. */
 class SheddingTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
-    private final List<Protection> protections = new ArrayList<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final List<String> failures = new ArrayList<>();
     private final List<String> served = new ArrayList<>();
     private final FunctionPool pool = new FunctionPool(
             FunctionOptions.builder("f").queue(100, Duration.ofSeconds(10)).build(),
             List.of(loop.eventLoop()),
-            new DispatcherObserver() {
-                @Override
-                public void onProtection(Protection protection) {
-                    protections.add(protection);
-                }
-            });
+            observer);
     private final PoolShard shard = pool.shard(0);
     private final PooledConnection worker = new PooledConnection("worker");
     private final ScriptedStream stream = new ScriptedStream(shard, worker, served);
@@ -85,7 +80,7 @@ class SheddingTest {
 
         assertThat(served).containsExactly("/carried", "/0", "/fresh");
         assertThat(failures).hasSize(8).allMatch(failure -> failure.endsWith(" QUEUE_TIMEOUT"));
-        assertThat(protections).hasSize(8).containsOnly(Protection.QUEUE_SHED);
+        assertThat(observer.protections).hasSize(8).containsOnly(Protection.QUEUE_SHED);
         assertThat(pool.pending()).isZero();
     }
 
@@ -110,7 +105,7 @@ class SheddingTest {
         stream.answer();
 
         assertThat(served).containsExactly("/6", "/7");
-        assertThat(protections).isEmpty();
+        assertThat(observer.protections).isEmpty();
     }
 
     @Test

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -26,7 +26,7 @@ class WaitingMemoryTest {
     private static final int QUEUE_TIMEOUT_MILLIS = 1000;
 
     private final EmbeddedChannel loop = new EmbeddedChannel();
-    private final List<Protection> protections = new ArrayList<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final List<String> failures = new ArrayList<>();
     private final PoolShard busy = shard("busy");
     private final PoolShard other = shard("other");
@@ -36,12 +36,6 @@ class WaitingMemoryTest {
         FunctionOptions options = FunctionOptions.builder(function)
                 .queue(1000, Duration.ofMillis(QUEUE_TIMEOUT_MILLIS))
                 .build();
-        DispatcherObserver observer = new DispatcherObserver() {
-            @Override
-            public void onProtection(Protection protection) {
-                protections.add(protection);
-            }
-        };
         PoolShard shard = new FunctionPool(options, List.of(loop.eventLoop()), observer).shard(0);
         shard.limitMemoryBy(() -> free);
         return shard;
@@ -103,7 +97,7 @@ class WaitingMemoryTest {
     void should_give_one_function_twice_what_is_free() {
         assertThat(fill(busy)).isEqualTo(19);
         assertThat(failures).containsExactly("OVERLOADED: the queued requests of function busy use too much memory");
-        assertThat(protections).containsExactly(Protection.MEMORY_REFUSED);
+        assertThat(observer.protections).containsExactly(Protection.MEMORY_REFUSED);
         assertThat(busy.pool().queued()).isEqualTo(19);
         assertThat(fill(other)).isEqualTo(19);
     }

@@ -4,11 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeListener;
-import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.netty.buffer.ByteBuf;
@@ -28,9 +26,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
@@ -47,23 +43,12 @@ class DispatcherCloseTest {
 
     private final EventLoopGroup workerLoops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(2, NioIoHandler.newFactory());
-    private final BlockingQueue<String> events = new LinkedBlockingQueue<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final Dispatcher dispatcher = Dispatcher.builder()
             .function(FunctionOptions.builder("f")
                     .queue(10, Duration.ofSeconds(30))
                     .build())
-            .observer(new DispatcherObserver() {
-                @Override
-                public void onClientConnected() {
-                    events.add("connected");
-                }
-
-                @Override
-                public ExchangeListener onExchangeStart(ExchangeStart start) {
-                    events.add("started");
-                    return end -> {};
-                }
-            })
+            .observer(observer)
             .publicListener(ListenerOptions.plain("127.0.0.1", 0))
             .workerListener(ListenerOptions.plain("127.0.0.1", 0))
             .secret(SECRET)
@@ -126,7 +111,7 @@ class DispatcherCloseTest {
             send(served, "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
             worker.expect("3 REQUEST_HEAD /a end");
             send(queued, "GET /b HTTP/1.1\r\nHost: a\r\n\r\n");
-            await("started", 2);
+            awaitStarted(2);
             dispatcher.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
             assertThat(List.of(answer(served), answer(queued)))
                     .allSatisfy(answer ->
@@ -139,7 +124,7 @@ class DispatcherCloseTest {
     void should_answer_queued_requests_whose_bodies_are_not_complete() throws Exception {
         try (Socket queued = connect()) {
             send(queued, "POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nbegun");
-            await("started", 1);
+            awaitStarted(1);
             CompletableFuture<Void> closed = dispatcher.close(Duration.ZERO).toCompletableFuture();
             Await.remains("it waits for the client", Duration.ofMillis(100), () -> !closed.isDone());
             send(queued, "more");
@@ -153,7 +138,7 @@ class DispatcherCloseTest {
     void should_not_wait_for_requests_that_no_worker_can_serve_any_more() throws Exception {
         try (Socket queued = connect()) {
             send(queued, "GET /b HTTP/1.1\r\nHost: a\r\n\r\n");
-            await("started", 1);
+            awaitStarted(1);
             long startNanos = System.nanoTime();
             CompletableFuture<Void> closed =
                     dispatcher.close(Duration.ofSeconds(6)).toCompletableFuture();
@@ -169,7 +154,7 @@ class DispatcherCloseTest {
     void should_serve_the_first_request_of_a_connection() throws Exception {
         try (ScriptedWorker worker = worker(1);
                 Socket client = connect()) {
-            await("connected", 1);
+            awaitConnected();
             dispatcher.close(Duration.ofSeconds(20));
             // The worker was told to drain within this time when the dispatcher did not wait.
             Await.remains(
@@ -187,7 +172,7 @@ class DispatcherCloseTest {
     @Test
     void should_close_a_connection_without_a_request() throws Exception {
         try (Socket client = connect()) {
-            await("connected", 1);
+            awaitConnected();
             dispatcher.close(Duration.ofSeconds(60)).toCompletableFuture().get(10, TimeUnit.SECONDS);
             assertThat(client.getInputStream().read()).isEqualTo(-1);
         }
@@ -228,12 +213,12 @@ class DispatcherCloseTest {
         return new String(from.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
     }
 
-    private void await(String event, int times) throws InterruptedException {
-        for (int seen = 0; seen < times; ) {
-            String next = events.poll(10, TimeUnit.SECONDS);
-            assertThat(next).isNotNull();
-            seen += event.equals(next) ? 1 : 0;
-        }
+    private void awaitStarted(int requests) {
+        Await.until("requests have started", () -> observer.starts.size() == requests);
+    }
+
+    private void awaitConnected() {
+        Await.until("the client is connected", () -> observer.clientsConnected.get() > 0);
     }
 
     private static byte[] http2Request() throws Exception {

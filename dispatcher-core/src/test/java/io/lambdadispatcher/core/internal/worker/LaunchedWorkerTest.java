@@ -3,12 +3,12 @@ package io.lambdadispatcher.core.internal.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -35,8 +35,7 @@ class LaunchedWorkerTest {
 
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final Launches launches = new Launches();
-    private final BlockingQueue<String> partings = new LinkedBlockingQueue<>();
-    private final BlockingQueue<String> ends = new LinkedBlockingQueue<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final Dispatcher dispatcher = Dispatcher.builder()
             .function(FunctionOptions.builder("f")
                     .capacity(CapacityPolicy.fixed(1))
@@ -45,17 +44,7 @@ class LaunchedWorkerTest {
             .secret(SECRET)
             .launcher(launches)
             .eventLoops(1)
-            .observer(new DispatcherObserver() {
-                @Override
-                public void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {
-                    partings.add(workerId);
-                }
-
-                @Override
-                public void onLaunchEnd(String function, String workerId, boolean failed, String detail) {
-                    ends.add(workerId);
-                }
-            })
+            .observer(observer)
             .start();
 
     private static final class Launches implements WorkerLauncher {
@@ -117,7 +106,7 @@ class LaunchedWorkerTest {
         WorkerLauncher.LaunchRequest request = next(launches.requests);
         String id = request.workerId();
         dial(request.token()).ready(1).close();
-        assertThat(next(partings)).isEqualTo(id);
+        assertThat(next(observer.partings).workerId()).isEqualTo(id);
 
         try (ScriptedWorker back = dial(expired(id))) {
             back.ready(1);
@@ -180,7 +169,7 @@ class LaunchedWorkerTest {
     void should_refuse_a_worker_whose_launch_has_been_given_up() throws Exception {
         WorkerLauncher.LaunchRequest request = next(launches.requests);
         next(launches.exits).complete(new WorkerLauncher.WorkerExit(WorkerLauncher.Cause.FAILED, "no-show"));
-        assertThat(next(ends)).isEqualTo(request.workerId());
+        assertThat(next(observer.launchEnds).workerId()).isEqualTo(request.workerId());
 
         expectRefusal(request.token(), 403);
     }
@@ -241,9 +230,9 @@ class LaunchedWorkerTest {
         String id = request.workerId();
         ScriptedWorker worker = dial(request.token()).ready(1);
         next(launches.exits).complete(new WorkerLauncher.WorkerExit(WorkerLauncher.Cause.ENDED, "invoke returned"));
-        assertThat(next(ends)).isEqualTo(id);
+        assertThat(next(observer.launchEnds).workerId()).isEqualTo(id);
         worker.close();
-        assertThat(next(partings)).isEqualTo(id);
+        assertThat(next(observer.partings).workerId()).isEqualTo(id);
 
         expectRefusal(request.token(), 403);
         expectRefusal(expired(id), 401);
@@ -258,7 +247,7 @@ class LaunchedWorkerTest {
         // GOODBYE could be lost if the connection is closed before it is read.
         worker.awaitRead(5);
         worker.close();
-        assertThat(next(partings)).isEqualTo(id);
+        assertThat(next(observer.partings).workerId()).isEqualTo(id);
 
         expectRefusal(request.token(), 403);
         expectRefusal(expired(id), 401);

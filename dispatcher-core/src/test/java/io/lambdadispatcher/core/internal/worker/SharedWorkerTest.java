@@ -5,13 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
-import io.lambdadispatcher.core.observe.ExchangeListener;
-import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.spi.Ledger;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
@@ -24,10 +23,8 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -42,12 +39,12 @@ class SharedWorkerTest {
     private static final byte[] PREVIOUS_SECRET = "the previous secret".getBytes(StandardCharsets.UTF_8);
 
     private final ConcurrentMap<String, Ledger.Entry> entries = new ConcurrentHashMap<>();
-    private final BlockingQueue<ExchangeEnd> ends = new LinkedBlockingQueue<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final Dispatcher other = dispatcher(DispatcherObserver.NONE);
     private Dispatcher dispatcher;
 
-    private Dispatcher dispatcher(DispatcherObserver observer) {
+    private Dispatcher dispatcher(DispatcherObserver reportsTo) {
         return Dispatcher.builder()
                 .function(FunctionOptions.builder("f")
                         .queue(10, Duration.ofMillis(500))
@@ -55,7 +52,7 @@ class SharedWorkerTest {
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .secret(SECRET, PREVIOUS_SECRET)
                 .eventLoops(1)
-                .observer(observer)
+                .observer(reportsTo)
                 .ledger(Ledger.inMemory(entries))
                 .start();
     }
@@ -68,12 +65,7 @@ class SharedWorkerTest {
     @BeforeEach
     void start() throws Exception {
         Await.until("the other dispatcher is known", () -> !entries.isEmpty());
-        dispatcher = dispatcher(new DispatcherObserver() {
-            @Override
-            public ExchangeListener onExchangeStart(ExchangeStart start) {
-                return end -> ends.add(end.copy());
-            }
-        });
+        dispatcher = dispatcher(observer);
         try (ScriptedWorker early = new ScriptedWorker(loops, dispatcher.workerAddress(), "f", "early", SECRET)) {
             early.openControl();
             early.hello(2, 1);
@@ -115,7 +107,7 @@ class SharedWorkerTest {
 
     private void serve(ScriptedWorker worker, int stream) throws Exception {
         worker.respond(stream, new DefaultHttp2Headers().status("204"), true);
-        ExchangeEnd end = ends.poll(10, TimeUnit.SECONDS);
+        ExchangeEnd end = observer.ends.poll(10, TimeUnit.SECONDS);
         assertThat(end).isNotNull();
         assertThat(end.status()).isEqualTo(204);
         assertThat(end.attempts()).isEqualTo(1);
@@ -283,7 +275,7 @@ class SharedWorkerTest {
             worker.expect("3 REQUEST_HEAD /a");
             assertThat(worker.body(3)).isEqualTo(600_000);
             busy(worker, 3);
-            ExchangeEnd end = ends.poll(10, TimeUnit.SECONDS);
+            ExchangeEnd end = observer.ends.poll(10, TimeUnit.SECONDS);
             assertThat(end).isNotNull();
             assertThat(end.failure()).isEqualTo("worker_lost");
             assertThat(workers().get(0).failed()).isZero();
@@ -298,7 +290,7 @@ class SharedWorkerTest {
             while (end == null) {
                 worker.expect("3 REQUEST_HEAD /a end");
                 busy(worker, 3);
-                end = ends.poll(150, TimeUnit.MILLISECONDS);
+                end = observer.ends.poll(150, TimeUnit.MILLISECONDS);
             }
             assertThat(end.failure()).isEqualTo("queue_timeout");
             assertThat(Duration.ofNanos(end.totalNanos())).isGreaterThanOrEqualTo(Duration.ofMillis(500));

@@ -4,14 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
-import io.lambdadispatcher.core.observe.ExchangeListener;
-import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.FrameWriter;
@@ -32,8 +30,6 @@ import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -44,7 +40,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class TunnelTest {
     private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 
-    private final BlockingQueue<ExchangeEnd> ends = new LinkedBlockingQueue<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final Dispatcher dispatcher = Dispatcher.builder()
             .function(FunctionOptions.builder("f")
@@ -54,14 +50,7 @@ class TunnelTest {
             .workerListener(ListenerOptions.plain("127.0.0.1", 0))
             .secret(SECRET)
             .eventLoops(2)
-            .observer(new DispatcherObserver() {
-                @Override
-                public ExchangeListener onExchangeStart(ExchangeStart start) {
-                    return end -> {
-                        ends.add(end.copy());
-                    };
-                }
-            })
+            .observer(observer)
             .start();
 
     @AfterEach
@@ -133,7 +122,7 @@ class TunnelTest {
                     }
                     assertThat(client.getInputStream().read()).isEqualTo(-1);
                 }
-                ExchangeEnd end = ends.poll(10, TimeUnit.SECONDS);
+                ExchangeEnd end = observer.ends.poll(10, TimeUnit.SECONDS);
                 assertThat(end.outcome()).isEqualTo(Outcome.COMPLETED);
                 assertThat(end.isTunnel()).isTrue();
                 assertThat(end.requestBytes()).isEqualTo(7);
@@ -174,7 +163,7 @@ class TunnelTest {
             assertThat(client.getInputStream().read()).isEqualTo(-1);
             worker.data(3, 1, false);
             worker.expect("3 RST_STREAM 1");
-            assertThat(ends.poll(10, TimeUnit.SECONDS).failure()).isEqualTo("worker_lost");
+            assertThat(observer.ends.poll(10, TimeUnit.SECONDS).failure()).isEqualTo("worker_lost");
             assertThatThrownBy(() -> {
                         long startNanos = System.nanoTime();
                         while (System.nanoTime() - startNanos < TimeUnit.SECONDS.toNanos(10)) {
@@ -199,7 +188,7 @@ class TunnelTest {
             dispatcher.dispatch(
                     DispatchRequest.builder("GET", "/next").authority("a").build());
             worker.expect("3 REQUEST_HEAD /next end");
-            assertThat(ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(Outcome.COMPLETED);
+            assertThat(observer.ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(Outcome.COMPLETED);
         }
     }
 
@@ -215,7 +204,7 @@ class TunnelTest {
             head(client);
             send(client, "x".repeat(bytes));
             client.shutdownOutput();
-            assertThat(ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(Outcome.COMPLETED);
+            assertThat(observer.ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(Outcome.COMPLETED);
             dispatcher.dispatch(
                     DispatchRequest.builder("GET", "/next").authority("a").build());
             worker.expect("3 REQUEST_HEAD /next end");
@@ -308,7 +297,7 @@ class TunnelTest {
                 send(client, "ffff\r\n" + "x".repeat(0xffff) + "\r\n" + "1\r\nx\r\n".repeat(10_000));
                 worker.awaitHeld(3, 65_000);
             }
-            assertThat(ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(Outcome.CANCELLED);
+            assertThat(observer.ends.poll(10, TimeUnit.SECONDS).outcome()).isEqualTo(Outcome.CANCELLED);
             worker.read(3);
             worker.dataUntil(3, "3 CANCEL " + ErrorCode.CANCELLED.code());
             worker.respond(3, status("204"), true);
@@ -327,7 +316,7 @@ class TunnelTest {
             worker.expect("3 CANCEL " + ErrorCode.NOT_NEEDED.code());
             assertThat(head(client)).startsWith("HTTP/1.1 403 ").contains("connection: close");
             assertThat(client.getInputStream().read()).isEqualTo(-1);
-            assertThat(ends.poll(10, TimeUnit.SECONDS).isTunnel()).isFalse();
+            assertThat(observer.ends.poll(10, TimeUnit.SECONDS).isTunnel()).isFalse();
         }
     }
 

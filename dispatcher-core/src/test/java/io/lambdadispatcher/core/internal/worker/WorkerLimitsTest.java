@@ -3,12 +3,12 @@ package io.lambdadispatcher.core.internal.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.FrameWriter;
 import io.lambdadispatcher.wire.worker.HeadEncoder;
@@ -19,9 +19,7 @@ import io.netty.channel.nio.NioIoHandler;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -34,8 +32,7 @@ class WorkerLimitsTest {
     private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
-    private final BlockingQueue<Protection> protections = new LinkedBlockingQueue<>();
-    private final BlockingQueue<String> partings = new LinkedBlockingQueue<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final Dispatcher dispatcher = Dispatcher.builder()
             .function(FunctionOptions.builder("f")
                     .connectionsPerWorker(1)
@@ -44,17 +41,7 @@ class WorkerLimitsTest {
             .workerListener(ListenerOptions.plain("127.0.0.1", 0))
             .secret(SECRET)
             .eventLoops(1)
-            .observer(new DispatcherObserver() {
-                @Override
-                public void onProtection(Protection protection) {
-                    protections.add(protection);
-                }
-
-                @Override
-                public void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {
-                    partings.add(reason);
-                }
-            })
+            .observer(observer)
             .start();
 
     @AfterEach
@@ -68,7 +55,7 @@ class WorkerLimitsTest {
     }
 
     private void expectLimit() throws Exception {
-        assertThat(protections.poll(10, TimeUnit.SECONDS)).isEqualTo(Protection.WORKER_LIMIT);
+        assertThat(observer.protections.poll(10, TimeUnit.SECONDS)).isEqualTo(Protection.WORKER_LIMIT);
     }
 
     /**
@@ -85,12 +72,12 @@ class WorkerLimitsTest {
             expectLimit();
         }
         worker("another").ready(1).close();
-        assertThat(partings.poll(10, TimeUnit.SECONDS)).isNotNull();
+        assertThat(observer.partings.poll(10, TimeUnit.SECONDS)).isNotNull();
 
         first.close();
-        assertThat(partings.poll(10, TimeUnit.SECONDS)).isNotNull();
+        assertThat(observer.partings.poll(10, TimeUnit.SECONDS)).isNotNull();
         worker("w").ready(1).close();
-        assertThat(protections).isEmpty();
+        assertThat(observer.protections).isEmpty();
     }
 
     @Test
@@ -122,7 +109,7 @@ class WorkerLimitsTest {
                 worker.reset(7 + 2 * i);
             }
             worker.awaitClosed();
-            assertThat(partings.poll(10, TimeUnit.SECONDS))
+            assertThat(observer.partings.poll(10, TimeUnit.SECONDS).reason())
                     .isEqualTo("more than 120 streams reset or refused within 10 s");
         }
     }
@@ -135,7 +122,8 @@ class WorkerLimitsTest {
             }
             worker.awaitClosed();
             expectLimit();
-            assertThat(partings.poll(10, TimeUnit.SECONDS)).contains("more than 100 control messages within 10 s");
+            assertThat(observer.partings.poll(10, TimeUnit.SECONDS).reason())
+                    .contains("more than 100 control messages within 10 s");
         }
     }
 
@@ -178,7 +166,7 @@ class WorkerLimitsTest {
                 }
             });
             assertThat(response.get(10, TimeUnit.SECONDS).headers().status()).hasToString("204");
-            assertThat(protections).containsExactly(Protection.INTERIM_DROPPED, Protection.INTERIM_DROPPED);
+            assertThat(observer.protections).containsExactly(Protection.INTERIM_DROPPED, Protection.INTERIM_DROPPED);
         }
     }
 }

@@ -2,7 +2,7 @@ package io.lambdadispatcher.core.internal.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -12,9 +12,7 @@ import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2FrameTypes;
-import java.net.SocketAddress;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
@@ -26,19 +24,14 @@ class WorkerPortTest {
     private static final Duration NEVER = Duration.ofDays(1);
     private static final int END_STREAM_AND_HEADERS = 0x5;
 
-    private final List<String> rejections = new ArrayList<>();
+    private final RecordingObserver observer = new RecordingObserver();
 
     private final EmbeddedChannel channel = new EmbeddedChannel(new WorkerPort(
             new WorkerPort.Access(function -> List.of(new byte[32]), null, NEVER, NEVER, NEVER, ""),
             Map.of(),
             Map.of(),
             new NoEvents(),
-            new DispatcherObserver() {
-                @Override
-                public void onWorkerRejected(SocketAddress remote, String reason) {
-                    rejections.add(reason);
-                }
-            }));
+            observer));
 
     private static final class NoEvents implements WorkerEvents {
         @Override
@@ -101,7 +94,7 @@ class WorkerPortTest {
     @Test
     void should_hear_only_the_first_request_that_it_rejects() {
         channel.writeInbound(Unpooled.wrappedBuffer(get(1), get(3)));
-        assertThat(rejections).containsExactly("worker port: GET /");
+        assertThat(observer.rejections).containsExactly("worker port: GET /");
         assertThat(channel.isOpen()).isFalse();
     }
 

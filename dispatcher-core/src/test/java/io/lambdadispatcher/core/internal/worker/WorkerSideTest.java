@@ -9,7 +9,6 @@ import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.LaunchHistory;
-import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
@@ -18,6 +17,8 @@ import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.core.testkit.RecordingObserver.Parting;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
@@ -66,8 +67,7 @@ class WorkerSideTest {
     private static final byte[] SECRET = "sixteen bytes at least".getBytes(StandardCharsets.UTF_8);
 
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
-    private final BlockingQueue<String> partings = new LinkedBlockingQueue<>();
-    private final Queue<Protection> protections = new ConcurrentLinkedQueue<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final Dispatcher dispatcher = Dispatcher.builder()
             .function(FunctionOptions.builder("f")
                     .queue(10, Duration.ofSeconds(30))
@@ -75,17 +75,7 @@ class WorkerSideTest {
             .workerListener(ListenerOptions.plain("127.0.0.1", 0))
             .secret(SECRET)
             .eventLoops(2)
-            .observer(new DispatcherObserver() {
-                @Override
-                public void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {
-                    partings.add(workerId + ", " + reason);
-                }
-
-                @Override
-                public void onProtection(Protection protection) {
-                    protections.add(protection);
-                }
-            })
+            .observer(observer)
             .start();
 
     @AfterEach
@@ -462,7 +452,7 @@ class WorkerSideTest {
     @Test
     void should_lose_only_the_stream_whose_request_could_not_be_written() throws Exception {
         CharSequence unwritable = new Unwritable();
-        DispatcherObserver observer = new DispatcherObserver() {
+        DispatcherObserver adding = new DispatcherObserver() {
             @Override
             public ExchangeListener onExchangeStart(ExchangeStart start) {
                 boolean broken = "/broken".contentEquals(start.headers().path());
@@ -479,7 +469,7 @@ class WorkerSideTest {
                 };
             }
         };
-        try (Dispatcher ofOneLoop = ofOneLoop(observer);
+        try (Dispatcher ofOneLoop = ofOneLoop(adding);
                 ScriptedWorker worker =
                         new ScriptedWorker(loops, ofOneLoop.workerAddress(), "f", "w1", SECRET).ready(2)) {
             CompletableFuture<DispatchResponse> broken = ofOneLoop
@@ -609,7 +599,8 @@ class WorkerSideTest {
             // GOODBYE could be lost if the connection is closed before it is read.
             worker.awaitRead(5);
         }
-        assertThat(partings.poll(10, TimeUnit.SECONDS)).isEqualTo("w, the worker said goodbye: done");
+        assertThat(observer.partings.poll(10, TimeUnit.SECONDS))
+                .isEqualTo(new Parting("w", "the worker said goodbye: done"));
         try (ScriptedWorker again = worker("w")) {
             again.openControl();
             again.expect("1 :status 403");
@@ -925,7 +916,7 @@ class WorkerSideTest {
         try (ScriptedWorker worker = worker("w").ready(2)) {
             unread = respondUnread(worker, 200_000);
         }
-        assertThat(partings.poll(10, TimeUnit.SECONDS)).isNotNull();
+        assertThat(observer.partings.poll(10, TimeUnit.SECONDS)).isNotNull();
         assertThat(count(unread.get(10, TimeUnit.SECONDS)).get(10, TimeUnit.SECONDS))
                 .isEqualTo(200_000);
     }

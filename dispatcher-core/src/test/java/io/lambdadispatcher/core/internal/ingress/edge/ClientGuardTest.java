@@ -3,9 +3,9 @@ package io.lambdadispatcher.core.internal.ingress.edge;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.util.NetUtil;
@@ -13,7 +13,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.UnknownHostException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -21,13 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class ClientGuardTest {
-    private final List<Protection> protections = new ArrayList<>();
-    private final DispatcherObserver observer = new DispatcherObserver() {
-        @Override
-        public void onProtection(Protection what) {
-            protections.add(what);
-        }
-    };
+    private final RecordingObserver observer = new RecordingObserver();
 
     private static final class Client extends EmbeddedChannel {
         private final SocketAddress address;
@@ -66,7 +59,7 @@ class ClientGuardTest {
         assertThat(isAdmitted(guard, clients[0])).isTrue();
         assertThat(isAdmitted(guard, clients[1])).isTrue();
         assertThat(isAdmitted(guard, clients[2])).isFalse();
-        assertThat(protections).containsExactly(Protection.CONNECTION_LIMIT);
+        assertThat(observer.protections).containsExactly(Protection.CONNECTION_LIMIT);
         assertThat(guard.snapshot().connections()).isEqualTo(2);
         clients[0].close();
         assertThat(guard.snapshot().connections()).isEqualTo(1);
@@ -81,7 +74,7 @@ class ClientGuardTest {
         assertThat(guard.onAccepted(clients[0])).isTrue();
         assertThat(guard.onAccepted(clients[1])).isTrue();
         assertThat(guard.onAccepted(clients[2])).isFalse();
-        assertThat(protections).containsExactly(Protection.CONNECTION_LIMIT);
+        assertThat(observer.protections).containsExactly(Protection.CONNECTION_LIMIT);
         clients[0].close();
         assertThat(guard.onAccepted(clients[3])).isTrue();
     }
@@ -94,7 +87,7 @@ class ClientGuardTest {
         ClientGuard guard = guard(HttpLimits.builder().maxConnectionsPerAddress(1), clients);
         assertThat(isAdmitted(guard, clients[0])).isTrue();
         assertThat(isAdmitted(guard, clients[1])).isFalse();
-        assertThat(protections).containsExactly(Protection.ADDRESS_LIMIT);
+        assertThat(observer.protections).containsExactly(Protection.ADDRESS_LIMIT);
         assertThat(isAdmitted(guard, clients[2])).isTrue();
         clients[0].close();
         assertThat(isAdmitted(guard, clients[3])).isTrue();
@@ -110,7 +103,7 @@ class ClientGuardTest {
                     .isNotNull();
         }
         assertThat(isAdmitted(guard, client)).isFalse();
-        assertThat(protections).containsExactly(Protection.CONNECTION_LIMIT);
+        assertThat(observer.protections).containsExactly(Protection.CONNECTION_LIMIT);
         assertThat(guard.snapshot().connections()).isZero();
     }
 

@@ -7,8 +7,8 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientMemory.Level;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelOutboundBuffer;
@@ -29,14 +29,9 @@ class ClientMemoryTest {
     private static final int CONNECTION = 1000;
 
     private final EmbeddedChannel loop = new EmbeddedChannel();
-    private final List<Protection> protections = new ArrayList<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final List<Client> clients = new ArrayList<>();
-    private final ClientMemory memory = new ClientMemory(loop.eventLoop(), LIMIT, new DispatcherObserver() {
-        @Override
-        public void onProtection(Protection what) {
-            protections.add(what);
-        }
-    });
+    private final ClientMemory memory = new ClientMemory(loop.eventLoop(), LIMIT, observer);
 
     /** A connection that holds as many bytes as the test says. */
     private final class Client extends EmbeddedChannel implements ResponseSink, ClientAccount.Holder {
@@ -130,7 +125,7 @@ class ClientMemoryTest {
         assertThat(memory.level()).isEqualTo(Level.CALM);
         assertThat(client.account.windowBytes(256 * 1024)).isEqualTo(256 * 1024);
         assertThat(client.isServed()).isTrue();
-        assertThat(protections).isEmpty();
+        assertThat(observer.protections).isEmpty();
     }
 
     @Test
@@ -149,7 +144,7 @@ class ClientMemoryTest {
         assertThat(memory.level()).isEqualTo(Level.REFUSING);
         assertThat(large.isServed()).isFalse();
         assertThat(large.failure.kind()).isEqualTo(Failure.Kind.OVERLOADED);
-        assertThat(protections).containsExactly(Protection.MEMORY_REFUSED);
+        assertThat(observer.protections).containsExactly(Protection.MEMORY_REFUSED);
         assertThat(small.isServed()).isTrue();
         assertThat(new Client().isServed()).isTrue();
     }
@@ -197,7 +192,7 @@ class ClientMemoryTest {
         assertThat(largest.isOpen()).isFalse();
         assertThat(large.isOpen()).isTrue();
         assertThat(small.isOpen()).isTrue();
-        assertThat(protections).containsExactly(Protection.MEMORY_CUT);
+        assertThat(observer.protections).containsExactly(Protection.MEMORY_CUT);
         assertThat(memory.level()).isEqualTo(Level.CALM);
         assertThat(memory.heldBytes()).isEqualTo(470_000 + 2 * CONNECTION);
     }
@@ -228,7 +223,7 @@ class ClientMemoryTest {
             client.held = 0;
         }
         assertThat(memory.level()).isEqualTo(Level.CALM);
-        assertThat(protections).isEmpty();
+        assertThat(observer.protections).isEmpty();
     }
 
     @Test

@@ -14,6 +14,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -24,7 +25,6 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import io.netty.util.CharsetUtil;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -58,7 +58,7 @@ class Http1ClientConnectionTest {
     private int opened;
     private boolean cancelled;
     private ResponseSink waiting;
-    private final List<Protection> protections = new ArrayList<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final IngressDrain drain = new IngressDrain();
 
     private void connectAnew() {
@@ -99,12 +99,7 @@ class Http1ClientConnectionTest {
                         new ErrorAnswers(null, ForwardingPolicy.defaults(), null),
                         "http",
                         channel.remoteAddress(),
-                        new DispatcherObserver() {
-                            @Override
-                            public void onProtection(Protection protection) {
-                                protections.add(protection);
-                            }
-                        }));
+                        observer));
     }
 
     @AfterEach
@@ -214,7 +209,7 @@ class Http1ClientConnectionTest {
         pass(LOOK.multipliedBy(2));
         assertThat(sent()).startsWith("HTTP/1.1 408 ").contains("connection: close");
         assertThat(cancelled).isTrue();
-        assertThat(protections).containsExactly(Protection.BODY_TOO_SLOW);
+        assertThat(observer.protections).containsExactly(Protection.BODY_TOO_SLOW);
     }
 
     @Test
@@ -294,7 +289,7 @@ class Http1ClientConnectionTest {
             pass(LOOK);
         }
         assertThat(sent()).isEmpty();
-        assertThat(protections).isEmpty();
+        assertThat(observer.protections).isEmpty();
     }
 
     @Test
@@ -618,7 +613,7 @@ class Http1ClientConnectionTest {
             waiting.onInterim(new DefaultHttp2Headers().status("103").add("link", "x".repeat(100)));
             channel.runPendingTasks();
         }
-        assertThat(protections).contains(Protection.INTERIM_DROPPED);
+        assertThat(observer.protections).contains(Protection.INTERIM_DROPPED);
         waiting.onHead(new DefaultHttp2Headers().status("204"), true);
         takeAll();
         String all = sent();
@@ -634,7 +629,7 @@ class Http1ClientConnectionTest {
         }
         channel.runPendingTasks();
         assertThat(sent().split("HTTP/1.1 103 ", -1)).hasSize(11);
-        assertThat(protections).isEmpty();
+        assertThat(observer.protections).isEmpty();
     }
 
     @Test

@@ -15,6 +15,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
@@ -74,7 +75,7 @@ class Http2ClientConnectionTest {
     private final List<Http2Headers> heads = new ArrayList<>();
     private final List<ResponseSink> responses = new ArrayList<>();
     private final IngressDrain drain = new IngressDrain();
-    private final List<Protection> protections = new ArrayList<>();
+    private final RecordingObserver observer = new RecordingObserver();
     private final DefaultHttp2HeadersEncoder hpack = new DefaultHttp2HeadersEncoder();
     private int takenBytes;
     private int cancelled;
@@ -135,12 +136,7 @@ class Http2ClientConnectionTest {
                         new ErrorAnswers(null, ForwardingPolicy.defaults(), null),
                         "http",
                         channel.remoteAddress(),
-                        new DispatcherObserver() {
-                            @Override
-                            public void onProtection(Protection protection) {
-                                protections.add(protection);
-                            }
-                        }));
+                        observer));
         channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf());
         read(NO_WINDOW);
         sent(0);
@@ -311,7 +307,7 @@ class Http2ClientConnectionTest {
         pass(LOOK.multipliedBy(2));
         assertThat(sent(1)).containsExactly(Http2FrameTypes.RST_STREAM);
         assertThat(takenBytes).as("dropped").isEqualTo(2);
-        assertThat(protections).containsExactly(Protection.RESPONSE_TOO_SLOW);
+        assertThat(observer.protections).containsExactly(Protection.RESPONSE_TOO_SLOW);
     }
 
     private Duration timeToClose() {
@@ -471,7 +467,7 @@ class Http2ClientConnectionTest {
             channel.take(1);
         }
         assertThat(channel.isOpen()).isFalse();
-        assertThat(protections).containsExactly(Protection.RESPONSE_TOO_SLOW);
+        assertThat(observer.protections).containsExactly(Protection.RESPONSE_TOO_SLOW);
     }
 
     /** Opens the window of stream 1, or of the connection, by one byte. */
@@ -491,7 +487,7 @@ class Http2ClientConnectionTest {
         }
         assertThat(seconds).isBetween(10, 13);
         assertThat(cancelled).isEqualTo(1);
-        assertThat(protections).containsExactly(Protection.RESPONSE_TOO_SLOW);
+        assertThat(observer.protections).containsExactly(Protection.RESPONSE_TOO_SLOW);
         assertThat(channel.isOpen()).isTrue();
     }
 
@@ -526,7 +522,7 @@ class Http2ClientConnectionTest {
             pass(LOOK);
         }
         assertThat(channel.isOpen()).isFalse();
-        assertThat(protections).containsExactly(Protection.RESPONSE_TOO_SLOW);
+        assertThat(observer.protections).containsExactly(Protection.RESPONSE_TOO_SLOW);
     }
 
     private void post(String bytes) {
@@ -543,7 +539,7 @@ class Http2ClientConnectionTest {
         pass(LOOK.multipliedBy(2));
         assertThat(sent(1)).containsExactly(Http2FrameTypes.HEADERS, Http2FrameTypes.DATA, Http2FrameTypes.RST_STREAM);
         assertThat(cancelled).isEqualTo(1);
-        assertThat(protections).containsExactly(Protection.BODY_TOO_SLOW);
+        assertThat(observer.protections).containsExactly(Protection.BODY_TOO_SLOW);
     }
 
     /**
@@ -728,7 +724,7 @@ class Http2ClientConnectionTest {
     @EnumSource
     void should_end_a_connection_that_has_too_many_streams_reset(Fault fault) {
         assertThat(faultsUntilTheEnd(number -> fault, 0)).isEqualTo(MAX_RESETS + 1);
-        assertThat(protections).containsExactly(Protection.TOO_MANY_RESETS);
+        assertThat(observer.protections).containsExactly(Protection.TOO_MANY_RESETS);
         assertThat(cancelled).isGreaterThanOrEqualTo(fault == Fault.TWO_LENGTHS ? 0 : MAX_RESETS);
         pass(Duration.ofSeconds(2));
         assertThat(channel.isOpen()).isFalse();
@@ -743,7 +739,7 @@ class Http2ClientConnectionTest {
     @Test
     void should_leave_a_connection_alone_with_few_resets_a_second() {
         assertThat(faultsUntilTheEnd(number -> Fault.RESET, 1)).isZero();
-        assertThat(protections).isEmpty();
+        assertThat(observer.protections).isEmpty();
     }
 
     /** The frames were in transit when the stream was reset (RFC 9113 section 5.1). */
@@ -755,7 +751,7 @@ class Http2ClientConnectionTest {
         read(head(1, true, new DefaultHttp2Headers().add("a", "b")));
         assertThat(sent(1)).isEmpty();
         assertThat(channel.isOpen()).isTrue();
-        assertThat(protections).isEmpty();
+        assertThat(observer.protections).isEmpty();
     }
 
     @Test
@@ -798,7 +794,7 @@ class Http2ClientConnectionTest {
         assertThat(sent(last)).containsExactly(Http2FrameTypes.RST_STREAM);
         read(frame(1, "0000", limit * 2 + 1, "00").repeat(2 * MAX_RESETS));
         assertThat(sent(limit * 2 + 1)).isEmpty();
-        assertThat(protections).isEmpty();
+        assertThat(observer.protections).isEmpty();
         read(frame(2, "0001", 1, "0000"));
         responses.get(0).onHead(new DefaultHttp2Headers().status("200"), true);
         assertThat(sent(1)).contains(Http2FrameTypes.HEADERS);
@@ -986,7 +982,7 @@ class Http2ClientConnectionTest {
             channel.runPendingTasks();
         }
         assertThat(channel.unsafe().outboundBuffer().totalPendingWriteBytes()).isLessThan(100_000);
-        assertThat(protections).contains(Protection.INTERIM_DROPPED);
+        assertThat(observer.protections).contains(Protection.INTERIM_DROPPED);
         responses.get(0).onHead(new DefaultHttp2Headers().status("204"), true);
         channel.empty();
         assertThat(sent(1)).hasSizeGreaterThan(100).containsOnly(Http2FrameTypes.HEADERS);
@@ -1006,11 +1002,11 @@ class Http2ClientConnectionTest {
         channel.config().setAutoRead(false);
         pass(BODY_TIMEOUT.multipliedBy(2));
         assertThat(sent(0)).isEmpty();
-        assertThat(protections).isEmpty();
+        assertThat(observer.protections).isEmpty();
 
         channel.config().setAutoRead(true);
         pass(BODY_TIMEOUT.multipliedBy(2));
-        assertThat(protections).contains(Protection.BODY_TOO_SLOW, Protection.RESPONSE_TOO_SLOW);
+        assertThat(observer.protections).contains(Protection.BODY_TOO_SLOW, Protection.RESPONSE_TOO_SLOW);
     }
 
     @Test
