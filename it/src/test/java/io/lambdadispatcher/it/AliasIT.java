@@ -14,12 +14,15 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.slf4j.LoggerFactory;
 
 /**
  * The dispatcher follows an alias under load over HTTP/1.1 and HTTP/2. It asks every second, and
  * watches a new version for five seconds.
  */
+@Execution(ExecutionMode.CONCURRENT)
 @Timeout(300)
 class AliasIT {
     private static final String TOKEN = "0123456789abcdef";

@@ -36,10 +36,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLHandshakeException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Tests what clients see when clients disconnect, or workers or the dispatcher end. */
+@Execution(ExecutionMode.CONCURRENT)
 class FaultsIT {
 
     private static HttpRequest.Builder request(Rig rig, HttpClient.Version version, String path) {

@@ -463,7 +463,10 @@ class HostileIT {
      */
     @Test
     void should_end_a_connection_that_asks_for_heads_and_does_not_read() throws Exception {
-        try (Http2 client = new Http2()) {
+        Socket socket = new Socket();
+        socket.setReceiveBufferSize(4096);
+        socket.connect(new java.net.InetSocketAddress("127.0.0.1", rig.plainPort()));
+        try (Http2 client = new Http2(socket)) {
             // First HEAD as a literal that is added to the table, then by reference. No authority.
             client.frame(1, END_HEADERS | END_STREAM, 1, 0x42, 4, 'H', 'E', 'A', 'D', 0x86, 0x84);
             assertThat(org.assertj.core.api.Assertions.catchThrowable(() -> {
@@ -477,7 +480,7 @@ class HostileIT {
                                 burst.writeBytes(new byte[] {(byte) 0xbe, (byte) 0x86, (byte) 0x84});
                             }
                             client.out.write(burst.toByteArray());
-                            pause(100);
+                            pause(1_000);
                         }
                     }))
                     .isInstanceOf(SocketException.class);

@@ -30,10 +30,13 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Traces from the dispatcher's program as a collector receives them. */
+@Execution(ExecutionMode.CONCURRENT)
 @Timeout(300)
 class TracingIT {
     private static final String CLIENT_TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";

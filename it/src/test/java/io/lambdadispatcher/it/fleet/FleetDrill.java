@@ -21,6 +21,7 @@ final class FleetDrill {
      * @param launches workers launched since
      * @param mostWorkers most workers at a time
      * @param mostLasting those of them that were not being replaced; 0 without a fleet
+     * @param inFlight requests without an answer when the event began
      * @param losses how each lost request was lost
      * @param reads requests of all dispatchers to the ledger for each second; 0 without a fleet
      * @param writes as {@code reads}
@@ -32,6 +33,7 @@ final class FleetDrill {
             int launches,
             int mostWorkers,
             int mostLasting,
+            int inFlight,
             List<String> losses,
             double reads,
             double writes) {}
@@ -51,20 +53,22 @@ final class FleetDrill {
 
     private FleetDrill() {}
 
-    static Result run(Event event, boolean fleet) throws Exception {
+    /** @param full whether the drill has its full length, or only what shows its faults */
+    static Result run(Event event, boolean fleet, boolean full) throws Exception {
         try (FleetProcesses rig = new FleetProcesses(3, MAX_WORKERS, fleet)) {
             if (event == Event.ROLL) {
                 // HAProxy must know the new ones, too.
-                return roll(rig);
+                return roll(rig, full);
             }
             rig.balance();
             rig.load(REQUESTS_PER_SECOND);
-            settle(rig);
+            settle(rig, full);
             int before = rig.launches();
+            int inFlight = rig.inFlight();
             switch (event) {
                 case KILL -> {
                     rig.members.get(0).kill();
-                    FleetProcesses.pass(30);
+                    FleetProcesses.pass(full ? 30 : 18);
                 }
                 case STOP -> {
                     rig.members.get(0).signal("STOP");
@@ -80,7 +84,7 @@ final class FleetDrill {
                 }
                 case ROLL -> throw new IllegalStateException();
             }
-            return result(rig, before);
+            return result(rig, before, inFlight);
         }
     }
 
@@ -96,7 +100,7 @@ final class FleetDrill {
         }
     }
 
-    private static Result roll(FleetProcesses rig) throws Exception {
+    private static Result roll(FleetProcesses rig, boolean full) throws Exception {
         List<Member> old = List.copyOf(rig.members);
         List<Member> next = new ArrayList<>();
         for (int i = 0; i < old.size(); i++) {
@@ -104,20 +108,20 @@ final class FleetDrill {
         }
         rig.balance();
         rig.load(REQUESTS_PER_SECOND);
-        settle(rig);
+        settle(rig, full);
         int before = rig.launches();
         for (int i = 0; i < old.size(); i++) {
             next.get(i).start();
             next.get(i).awaitReady();
-            FleetProcesses.pass(3);
+            FleetProcesses.pass(full ? 3 : 1);
             old.get(i).stop();
-            FleetProcesses.pass(5);
+            FleetProcesses.pass(full ? 5 : 2);
         }
-        return result(rig, before);
+        return result(rig, before, 0);
     }
 
     /** Waits until the number of workers does not change any more, and no request is lost. */
-    private static void settle(FleetProcesses rig) throws InterruptedException {
+    private static void settle(FleetProcesses rig, boolean full) throws InterruptedException {
         int launches;
         int rounds = 0;
         do {
@@ -126,12 +130,12 @@ final class FleetDrill {
             }
             launches = rig.launches();
             rig.startCounting();
-            FleetProcesses.pass(8);
+            FleetProcesses.pass(full ? 8 : 4);
         } while (launches != rig.launches() || launches == 0 || rig.lost() > 0);
         rig.startCounting();
     }
 
-    private static Result result(FleetProcesses rig, int before) {
+    private static Result result(FleetProcesses rig, int before, int inFlight) {
         return new Result(
                 rig.answered(),
                 rig.lostByMethod(),
@@ -139,6 +143,7 @@ final class FleetDrill {
                 rig.launches() - before,
                 rig.mostWorkers(),
                 rig.mostLasting(),
+                inFlight,
                 List.copyOf(rig.losses),
                 rig.ledgerRate("Query"),
                 rig.ledgerRate("PutItem"));
@@ -152,7 +157,7 @@ final class FleetDrill {
         System.out.println("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
         for (Event event : Event.values()) {
             for (boolean fleet : event == Event.LEDGER ? new boolean[] {true} : new boolean[] {true, false}) {
-                Result result = run(event, fleet);
+                Result result = run(event, fleet, true);
                 System.out.printf(
                         "| %s | %s | %d | %s | %d | %d | %d | %s | %.2f, %.2f |%n",
                         event.title,

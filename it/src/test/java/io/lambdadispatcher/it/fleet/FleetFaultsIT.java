@@ -31,12 +31,13 @@ class FleetFaultsIT {
 
     @Test
     void should_lose_only_what_was_in_flight_when_a_dispatcher_dies() throws Exception {
-        Result result = FleetDrill.run(Event.KILL, true);
+        Result result = FleetDrill.run(Event.KILL, true, false);
 
-        // HAProxy repeats GETs. At most the requests in flight at one dispatcher can be lost.
+        // HAProxy repeats GETs. At most the requests in flight can be lost, and those that HAProxy
+        // sends before it notices.
         assertThat(result.lost().values().stream().mapToInt(Integer::intValue).sum())
                 .as(result.losses().toString())
-                .isLessThanOrEqualTo(10);
+                .isLessThanOrEqualTo(result.inFlight() + 5);
         assertThat(result.lost()).doesNotContainKey("GET");
         assertThat(result.launches()).isLessThanOrEqualTo(MOST_LAUNCHES);
         assertThat(result.mostLasting()).isBetween(1, FleetDrill.MAX_WORKERS);
@@ -45,7 +46,7 @@ class FleetFaultsIT {
 
     @Test
     void should_lose_nothing_when_all_dispatchers_are_replaced() throws Exception {
-        Result result = FleetDrill.run(Event.ROLL, true);
+        Result result = FleetDrill.run(Event.ROLL, true, false);
 
         assertThat(result.losses()).isEmpty();
         assertThat(result.launches()).isLessThanOrEqualTo(MOST_LAUNCHES);

@@ -317,6 +317,11 @@ final class FleetProcesses implements AutoCloseable {
         return mostWorkers.get();
     }
 
+    /** Returns how many requests have no answer yet. */
+    int inFlight() {
+        return underWay.get();
+    }
+
     int lost() {
         return lost.values().stream().mapToInt(AtomicInteger::get).sum();
     }
