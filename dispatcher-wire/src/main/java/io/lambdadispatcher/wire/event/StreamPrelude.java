@@ -38,6 +38,9 @@ public final class StreamPrelude {
                     default -> json.skipChildren();
                 }
             }
+            if (json.nextToken() != null) {
+                throw new BadResponseException("JSON continues after its end");
+            }
             // As for HEAD, because the function announces the body's length.
             return head.response(status, new byte[0], "HEAD").head();
         } catch (JacksonException e) {

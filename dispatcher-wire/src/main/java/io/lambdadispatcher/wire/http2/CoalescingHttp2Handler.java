@@ -27,6 +27,7 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
     private @Nullable ChannelHandlerContext ctx;
     private @Nullable ChannelPromise written;
     private @Nullable CoalescedFlush flush;
+    private long flushes;
     private boolean readCompleting;
     private boolean broken;
 
@@ -116,6 +117,11 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
         }
     }
 
+    /** Returns the number of flushes. What was written since the last one is not yet sent. */
+    public final long flushes() {
+        return flushes;
+    }
+
     @Override
     public void handlerAdded(ChannelHandlerContext ctx) throws Exception {
         this.ctx = ctx;
@@ -202,6 +208,7 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
             flushSoon();
             return;
         }
+        flushes++;
         try {
             encoder().flowController().writePendingBytes();
             frames.handOver(ctx);

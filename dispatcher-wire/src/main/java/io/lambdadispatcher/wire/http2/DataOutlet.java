@@ -55,6 +55,7 @@ public final class DataOutlet implements FlowControlled {
     // and after.
     private int stagedBytes;
 
+    private long writtenBytes;
     private boolean enqueued;
     private boolean endQueued;
     private boolean endWritten;
@@ -132,6 +133,11 @@ public final class DataOutlet implements FlowControlled {
     /** Returns the number of bytes that wait for the window or for the channel to be writable. */
     public int pendingBytes() {
         return closed ? 0 : queuedBytes + stagedBytes;
+    }
+
+    /** Returns the number of bytes that have left the queue for the transport so far. */
+    public long writtenBytes() {
+        return writtenBytes;
     }
 
     /**
@@ -241,6 +247,7 @@ public final class DataOutlet implements FlowControlled {
     /** @return number of body bytes among {@code frameBytes} */
     private int writeFrame(int frameBytes) {
         queuedBytes -= frameBytes;
+        writtenBytes += frameBytes;
         endWritten = endQueued && queuedBytes == 0;
         frames.dataHeader(ctx, stream.id(), frameBytes, endWritten);
         int bodyBytes = 0;

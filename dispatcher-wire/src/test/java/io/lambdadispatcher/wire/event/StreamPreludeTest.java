@@ -52,7 +52,9 @@ class StreamPreludeTest {
                 "{\"headers\":{\"x\":\"a\\r\\nb: c\"}}",
                 "{\"headers\":{\"a b\":\"c\"}}",
                 "{\"cookies\":[[]]}",
-                "{\"cookies\":[\"a\""
+                "{\"cookies\":[\"a\"",
+                "{}{}",
+                "{} x"
             })
     void should_refuse_what_is_no_head(String json) {
         assertThatThrownBy(() -> read(json)).isInstanceOf(BadResponseException.class);

@@ -36,6 +36,9 @@ final class RequestSender implements DataOutlet.Listener {
      */
     private int queuedFrames;
 
+    /** {@link DataOutlet#writtenBytes} when the headers of the current request have been sent. */
+    private long headEnd;
+
     /**
      * Joined small parts of the body that wait behind the frames in the outlet. They become one
      * frame when the outlet has no more body bytes, or another frame follows. Owned by this object.
@@ -62,6 +65,15 @@ final class RequestSender implements DataOutlet.Listener {
             throw e;
         }
         send(frame);
+        headEnd = outlet.writtenBytes() + outlet.pendingBytes();
+    }
+
+    /**
+     * Returns whether the worker can know of the current request. What it has sent before that
+     * belongs to no response.
+     */
+    boolean isHeadSent() {
+        return outlet.writtenBytes() >= headEnd;
     }
 
     /** Takes ownership of the buffer, also if it throws an exception. */

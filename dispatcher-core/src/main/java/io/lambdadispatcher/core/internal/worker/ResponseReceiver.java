@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads and checks the worker's frames of a worker stream, and passes responses on to the attempt
- * that waits for them. Before and after a frame that ends the response, it calls {@link
+ * that waits for them. Before a frame that ends the response is passed on, it calls {@link
  * WorkerStream}, which changes the state. Event loop only.
  */
 final class ResponseReceiver implements FrameReader.Listener {
@@ -89,6 +89,11 @@ final class ResponseReceiver implements FrameReader.Listener {
         return failed;
     }
 
+    /** Returns whether a frame is incomplete. */
+    boolean isInsideFrame() {
+        return reader.isInsideFrame();
+    }
+
     /** @return number of bytes to return to the window now */
     int read(ByteBuf in) throws WireException {
         dropped = 0;
@@ -114,7 +119,6 @@ final class ResponseReceiver implements FrameReader.Listener {
             window.onResponse(bytes);
             stream.onPassingOn(end);
             to.onData(part, end);
-            stream.onPassedOn();
         }
     }
 
@@ -166,7 +170,6 @@ final class ResponseReceiver implements FrameReader.Listener {
             if (reusable) {
                 decoder.reuse(head);
             }
-            stream.onPassedOn();
         }
     }
 
@@ -179,7 +182,6 @@ final class ResponseReceiver implements FrameReader.Listener {
         } else {
             stream.onPassingOn(true);
             to.onTrailers(trailers);
-            stream.onPassedOn();
         }
     }
 
@@ -215,7 +217,6 @@ final class ResponseReceiver implements FrameReader.Listener {
                 to.onFailure(failure(Failure.Kind.BAD_RESPONSE, "the handler's response is malformed", text));
             default -> to.onFailure(failure(Failure.Kind.HANDLER_FAILED, "the handler failed", text));
         }
-        stream.onPassedOn();
     }
 
     private static Failure failure(Failure.Kind kind, String what, String text) {
@@ -228,7 +229,6 @@ final class ResponseReceiver implements FrameReader.Listener {
         if (end) {
             stream.onExchangeEnding(true);
             to.onFailure(failure);
-            stream.onPassedOn();
         } else {
             stream.cancel(ErrorCode.BAD_MESSAGE);
             to.onFailure(failure);

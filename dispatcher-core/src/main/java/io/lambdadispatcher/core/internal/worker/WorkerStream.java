@@ -43,8 +43,8 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         /** The request has ended. The response has not. */
         AWAITING,
         /**
-         * The last frame of the exchange is being passed on to the client's side, which can call
-         * this stream.
+         * The last frame of the exchange has been read, but there may be bytes behind it. The next
+         * exchange begins only when it is known that there are none.
          */
         ENDING,
         /** The worker has ended its direction of a tunnel. The client has not. */
@@ -255,12 +255,38 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
             return content.readableBytes();
         }
         try {
-            return response.read(content);
+            if (content.isReadable()) {
+                verifyDue();
+            }
+            int done = response.read(content);
+            if (response.isInsideFrame()) {
+                verifyDue();
+            }
+            if (state == State.ENDING) {
+                onOver();
+            }
+            return done;
         } catch (WireException e) {
             connection.onViolation(http2, e);
             close(e.getMessage());
             // Zero, because Netty returns the bytes of a closed stream to the connection's window.
             return 0;
+        }
+    }
+
+    /**
+     * Verifies that bytes of the worker can belong to a response. Others could form a response that
+     * reaches the next client, even if they are only the beginning of a frame.
+     */
+    private void verifyDue() throws WireException {
+        boolean due = switch (state) {
+            case SENDING, AWAITING, ABANDONED -> request.isHeadSent();
+            case IDLE, ENDING, TUNNEL_ENDING, LEAVING -> false;
+            case CLOSED -> true; // within a call of the reader, which drops the rest
+        };
+        if (!due) {
+            throw new WireException(
+                    WireException.Reason.FRAME_NOT_ALLOWED_HERE, 0, "bytes without a request in state " + state);
         }
     }
 
@@ -272,8 +298,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     void onRequestTaken(int own) {
         if (state == State.LEAVING) {
             connection.onAnswered(this);
-            connection.expectFromWorker(this);
-            connection.loop().execute(this::onLeft); // later, because the outlet must not be written to from here
+            leave();
         }
         if (own > 0 && attempt != null) {
             attempt.onRequestTaken(own);
@@ -309,7 +334,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     void onAbandonedFrame(boolean end) {
         if (end) {
             connection.onAnswered(this);
-            onOver();
+            state = State.ENDING;
         }
     }
 
@@ -361,13 +386,6 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         state = State.ENDING;
     }
 
-    /** Called after a frame of the response, or its failure, was passed on. */
-    void onPassedOn() {
-        if (state == State.ENDING) {
-            onOver();
-        }
-    }
-
     /** Returns a text that says what the worker has not done in time. */
     String owed() {
         return state == State.LEAVING
@@ -402,10 +420,14 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         leave();
     }
 
+    /**
+     * Later, because the outlet may be in a flush, and bytes may be behind the frame that is being
+     * read.
+     */
     private void leave() {
         state = State.LEAVING;
         connection.expectFromWorker(this);
-        onLeft();
+        connection.loop().execute(this::onLeft);
     }
 
     private void onLeft() {

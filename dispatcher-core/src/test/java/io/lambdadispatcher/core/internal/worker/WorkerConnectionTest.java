@@ -8,88 +8,52 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
-import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.options.FunctionOptions;
-import io.lambdadispatcher.core.options.TrafficPolicy;
-import io.lambdadispatcher.wire.worker.ControlCodec;
-import io.lambdadispatcher.wire.worker.ControlMessage;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
-import io.lambdadispatcher.wire.worker.Endpoints;
 import io.lambdadispatcher.wire.worker.FrameWriter;
 import io.lambdadispatcher.wire.worker.HeadEncoder;
-import io.lambdadispatcher.wire.worker.LaunchToken;
-import io.lambdadispatcher.wire.worker.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
-import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
-import io.netty.handler.codec.http2.DefaultHttp2HeadersEncoder;
-import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2FrameTypes;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
-import java.nio.charset.StandardCharsets;
-import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
 /** Errors of the dispatcher on a worker's connection. Its client and its worker are on one loop. */
 class WorkerConnectionTest {
-    private static final byte[] KEY = LaunchToken.key("sixteen bytes at least".getBytes(StandardCharsets.UTF_8), "f");
-    private static final Duration NEVER = Duration.ofDays(1);
     private static final int META_BYTES = 256;
 
-    private final EmbeddedChannel channel = new EmbeddedChannel();
-    private final FunctionPool pool =
-            new FunctionPool(FunctionOptions.of("f"), List.of(channel.eventLoop()), DispatcherObserver.NONE);
-    private final String token = new LaunchToken("f", "w", Instant.now().plusSeconds(60)).sign(KEY);
-    private final ControlCodec codec = new ControlCodec(ControlCodec.Role.WORKER, token);
-    private final DefaultHttp2HeadersEncoder hpack = new DefaultHttp2HeadersEncoder();
-    private final List<String> partings = new ArrayList<>();
+    private final EmbeddedWorker worker;
 
     /** Whether there is no memory for the next buffer of the size of a frame's header. */
     private boolean scarce;
 
-    private final class Events implements WorkerEvents {
-        @Override
-        public @Nullable Refusal admit(LaunchToken launched, WorkerConnection connection, boolean expired) {
-            return null;
-        }
-
-        @Override
-        public List<String> peers() {
-            return List.of();
-        }
-
-        @Override
-        public void onHello(WorkerConnection connection, ControlMessage.Hello hello) {}
-
-        @Override
-        public void onReadiness(WorkerConnection connection, boolean ready) {}
-
-        @Override
-        public void onLoad(WorkerConnection connection, ControlMessage.Load load) {}
-
-        @Override
-        public void onDrain(WorkerConnection connection, DrainCode reason) {}
-
-        @Override
-        public void onGone(WorkerConnection connection, boolean clean, String reason) {
-            partings.add(reason);
-        }
+    WorkerConnectionTest() throws Exception {
+        worker = new EmbeddedWorker(
+                (ByteBufAllocator) Proxy.newProxyInstance(
+                        getClass().getClassLoader(), new Class<?>[] {ByteBufAllocator.class}, (self, call, args) -> {
+                            if (scarce && call.getName().equals("directBuffer") && args[0].equals(META_BYTES)) {
+                                scarce = false;
+                                throw new InternalError("no more memory for the test");
+                            }
+                            try {
+                                return call.invoke(UnpooledByteBufAllocator.DEFAULT, args);
+                            } catch (InvocationTargetException e) {
+                                throw e.getCause();
+                            }
+                        }),
+                0,
+                2);
+        worker.open(3);
     }
 
     private static class Client extends SilentClient {
@@ -109,81 +73,13 @@ class WorkerConnectionTest {
         }
     }
 
-    @BeforeEach
-    void connect() throws Exception {
-        channel.config().setAllocator((ByteBufAllocator) Proxy.newProxyInstance(
-                getClass().getClassLoader(), new Class<?>[] {ByteBufAllocator.class}, (self, call, args) -> {
-                    if (scarce && call.getName().equals("directBuffer") && args[0].equals(META_BYTES)) {
-                        scarce = false;
-                        throw new InternalError("no more memory for the test");
-                    }
-                    try {
-                        return call.invoke(UnpooledByteBufAllocator.DEFAULT, args);
-                    } catch (InvocationTargetException e) {
-                        throw e.getCause();
-                    }
-                }));
-        channel.pipeline()
-                .addLast(new WorkerPort(
-                        new WorkerPort.Access(function -> List.of(KEY), null, NEVER, NEVER, NEVER, ""),
-                        Map.of("f", pool),
-                        Map.of(channel.eventLoop(), 0),
-                        new Events(),
-                        DispatcherObserver.NONE));
-        ByteBuf noWindow = Unpooled.buffer().writeShort(4).writeInt(0);
-        channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf(), frame(Http2FrameTypes.SETTINGS, 0, noWindow));
-        open(1, Endpoints.CONTROL_PATH);
-        say(new ControlMessage.Hello(
-                WireLimits.OLDEST_VERSION, WireLimits.PROTOCOL_VERSION, 2, -1, "script", "7", "its log", ""));
-        say(new ControlMessage.Readiness(true));
-        open(3, Endpoints.STREAM_PATH);
-    }
-
     @AfterEach
     void close() {
-        channel.finishAndReleaseAll();
-    }
-
-    private static ByteBuf frame(int type, int stream, ByteBuf payload) {
-        int flags = type == Http2FrameTypes.HEADERS ? 0x4 : 0;
-        ByteBuf frame = Unpooled.buffer();
-        frame.writeMedium(payload.readableBytes())
-                .writeByte(type)
-                .writeByte(flags)
-                .writeInt(stream);
-        return frame.writeBytes(payload);
-    }
-
-    private void open(int stream, CharSequence path) throws Exception {
-        Http2Headers head = new DefaultHttp2Headers()
-                .method("POST")
-                .scheme("http")
-                .authority("d")
-                .path(path)
-                .set("authorization", Endpoints.BEARER + token);
-        ByteBuf block = Unpooled.buffer();
-        hpack.encodeHeaders(stream, head, block);
-        channel.writeInbound(frame(Http2FrameTypes.HEADERS, stream, block));
-    }
-
-    private void say(ControlMessage message) {
-        ByteBuf out = Unpooled.buffer();
-        codec.write(out, message);
-        channel.writeInbound(frame(Http2FrameTypes.DATA, 1, out));
-    }
-
-    private void openWindow(int stream, int bytes) {
-        channel.writeInbound(
-                frame(Http2FrameTypes.WINDOW_UPDATE, stream, Unpooled.buffer().writeInt(bytes)));
+        worker.close();
     }
 
     private Exchange post(Client client) {
-        Http2Headers head = new DefaultHttp2Headers()
-                .method("POST")
-                .scheme("http")
-                .authority("a")
-                .path("/");
-        return pool.shard(0).open(head, false, client, TrafficPolicy.NEUTRAL);
+        return worker.request("POST", "/", false, client);
     }
 
     private static ByteBuf part(int bytes) {
@@ -191,18 +87,9 @@ class WorkerConnectionTest {
     }
 
     /** Returns what was sent: the type of each frame, and its stream. */
-    private List<String> sent() {
-        ByteBuf all = Unpooled.buffer();
-        for (ByteBuf out = channel.readOutbound(); out != null; out = channel.readOutbound()) {
-            all.writeBytes(out);
-            out.release();
-        }
+    private List<String> sent() throws Exception {
         List<String> frames = new ArrayList<>();
-        while (all.isReadable()) {
-            int bytes = all.readUnsignedMedium();
-            frames.add(all.readByte() + " " + all.skipBytes(1).readInt());
-            all.skipBytes(bytes);
-        }
+        worker.takeSent((type, stream, payload) -> frames.add(type + " " + stream));
         return frames;
     }
 
@@ -214,16 +101,16 @@ class WorkerConnectionTest {
         exchange.data(part(1000), false);
         exchange.data(part(1000), false);
         while (client.taken == 0) {
-            openWindow(3, 1);
+            worker.openWindow(3, 1);
         }
         // Another request uses the buffers that were used for the first part.
-        open(5, Endpoints.STREAM_PATH);
+        worker.open(5);
         Exchange other = post(new Client());
         other.data(part(1), false);
         sent();
 
         scarce = true;
-        openWindow(3, 10_000);
+        worker.openWindow(3, 10_000);
         assertThat(scarce).as("has not run out of memory").isFalse();
         assertThat(client.taken).isEqualTo(1000);
         assertThat(client.failure).isNotNull();
@@ -245,19 +132,20 @@ class WorkerConnectionTest {
                 throw new IllegalStateException("a bug");
             }
         });
-        open(5, Endpoints.STREAM_PATH);
+        worker.open(5);
         Client other = new Client();
         post(other);
+        worker.openWindow(3, 1000);
         ByteBuf out = Unpooled.buffer();
         FrameWriter.writeResponseHead(out, new HeadEncoder(), new DefaultHttp2Headers().status("200"), false);
-        channel.writeInbound(frame(Http2FrameTypes.DATA, 3, out));
-        channel.advanceTimeBy(1, TimeUnit.MINUTES);
-        channel.runScheduledPendingTasks();
+        worker.channel.writeInbound(EmbeddedWorker.frame(Http2FrameTypes.DATA, 3, out));
+        worker.channel.advanceTimeBy(1, TimeUnit.MINUTES);
+        worker.channel.runScheduledPendingTasks();
         logger.detachAppender(lines);
         logger.setAdditive(true);
 
         String reason = "unexpected error in the dispatcher: java.lang.IllegalStateException: a bug";
-        assertThat(partings).containsExactly(reason);
+        assertThat(worker.partings).containsExactly(reason);
         assertThat(other.failure).isNotNull();
         assertThat(other.failure.detail()).isEqualTo("the worker was lost: " + reason);
         assertThat(lines.list)

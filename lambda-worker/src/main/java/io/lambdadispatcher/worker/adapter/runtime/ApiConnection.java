@@ -58,7 +58,10 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
 
     private @Nullable ChannelHandlerContext context;
     private boolean answered = true;
+
+    /** If false, requests behind the current one are dropped (RFC 9112 section 9.6). */
     private boolean keepAlive = true;
+
     private @Nullable Upload upload;
 
     ApiConnection(RuntimeChild child, int maxBytes) {
@@ -74,6 +77,7 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
     }
 
     void close() {
+        keepAlive = false;
         context().close();
     }
 
@@ -98,7 +102,7 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
         log.debug("connection {} of a child failed", ctx.channel(), cause);
-        ctx.close();
+        close();
     }
 
     @Override
@@ -129,6 +133,9 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         if (!answered) {
             log.debug("{} asks before it was answered: {}", context().channel(), request.uri());
             close();
+            return;
+        }
+        if (!keepAlive) {
             return;
         }
         answered = false;

@@ -6,6 +6,7 @@ import io.lambdadispatcher.wire.http.HopByHop;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.http.Trailers;
+import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.DataOutlet;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
@@ -51,6 +52,10 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
     private @Nullable H2cConnection connection;
     private @Nullable Http2Stream stream;
     private @Nullable DataOutlet outlet;
+
+    /** {@link CoalescingHttp2Handler#flushes} when the request was written. */
+    private long writtenAtFlush;
+
     private final ContentLength requestLength = new ContentLength();
     private boolean bodyReading;
     private boolean bodySent;
@@ -93,6 +98,7 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
         }
         connection = to;
         stream = opened;
+        writtenAtFlush = to.http2().flushes();
         state = State.REQUESTED;
         requestEnded = bodyless;
         if (!bodyless) {
@@ -213,9 +219,16 @@ final class H2cExchange extends AppExchange implements DataOutlet.Listener {
     void onHeaders(Http2Headers head, boolean end) {
         if (state == State.RESPONDING) {
             onTrailers(head, end);
+        } else if (state == State.REQUESTED && isUnsent()) {
+            breakOff(FailureReason.BAD_MESSAGE, "the app answered before the request was sent");
         } else if (state == State.REQUESTED) {
             onHead(head, end);
         }
+    }
+
+    /** An application can guess the id of the next stream. Its frames belong to no request then. */
+    private boolean isUnsent() {
+        return connection != null && connection.http2().flushes() == writtenAtFlush;
     }
 
     private void onTrailers(Http2Headers trailers, boolean end) {
