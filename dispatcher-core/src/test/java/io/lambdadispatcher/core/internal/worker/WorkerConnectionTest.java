@@ -13,10 +13,12 @@ import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.wire.testkit.HostileText;
 import io.lambdadispatcher.wire.worker.ControlCodec;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.Endpoints;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.FrameWriter;
 import io.lambdadispatcher.wire.worker.HeadEncoder;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -265,5 +267,27 @@ class WorkerConnectionTest {
                 .hasSize(1);
         assertThat(lines.list.get(0).getFormattedMessage()).endsWith(": unexpected, the connection is closed");
         assertThat(lines.list.get(0).getThrowableProxy().getMessage()).isEqualTo("a bug");
+    }
+
+    /** Embedding programs pass these texts to observers, clients and logs of their own. */
+    @Test
+    void should_make_what_the_worker_says_printable() throws Exception {
+        Client client = new Client();
+        post(client);
+        ByteBuf reset = Unpooled.buffer();
+        FrameWriter.writeReset(reset, ErrorCode.HANDLER_FAILED, HostileText.ALL_KINDS);
+        channel.writeInbound(frame(Http2FrameTypes.DATA, 3, reset));
+        say(new ControlMessage.Goodbye(HostileText.ALL_KINDS));
+        channel.close();
+
+        assertThat(client.failure).isNotNull();
+        assertThat(client.failure.detail())
+                .startsWith("the handler failed: a\\u000ab")
+                .matches(HostileText::isPrintable);
+        assertThat(partings)
+                .singleElement()
+                .asString()
+                .startsWith("the worker said goodbye: a\\u000ab")
+                .matches(HostileText::isPrintable);
     }
 }
