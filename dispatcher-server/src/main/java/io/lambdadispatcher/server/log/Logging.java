@@ -31,7 +31,7 @@ public final class Logging {
         Appender<ILoggingEvent> appender = root().getAppender(LogConfigurator.APPENDER);
         if (format == LogFormat.JSON && appender instanceof OutputStreamAppender<ILoggingEvent> console) {
             JsonEncoder encoder = new JsonEncoder() {
-                // Logback's own escapes the control characters below the space, and not in all names.
+                // Logback itself escapes only control characters below the space, except in names.
                 @Override
                 protected void appenderMember(StringBuilder json, String key, String value) {
                     super.appenderMember(json, PrintableText.of(key), PrintableText.of(value));

@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs the output of a process, made printable, line by line at INFO, on a separate thread that ends with the
- * output.
+ * Logs the output of a process line by line at INFO, made printable, on a separate thread that
+ * ends with the output.
  */
 final class OutputLog implements Runnable {
     /** A longer line is logged in parts. */
