@@ -3,6 +3,7 @@ package io.lambdadispatcher.server;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.top.AdminRequest;
 import io.lambdadispatcher.server.top.TopException;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.URI;
@@ -118,7 +119,7 @@ abstract class ChangeCommand implements Callable<Integer> {
             return code;
         }
         PrintWriter err = spec.commandLine().getErr();
-        err.println(new String(answer.body(), StandardCharsets.UTF_8).strip());
+        err.println(PrintableText.of(new String(answer.body(), StandardCharsets.UTF_8).strip()));
         if (answer.statusCode() == UNAUTHORIZED) {
             err.println("Name the file that holds the token with " + TOKEN_FILE + ".");
         }

@@ -26,6 +26,7 @@ import org.awaitility.core.ConditionTimeoutException;
 final class ServedProgram implements AutoCloseable {
     final int publicPort = FreePort.next();
     final int adminPort = FreePort.next();
+    final int workersPort = FreePort.next();
     private final HttpClient client = HttpClient.newHttpClient();
     private final Path log;
     private final Process process;
@@ -40,7 +41,7 @@ final class ServedProgram implements AutoCloseable {
         Map<String, String> settings = new HashMap<>();
         settings.put("PUBLIC_PLAIN_PORT", Integer.toString(publicPort));
         settings.put("ADMIN_PORT", Integer.toString(adminPort));
-        settings.put("WORKERS_PORT", Integer.toString(FreePort.next()));
+        settings.put("WORKERS_PORT", Integer.toString(workersPort));
         settings.put("WORKERS_HOST", "127.0.0.1");
         settings.put("SHUTDOWN_DELAY", "0");
         settings.put("FUNCTION_NAME", "shop");
@@ -124,6 +125,11 @@ final class ServedProgram implements AutoCloseable {
                 HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + publicPort + path))
                         .build(),
                 BodyHandlers.ofString());
+    }
+
+    /** Returns what the program and its workers have logged. */
+    String log() throws IOException {
+        return Files.readString(log);
     }
 
     void killOneWorker() {

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.observe;
 
 import io.lambdadispatcher.core.options.ContentEncoding;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http.TraceParent;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.util.AsciiString;
@@ -159,10 +160,7 @@ final class AccessLine {
         } else if (c >= ' ' && c < 0x7f) {
             line.append(c);
         } else {
-            line.append("\\u");
-            for (int shift = 12; shift >= 0; shift -= 4) {
-                line.append(Character.forDigit(c >> shift & 0xf, 16));
-            }
+            PrintableText.appendEscape(line, c);
         }
     }
 }

@@ -1,8 +1,12 @@
 package io.lambdadispatcher.core.spi;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import org.jspecify.annotations.Nullable;
 
-/** Reports that an invocation has no result. The message is for logs, not for clients. */
+/**
+ * Reports that an invocation has no result. The message is for logs, not for clients. Its control
+ * characters are escaped, and a long message is cut.
+ */
 public final class InvokeException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -28,7 +32,7 @@ public final class InvokeException extends RuntimeException {
     private final Reason reason;
 
     public InvokeException(Reason reason, String message, @Nullable Throwable cause) {
-        super(message, cause);
+        super(PrintableText.startOf(message), cause);
         this.reason = reason;
     }
 

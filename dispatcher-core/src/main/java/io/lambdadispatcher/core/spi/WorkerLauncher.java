@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.spi;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
@@ -99,9 +100,14 @@ public interface WorkerLauncher extends AutoCloseable {
     /**
      * The result of a worker that exited or was not started.
      *
-     * @param detail a description in one line, for logs
+     * @param detail a description in one line, for logs. Control characters are escaped, and only
+     *     the first 2,048 characters are kept
      */
     record WorkerExit(Cause cause, String detail) {
+        public WorkerExit {
+            detail = PrintableText.of(String.valueOf(detail), 2048);
+        }
+
         public boolean failed() {
             return cause != Cause.ENDED;
         }

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.admin;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponseStatus;
@@ -8,10 +9,12 @@ import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
- * Logs each attempt to change something: what, who, and the result, in one line. The logger has a
- * name of its own, so that these lines can be found, and go elsewhere. Any thread.
+ * Logs each attempt to change something: what, who, and the result, in one line, and as key-value
+ * pairs for the log in JSON. Nothing else uses the logger, so these lines can be found, and go
+ * elsewhere. Any thread.
  */
 final class Audit {
     static final String LOGGER = "audit";
@@ -27,14 +30,18 @@ final class Audit {
      */
     static void attempted(HttpRequest request, SocketAddress remote, int token, FullHttpResponse answer) {
         HttpResponseStatus status = answer.status();
-        String line = request.method() + " " + visible(request.uri()) + " from " + text(remote)
+        String target = PrintableText.of(request.uri());
+        String from = text(remote);
+        String line = request.method() + " " + target + " from " + from
                 + (token == 0 ? " without a valid token: " : " with token " + token + ": ") + status.code() + " "
-                + visible(result(answer));
-        if (status.equals(HttpResponseStatus.OK)) {
-            log.info(line);
-        } else {
-            log.warn(line);
-        }
+                + result(answer);
+        log.atLevel(status.equals(HttpResponseStatus.OK) ? Level.INFO : Level.WARN)
+                .addKeyValue("method", request.method())
+                .addKeyValue("target", target)
+                .addKeyValue("from", from)
+                .addKeyValue("token", token)
+                .addKeyValue("status", status.code())
+                .log(line);
     }
 
     private static String text(SocketAddress remote) {
@@ -44,12 +51,7 @@ final class Audit {
     }
 
     private static String result(FullHttpResponse answer) {
-        String text = answer.content().toString(StandardCharsets.UTF_8).strip();
-        return text.length() <= MAX_RESULT_CHARS ? text : text.substring(0, MAX_RESULT_CHARS) + " ...";
-    }
-
-    /** A request must not be able to add a line to the log. */
-    private static String visible(String text) {
-        return text.replaceAll("[^ -~]", "?");
+        return PrintableText.of(
+                answer.content().toString(StandardCharsets.UTF_8).strip(), MAX_RESULT_CHARS);
     }
 }

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.launch;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.IOException;
 import java.io.Reader;
 import org.jspecify.annotations.Nullable;
@@ -18,7 +19,7 @@ final class LineReader {
     }
 
     /**
-     * Reads a line. Control characters except tabs become spaces.
+     * Reads a line, and makes it printable.
      *
      * @return a line, or a part of a longer line; {@code null} at the end
      */
@@ -31,13 +32,13 @@ final class LineReader {
         }
         while (c >= 0 && c != '\n') {
             if (c != '\r') {
-                line.append(Character.isISOControl(c) && c != '\t' ? ' ' : (char) c);
+                line.append((char) c);
             }
             if (line.length() == MAX_LINE_CHARS) {
                 break;
             }
             c = from.read();
         }
-        return line.toString();
+        return PrintableText.of(line);
     }
 }

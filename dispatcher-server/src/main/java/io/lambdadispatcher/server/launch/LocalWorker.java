@@ -49,7 +49,7 @@ final class LocalWorker implements LaunchedWorker {
      * prints after each bad flag.
      */
     private static final Pattern SAYS_NOTHING = Pattern.compile(
-            "\\s*|\tat .*|\t\\.\\.\\. .*|Error: (Could not create the Java|A fatal exception has occurred).*");
+            "\\s*|\\sat .*|\\s\\.\\.\\. .*|Error: (Could not create the Java|A fatal exception has occurred).*");
 
     /** 128 + SIGKILL. Java reports signals in this way. */
     private static final int KILLED = 137;

@@ -3,10 +3,10 @@ package io.lambdadispatcher.server.log;
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.LoggerContext;
-import ch.qos.logback.classic.encoder.PatternLayoutEncoder;
 import ch.qos.logback.classic.spi.Configurator;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.ConsoleAppender;
+import ch.qos.logback.core.encoder.LayoutWrappingEncoder;
 import ch.qos.logback.core.spi.ContextAwareBase;
 
 /**
@@ -17,9 +17,9 @@ import ch.qos.logback.core.spi.ContextAwareBase;
 public final class LogConfigurator extends ContextAwareBase implements Configurator {
     static final String APPENDER = "stderr";
 
-    private static final String FOR_DISPATCHER = "%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %-5level %logger{0}: %msg%n%ex{6}";
+    private static final String FOR_DISPATCHER = "%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %-5level %logger{0}: %msg";
     /** Has no time, because the dispatcher copies these lines into its own log. */
-    private static final String FOR_WORKER = "%-5level %logger{0}: %msg%n%ex{6}";
+    private static final String FOR_WORKER = "%-5level %logger{0}: %msg";
 
     @Override
     public ExecutionStatus configure(LoggerContext context) {
@@ -27,9 +27,11 @@ public final class LogConfigurator extends ContextAwareBase implements Configura
             return ExecutionStatus.INVOKE_NEXT_IF_ANY;
         }
         boolean worker = System.getenv("LAMBDA_DISPATCHER_PAYLOAD") != null;
-        PatternLayoutEncoder encoder = new PatternLayoutEncoder();
+        TextLayout layout = new TextLayout(context, worker ? FOR_WORKER : FOR_DISPATCHER);
+        layout.start();
+        LayoutWrappingEncoder<ILoggingEvent> encoder = new LayoutWrappingEncoder<>();
         encoder.setContext(context);
-        encoder.setPattern(worker ? FOR_WORKER : FOR_DISPATCHER);
+        encoder.setLayout(layout);
         encoder.start();
         ConsoleAppender<ILoggingEvent> console = new ConsoleAppender<>();
         console.setContext(context);

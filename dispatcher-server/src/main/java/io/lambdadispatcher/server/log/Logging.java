@@ -7,6 +7,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.Appender;
 import ch.qos.logback.core.OutputStreamAppender;
 import io.lambdadispatcher.server.config.LogFormat;
+import io.lambdadispatcher.wire.http.PrintableText;
 import org.slf4j.LoggerFactory;
 
 /** Applies the settings of the log. Main thread, at startup. */
@@ -29,7 +30,13 @@ public final class Logging {
     public static void setFormat(LogFormat format) {
         Appender<ILoggingEvent> appender = root().getAppender(LogConfigurator.APPENDER);
         if (format == LogFormat.JSON && appender instanceof OutputStreamAppender<ILoggingEvent> console) {
-            JsonEncoder encoder = new JsonEncoder();
+            JsonEncoder encoder = new JsonEncoder() {
+                // Logback itself escapes only control characters below the space, except in names.
+                @Override
+                protected void appenderMember(StringBuilder json, String key, String value) {
+                    super.appenderMember(json, PrintableText.of(key), PrintableText.of(value));
+                }
+            };
             encoder.setContext(console.getContext());
             encoder.setWithSequenceNumber(false);
             encoder.setWithNanoseconds(false);

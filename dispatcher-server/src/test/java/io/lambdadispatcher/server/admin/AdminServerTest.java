@@ -756,7 +756,7 @@ class AdminServerTest {
         }
 
         assertThat(lines)
-                .containsExactly(
-                        "POST /??a from 127.0.0.1 port 7 without a valid token: 400 a?b" + "c".repeat(497) + " ...");
+                .containsExactly("POST /\\u0085\u00e9a from 127.0.0.1 port 7 without a valid token: 400 a\\u000ab"
+                        + "c".repeat(497) + "...");
     }
 }

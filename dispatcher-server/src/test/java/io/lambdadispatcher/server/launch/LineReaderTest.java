@@ -28,6 +28,6 @@ class LineReaderTest {
 
     @Test
     void should_keep_control_characters_from_terminals() throws IOException {
-        assertThat(new LineReader(new StringReader("a\u001b[31m\tb")).next()).isEqualTo("a [31m\tb");
+        assertThat(new LineReader(new StringReader("a\u001b[31m\tb")).next()).isEqualTo("a\\u001b[31m b");
     }
 }

@@ -159,7 +159,6 @@ public final class HeaderSyntax {
      * or a log.
      */
     public static String printable(CharSequence text) {
-        String start = text.length() > MAX_PRINTED_CHARS ? text.subSequence(0, MAX_PRINTED_CHARS) + "..." : "" + text;
-        return "'" + start.replaceAll("[^ -~]", "?") + "'";
+        return "'" + PrintableText.of(text, MAX_PRINTED_CHARS) + "'";
     }
 }

@@ -20,9 +20,9 @@ import io.netty.util.AsciiString;
 public record TextAnswer(Http2Headers head, ByteBuf body) {
     public static final AsciiString CONTENT_TYPE = AsciiString.cached("text/plain; charset=utf-8");
 
-    /** @param line without a line end; a control character in it becomes a blank */
+    /** @param line without a line end; made printable, see {@link PrintableText} */
     public static TextAnswer of(ByteBufAllocator allocator, HttpResponseStatus status, String line) {
-        return of(status, CONTENT_TYPE, ByteBufUtil.writeUtf8(allocator, line.replaceAll("\\p{Cntrl}", " ") + '\n'));
+        return of(status, CONTENT_TYPE, ByteBufUtil.writeUtf8(allocator, PrintableText.of(line) + '\n'));
     }
 
     /** @param contentType a valid value of a header */

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.wire.worker;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.worker.WireException.Reason;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
@@ -11,7 +12,8 @@ import java.util.List;
  * A message between dispatcher and worker about the worker itself, on the control stream of each
  * worker connection. Each payload ends with a MAC, which {@link ControlCodec} adds and checks.
  * Receivers skip bytes between the fields that they know and the MAC, so that a later version can
- * add fields at the end. {@code docs/reference/protocol.md} shows the layouts.
+ * add fields at the end. Texts that were read are printable, see {@link PrintableText}. {@code
+ * docs/reference/protocol.md} shows the layouts.
  */
 public sealed interface ControlMessage {
     /** Maximum of a length in one byte. */
@@ -338,6 +340,8 @@ public sealed interface ControlMessage {
 
     private static String readText(ByteBuf in) {
         ByteBuf text = in.readSlice(in.readUnsignedByte());
-        return ByteBufUtil.isText(text, StandardCharsets.UTF_8) ? text.toString(StandardCharsets.UTF_8) : "(not UTF-8)";
+        return ByteBufUtil.isText(text, StandardCharsets.UTF_8)
+                ? PrintableText.of(text.toString(StandardCharsets.UTF_8))
+                : "(not UTF-8)";
     }
 }

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.wire.worker;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.worker.WireException.Reason;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -103,6 +104,10 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
         if (name.isEmpty() || name.length() > WireLimits.MAX_NAME_CHARS) {
             throw new IllegalArgumentException(
                     what + " of " + name.length() + " characters, expected 1 to " + WireLimits.MAX_NAME_CHARS);
+        }
+        // Two names must not become one, so they are not escaped.
+        if (!PrintableText.of(name).equals(name)) {
+            throw new IllegalArgumentException(what + " with control characters: " + PrintableText.of(name));
         }
     }
 

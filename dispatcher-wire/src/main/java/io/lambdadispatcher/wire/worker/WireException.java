@@ -1,5 +1,6 @@
 package io.lambdadispatcher.wire.worker;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,14 +31,15 @@ public final class WireException extends Exception {
     /**
      * @param offset bytes of the stream before the wrong frame (or characters before the error in a
      *     token)
-     * @param detail the value and the expected value or limit
+     * @param detail the value and the expected value or limit; it can have text of the peer, which
+     *     is made printable and cut
      */
     public WireException(Reason reason, long offset, String detail) {
         this(reason, offset, detail, null);
     }
 
     public WireException(Reason reason, long offset, String detail, @Nullable Throwable cause) {
-        super(reason + " at offset " + offset + ": " + detail, cause);
+        super(reason + " at offset " + offset + ": " + PrintableText.startOf(detail), cause);
         this.reason = reason;
         this.offset = offset;
     }

@@ -37,7 +37,7 @@ class OutgoingHeadersTest {
             value = {
                 "my header | 1 | header name 'my header', expected",
                 "'' | 1 | header name '', expected",
-                "na\u00efve | 1 | header name 'na?ve', expected",
+                "na\u00efve | 1 | header name 'na\u00efve', expected",
                 ":path | / | header ':path', expected no other pseudo-header than :status",
             })
     void should_name_a_bad_name(String name, String value, String message) {

@@ -3,6 +3,7 @@ package io.lambdadispatcher.wire.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.wire.testkit.HostileText;
 import io.lambdadispatcher.wire.worker.ControlCodec.Role;
 import io.lambdadispatcher.wire.worker.ControlMessage.Goodbye;
 import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
@@ -16,6 +17,7 @@ import io.netty.buffer.ByteBufAllocator;
 import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -60,6 +62,27 @@ class ControlMessagesTest {
         assertThat(read(worker)).isEqualTo(new Welcome(2, 2000, 3000));
         assertThat(read(worker)).isEqualTo(new Welcome(2, 2000, 3000, 8));
         assertThat(read(dispatcher)).isEqualTo(new Load(1, 2, 3, 4, 8));
+    }
+
+    /** They are shown to operators in logs, pages and terminals. */
+    @Test
+    void should_make_the_texts_of_the_peer_printable() throws Exception {
+        Random random = new Random(2);
+        for (int i = 0; i < 2_000; i++) {
+            String text = i == 0 ? HostileText.ALL_KINDS : HostileText.random(random);
+            worker.write(bytes.clear(), new Hello(1, 2, 1, 0, text, text, text, text));
+            worker.write(bytes, new Goodbye(text));
+            worker.write(bytes, new Peers(List.of(text)));
+
+            Hello hello = (Hello) read(dispatcher);
+            String shown = hello.agent();
+            assertThat(shown).matches(HostileText::isPrintable);
+            assertThat(hello.functionVersion()).isEqualTo(shown);
+            assertThat(hello.logStream()).isEqualTo(shown);
+            assertThat(hello.zone()).isEqualTo(shown);
+            assertThat(read(dispatcher)).isEqualTo(new Goodbye(shown));
+            assertThat(read(dispatcher)).isEqualTo(new Peers(List.of(shown)));
+        }
     }
 
     @Test

@@ -3,7 +3,9 @@ package io.lambdadispatcher.wire.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.util.Base64;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -47,6 +49,22 @@ class LaunchTokenTest {
         assertThatThrownBy(() -> LaunchToken.verify(forged, name -> List.of(LaunchToken.key(KEY, name)), Instant.EPOCH))
                 .isInstanceOf(WireException.class)
                 .hasMessageContaining("wrong signature");
+    }
+
+    /** Logs, pages and metrics show them as they are. */
+    @Test
+    void should_refuse_names_that_are_not_printable() {
+        Base64.Encoder base64 = Base64.getUrlEncoder().withoutPadding();
+        String id = base64.encodeToString("w\n1".getBytes(StandardCharsets.US_ASCII));
+        String signed = "v1." + base64.encodeToString("orders".getBytes(StandardCharsets.US_ASCII)) + "." + id + ".9";
+        byte[] signature =
+                new Hmac(KEY).update(signed.getBytes(StandardCharsets.US_ASCII)).finish();
+        String token = signed + "." + base64.encodeToString(signature);
+        assertThatThrownBy(() -> LaunchToken.verify(token, function -> List.of(KEY), Instant.EPOCH))
+                .isInstanceOf(WireException.class)
+                .hasMessageEndingWith("worker id with control characters: w\\u000a1");
+        assertThatThrownBy(() -> new LaunchToken("orders\u202e", "w1", EXPIRY))
+                .hasMessage("function with control characters: orders\\u202e");
     }
 
     @Test

@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.spi.InvokeException;
 import io.lambdadispatcher.wire.event.EventFormat;
 import io.lambdadispatcher.wire.event.EventWriter;
 import io.lambdadispatcher.wire.event.ResponseReader;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -179,7 +180,7 @@ public final class DirectFunction {
                 cause instanceof InvokeException problem ? problem.reason() : InvokeException.Reason.UNAVAILABLE;
         boolean ofTheRequest = reason == InvokeException.Reason.TOO_LARGE;
         if (!ofTheRequest && lastProblem.getAndSet(reason) != reason) {
-            log.warn("function {} cannot be invoked directly, {}: {}", name, reason, cause.toString());
+            log.warn("function {} cannot be invoked directly, {}: {}", name, reason, PrintableText.startOf(cause));
         } else {
             log.debug("function {} cannot be invoked directly, {}", name, reason, cause);
         }

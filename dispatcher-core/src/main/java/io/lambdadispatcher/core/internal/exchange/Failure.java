@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.exchange;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -7,7 +8,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The reason why there is no response, or only an incomplete one.
  *
- * @param detail what happened, in one line, for the client and for logs; contains no secrets
+ * @param detail what happened, in one line, for the client and for logs; made printable and cut;
+ *     contains no secrets
  * @param retryAfterSeconds when the client should send the request again, as {@code retry-after}; 0
  *     = the request may have been tried, so the response has no such header
  * @param quota the quota that the request would have exceeded; {@code null} = none
@@ -17,6 +19,7 @@ public record Failure(
         String detail,
         int retryAfterSeconds,
         @Nullable Quota quota) {
+    private static final int MAX_DETAIL_CHARS = 2048;
 
     /**
      * A quota of requests, for the header fields of draft-ietf-httpapi-ratelimit-headers-11.
@@ -37,6 +40,11 @@ public record Failure(
         public String usedUpField(int seconds) {
             return '"' + policy + "\";r=0;t=" + seconds;
         }
+    }
+
+    /** Handlers and peers wrote some of the details, and embedding programs log them. */
+    public Failure {
+        detail = PrintableText.of(detail, MAX_DETAIL_CHARS);
     }
 
     /** Creates a failure after which a client may retry after a time. */

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.fleet.MemberEntry.MemberDemand;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.FleetSnapshot.Member;
 import io.lambdadispatcher.core.spi.Ledger;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -319,7 +320,7 @@ public final class FleetMember {
             log.warn(
                     "the ledger of the fleet cannot be {}, so soon no workers can be launched: {}",
                     what,
-                    failure.getMessage());
+                    PrintableText.startOf(String.valueOf(failure.getMessage())));
         }
     }
 
@@ -406,14 +407,14 @@ public final class FleetMember {
             log.warn(
                     "the entry '{}' of the ledger cannot be read: {}. Upgrade this dispatcher if a newer one has"
                             + " written the entry, otherwise remove it",
-                    key,
-                    reason);
+                    PrintableText.startOf(key),
+                    PrintableText.startOf(reason));
         }
     }
 
     void onReadable(String key) {
         if (unreadable.remove(key) != null) {
-            log.info("the entry '{}' of the ledger can be read again", key);
+            log.info("the entry '{}' of the ledger can be read again", PrintableText.startOf(key));
         }
     }
 

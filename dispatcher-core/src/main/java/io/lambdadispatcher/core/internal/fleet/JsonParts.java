@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.fleet;
 
 import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
@@ -18,6 +19,15 @@ final class JsonParts {
     /** @throws ClassCastException if the value is no number */
     static long number(@Nullable Object value) {
         return ((BigDecimal) expect(value)).longValue();
+    }
+
+    /**
+     * Returns a printable text, because all dispatchers of the fleet show it.
+     *
+     * @throws ClassCastException if the value is no text
+     */
+    static String text(@Nullable Object value) {
+        return PrintableText.of((String) expect(value));
     }
 
     /** @throws IllegalArgumentException if there is no value */

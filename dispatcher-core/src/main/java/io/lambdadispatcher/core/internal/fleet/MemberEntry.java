@@ -49,15 +49,16 @@ record MemberEntry(long beat, List<String> addresses, String zone, String versio
                 Map<?, ?> demand = (Map<?, ?>) JsonParts.expect(value);
                 demands.put(
                         String.valueOf(function),
-                        new MemberDemand(JsonParts.number(demand.get("milliStreams")) / 1000.0, (String)
-                                JsonParts.expect(demand.get("limits"))));
+                        new MemberDemand(
+                                JsonParts.number(demand.get("milliStreams")) / 1000.0,
+                                JsonParts.text(demand.get("limits"))));
             });
             return new MemberEntry(
                     JsonParts.number(all.get("beat")),
                     ((List<?>) JsonParts.expect(all.get("addresses")))
-                            .stream().map(String::valueOf).toList(),
-                    (String) JsonParts.expect(all.get("zone")),
-                    (String) JsonParts.expect(all.get("version")),
+                            .stream().map(JsonParts::text).toList(),
+                    JsonParts.text(all.get("zone")),
+                    JsonParts.text(all.get("version")),
                     demands);
         } catch (ClassCastException e) {
             throw new IllegalArgumentException("a member is missing or has another type: " + e.getMessage(), e);

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.ingress;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
 import io.lambdadispatcher.core.internal.ingress.http2.Http2ClientConnection;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.ByteToMessageDecoder;
@@ -57,7 +58,7 @@ final class ProtocolDetector extends ByteToMessageDecoder {
     /** A client that resets its connection before its first byte is no fault of the dispatcher. */
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-        log.debug("client {}: {}", context.client(), cause.toString());
+        log.debug("client {}: {}", context.client(), PrintableText.startOf(cause));
         ctx.close();
     }
 

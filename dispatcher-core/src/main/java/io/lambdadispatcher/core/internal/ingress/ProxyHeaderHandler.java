@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.ingress;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelPipeline;
@@ -120,9 +121,9 @@ final class ProxyHeaderHandler extends ChannelInboundHandlerAdapter {
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
         if (cause instanceof DecoderException) {
             Throwable root = cause.getCause() == null ? cause : cause.getCause();
-            fail(ctx, "no valid PROXY header: " + root.getMessage());
+            fail(ctx, "no valid PROXY header: " + PrintableText.startOf(String.valueOf(root.getMessage())));
         } else {
-            log.debug("connection from {}: {}", ctx.channel().remoteAddress(), cause.toString());
+            log.debug("connection from {}: {}", ctx.channel().remoteAddress(), PrintableText.startOf(cause));
             ctx.close();
         }
     }

@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
 import io.lambdadispatcher.core.internal.ingress.http2.Http2ClientConnection;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInitializer;
@@ -162,13 +163,13 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
 
         @Override
         protected void handshakeFailure(ChannelHandlerContext ctx, Throwable cause) {
-            log.debug("client {}: TLS handshake failed: {}", context.client(), cause.toString());
+            log.debug("client {}: TLS handshake failed: {}", context.client(), PrintableText.startOf(cause));
             ctx.close();
         }
 
         @Override
         public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-            log.debug("client {}: {}", context.client(), cause.toString());
+            log.debug("client {}: {}", context.client(), PrintableText.startOf(cause));
             ctx.close();
         }
     }

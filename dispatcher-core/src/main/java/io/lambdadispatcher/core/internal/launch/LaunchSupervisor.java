@@ -20,6 +20,7 @@ import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -381,7 +382,7 @@ public final class LaunchSupervisor {
 
         private void onVersion(@Nullable String version, @Nullable Throwable error) {
             askingVersion = false;
-            String problem = error == null ? null : String.valueOf(rootMessage(error));
+            String problem = error == null ? null : PrintableText.startOf(String.valueOf(rootMessage(error)));
             if (version != null && error == null) {
                 controller.onVersion(version);
             }

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.worker;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http2.Http2Events;
 import io.lambdadispatcher.wire.worker.Endpoints;
 import io.netty.channel.ChannelHandlerContext;
@@ -39,7 +40,8 @@ abstract sealed class DialIn extends Http2Events permits Admission, WorkerConnec
         } else if (open && Endpoints.CONTROL_PATH.contentEquals(head.path())) {
             onControlStream(stream, head);
         } else {
-            refuse(stream, HttpResponseStatus.NOT_FOUND, "worker port: " + head.method() + " " + head.path());
+            String request = PrintableText.startOf(head.method() + " " + head.path());
+            refuse(stream, HttpResponseStatus.NOT_FOUND, "worker port: " + request);
         }
     }
 

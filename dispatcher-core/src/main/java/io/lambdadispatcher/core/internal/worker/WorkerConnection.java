@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.internal.pool.PooledConnection;
 import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.worker.ControlCodec;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
@@ -497,7 +498,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     /** An exception of the dispatcher ends the connection. */
     void onUnexpected(Throwable cause) {
-        goneReason = "unexpected error in the dispatcher: " + cause;
+        goneReason = "unexpected error in the dispatcher: " + PrintableText.startOf(cause);
     }
 
     private void close(String reason) {

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.worker;
 
 import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.Http2Assembly;
 import io.netty.channel.ChannelHandlerContext;
@@ -103,7 +104,9 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
             }
         } else {
             log.debug(
-                    "worker connection {}: connection error: {}", ctx.channel().remoteAddress(), cause.toString());
+                    "worker connection {}: connection error: {}",
+                    ctx.channel().remoteAddress(),
+                    PrintableText.startOf(cause));
         }
         super.onConnectionError(ctx, outbound, cause, error);
     }
@@ -120,7 +123,7 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) throws Exception {
         if (cause instanceof IOException || cause instanceof DecoderException) {
-            log.debug("worker connection {}: {}", ctx.channel().remoteAddress(), cause.toString());
+            log.debug("worker connection {}: {}", ctx.channel().remoteAddress(), PrintableText.startOf(cause));
             ctx.close();
         } else {
             super.exceptionCaught(ctx, cause);

@@ -102,7 +102,7 @@ final class EmbeddedWorker implements AutoCloseable {
         channel.writeInbound(frame(Http2FrameTypes.HEADERS, stream, block));
     }
 
-    private void say(ControlMessage message) {
+    void say(ControlMessage message) {
         ByteBuf out = Unpooled.buffer();
         codec.write(out, message);
         channel.writeInbound(frame(Http2FrameTypes.DATA, 1, out));

@@ -9,6 +9,9 @@ import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
+import io.lambdadispatcher.wire.testkit.HostileText;
+import io.lambdadispatcher.wire.worker.ControlMessage;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.FrameWriter;
 import io.lambdadispatcher.wire.worker.HeadEncoder;
 import io.netty.buffer.ByteBuf;
@@ -153,5 +156,28 @@ class WorkerConnectionTest {
                 .hasSize(1);
         assertThat(lines.list.get(0).getFormattedMessage()).endsWith(": unexpected, the connection is closed");
         assertThat(lines.list.get(0).getThrowableProxy().getMessage()).isEqualTo("a bug");
+    }
+
+    /** Embedding programs pass these texts to observers, clients and logs of their own. */
+    @Test
+    void should_make_what_the_worker_says_printable() throws Exception {
+        Client client = new Client();
+        post(client);
+        worker.openWindow(3, 1000);
+        ByteBuf reset = Unpooled.buffer();
+        FrameWriter.writeReset(reset, ErrorCode.HANDLER_FAILED, HostileText.ALL_KINDS);
+        worker.channel.writeInbound(EmbeddedWorker.frame(Http2FrameTypes.DATA, 3, reset));
+        worker.say(new ControlMessage.Goodbye(HostileText.ALL_KINDS));
+        worker.channel.close();
+
+        assertThat(client.failure).isNotNull();
+        assertThat(client.failure.detail())
+                .startsWith("the handler failed: a\\u000ab")
+                .matches(HostileText::isPrintable);
+        assertThat(worker.partings)
+                .singleElement()
+                .asString()
+                .startsWith("the worker said goodbye: a\\u000ab")
+                .matches(HostileText::isPrintable);
     }
 }

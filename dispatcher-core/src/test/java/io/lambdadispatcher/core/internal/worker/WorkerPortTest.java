@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.wire.testkit.HostileText;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -13,8 +14,10 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2FrameTypes;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -96,6 +99,25 @@ class WorkerPortTest {
         channel.writeInbound(Unpooled.wrappedBuffer(get(1), get(3)));
         assertThat(observer.rejections).containsExactly("worker port: GET /");
         assertThat(channel.isOpen()).isFalse();
+    }
+
+    @Test
+    void should_make_the_request_that_it_rejects_printable_and_cut_it() {
+        int[] path = new int[2000];
+        Arrays.fill(path, 0x9b);
+        path[0] = '/';
+        // :method GET, :scheme http, :path with a length of 2,000 (RFC 7541 section 5.1).
+        int[] head = IntStream.concat(
+                        IntStream.of(0x82, 0x86, 0x04, 0x7f, 2000 - 127 & 0x7f | 0x80, 2000 - 127 >> 7),
+                        Arrays.stream(path))
+                .toArray();
+        channel.writeInbound(frame(Http2FrameTypes.HEADERS, END_STREAM_AND_HEADERS, 1, head));
+        assertThat(observer.rejections)
+                .singleElement()
+                .asString()
+                .startsWith("worker port: GET /\\u009b\\u009b")
+                .hasSizeLessThan(3_100)
+                .matches(HostileText::isPrintable);
     }
 
     private static ByteBuf get(int stream) {

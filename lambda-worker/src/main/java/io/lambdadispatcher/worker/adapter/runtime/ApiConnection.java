@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.adapter.runtime;
 
 import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.worker.adapter.runtime.Answer.Failure;
 import io.lambdadispatcher.worker.adapter.runtime.Invocation.State;
 import io.netty.buffer.ByteBuf;
@@ -131,7 +132,7 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
 
     private void onRequest(HttpRequest request) {
         if (!answered) {
-            log.debug("{} asks before it was answered: {}", context().channel(), request.uri());
+            log.debug("{} asks before it was answered: {}", context().channel(), HeaderSyntax.printable(request.uri()));
             close();
             return;
         }

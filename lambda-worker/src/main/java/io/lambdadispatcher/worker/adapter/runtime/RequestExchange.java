@@ -6,6 +6,7 @@ import io.lambdadispatcher.wire.event.EventTooLargeException;
 import io.lambdadispatcher.wire.event.EventWriter;
 import io.lambdadispatcher.wire.event.FunctionResponse;
 import io.lambdadispatcher.wire.event.ResponseReader;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
@@ -239,7 +240,8 @@ final class RequestExchange implements BodyReader, Answer {
     @Override
     public void onError(String type, byte[] details) {
         if (log.isDebugEnabled()) {
-            log.debug("{}: the function failed: {} {}", request, type, new String(details, StandardCharsets.UTF_8));
+            String text = type + " " + new String(details, StandardCharsets.UTF_8);
+            log.debug("{}: the function failed: {}", request, PrintableText.startOf(text));
         }
         respond(HttpResponseStatus.BAD_GATEWAY, "the function failed");
     }

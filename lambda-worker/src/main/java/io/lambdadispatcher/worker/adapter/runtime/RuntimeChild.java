@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.adapter.runtime;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.worker.adapter.runtime.Answer.Failure;
 import io.lambdadispatcher.worker.internal.child.Child;
 import io.lambdadispatcher.worker.internal.child.ChildListener;
@@ -225,10 +226,10 @@ final class RuntimeChild implements ChildListener {
      * is killed after 2 s, in which it can write its logs. Otherwise, the pool's start fails.
      */
     void onInitError(String type, byte[] details) {
-        String text = new String(details, StandardCharsets.UTF_8);
-        String shown = text.length() > MOST_DETAIL_CHARS ? text.substring(0, MOST_DETAIL_CHARS) + "..." : text;
-        if (!pool.onStartFailed("the runtime cannot start: " + type + " " + shown)) {
-            log.warn("{} cannot start: {} {}", name, type, shown);
+        String text = type + " " + new String(details, StandardCharsets.UTF_8);
+        String shown = PrintableText.of(text, MOST_DETAIL_CHARS);
+        if (!pool.onStartFailed("the runtime cannot start: " + shown)) {
+            log.warn("{} cannot start: {}", name, shown);
             long failed = pid;
             loop.schedule(() -> kill(failed), INIT_ERROR_EXIT_MILLIS, TimeUnit.MILLISECONDS);
         }

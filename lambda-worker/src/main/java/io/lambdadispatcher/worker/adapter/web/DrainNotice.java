@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.adapter.web;
 
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.FailureReason;
@@ -68,7 +69,7 @@ record DrainNotice(String path, DrainReason reason, Duration grace) {
             log.warn(
                     "the app could not be notified at {} that the worker is draining: {}",
                     path,
-                    failure == null ? "status " + status : failure.getMessage());
+                    failure == null ? "status " + status : PrintableText.startOf(String.valueOf(failure.getMessage())));
         }
     }
 

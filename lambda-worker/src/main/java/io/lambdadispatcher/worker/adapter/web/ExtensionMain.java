@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.adapter.web;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -40,7 +41,7 @@ public final class ExtensionMain {
         try {
             identifier = register(api);
         } catch (IOException | IllegalArgumentException e) {
-            log.error("cannot register as an extension at {}: {}", api, e.toString());
+            log.error("cannot register as an extension at {}: {}", api, PrintableText.startOf(e));
             System.exit(1);
             return;
         }

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.adapter.web;
 
+import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.worker.adapter.web.WebConfig.Probe;
 import java.io.IOException;
 import java.io.InputStream;
@@ -100,7 +101,7 @@ final class ReadinessProbe {
         socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
         InputStream in = socket.getInputStream();
         String line = new String(in.readNBytes(STATUS_LINE_BYTES), StandardCharsets.ISO_8859_1);
-        lastAnswer = "it answers '" + line + "', expected status " + check.healthy();
+        lastAnswer = "it answers " + HeaderSyntax.printable(line) + ", expected status " + check.healthy();
         boolean answered = line.matches("HTTP/1\\.[01] [0-9]{3}");
         boolean healthy = answered && check.healthy().contains(Integer.parseInt(line.substring(9)));
         if (healthy) {

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.internal.child;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
@@ -9,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs the output of a process, line by line at INFO, on a separate thread that ends with the
- * output.
+ * Logs the output of a process line by line at INFO, made printable, on a separate thread that
+ * ends with the output.
  */
 final class OutputLog implements Runnable {
     /** A longer line is logged in parts. */
@@ -65,7 +66,7 @@ final class OutputLog implements Runnable {
     }
 
     private void flush() {
-        log.info("{}: {}", name, line);
+        log.info("{}: {}", name, PrintableText.of(line));
         line.setLength(0);
     }
 }

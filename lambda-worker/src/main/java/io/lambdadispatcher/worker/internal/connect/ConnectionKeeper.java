@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.internal.connect;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
 import io.lambdadispatcher.wire.worker.HostPort;
@@ -225,9 +226,10 @@ public final class ConnectionKeeper {
         if (state == State.STOPPED) {
             return;
         }
-        log.warn("cannot reach dispatcher {}: {}", dialled, cause.toString());
+        String why = PrintableText.startOf(cause);
+        log.warn("cannot reach dispatcher {}: {}", dialled, why);
         connection = null;
-        retryOrStop(false, "cannot reach " + dialled + ": " + cause);
+        retryOrStop(false, "cannot reach " + dialled + ": " + why);
     }
 
     private void retryOrStop(boolean refusedForGood, String detail) {

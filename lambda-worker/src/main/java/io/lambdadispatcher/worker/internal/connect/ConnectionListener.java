@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.internal.connect;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.worker.handler.DrainReason;
 import java.time.Duration;
 import java.util.List;
@@ -27,8 +28,13 @@ interface ConnectionListener {
      *
      * @param refusal status with which the dispatcher refused the control stream; 0 if it did not
      * @param drained whether it ended after a drain
+     * @param detail why it ended, for logs; made printable, because it can quote the peer
      */
     record Closing(int refusal, boolean drained, String detail) {
+        public Closing {
+            detail = PrintableText.startOf(detail);
+        }
+
         /** Returns whether a new attempt with the same token would fail in the same way. */
         boolean isPermanent() {
             return refusal >= 400 && refusal < 500 && refusal != 429 && refusal != 408;

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.internal.connect;
 
+import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.worker.ControlCodec;
@@ -410,7 +411,10 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         }
         ServedStream stream = worker(streamId);
         if (stream != null && !accepted) {
-            log.warn("the dispatcher rejected worker stream {} with status {}", streamId, status);
+            log.warn(
+                    "the dispatcher rejected worker stream {} with status {}",
+                    streamId,
+                    HeaderSyntax.printable(String.valueOf(status)));
             stream.onPeerEnded();
         }
     }

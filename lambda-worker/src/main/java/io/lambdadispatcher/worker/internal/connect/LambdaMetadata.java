@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.internal.connect;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -77,7 +78,8 @@ public final class LambdaMetadata {
                 return zone.group(1);
             }
         }
-        log.debug("the metadata of Lambda has no zone: {}", response.toString(StandardCharsets.US_ASCII));
+        String text = response.toString(StandardCharsets.US_ASCII);
+        log.debug("the metadata of Lambda has no zone: {}", PrintableText.startOf(text));
         return "";
     }
 }

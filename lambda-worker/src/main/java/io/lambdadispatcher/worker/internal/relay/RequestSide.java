@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.internal.relay;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
@@ -248,6 +249,6 @@ final class RequestSide implements Request, RequestBody, TimedRequest {
 
     @Override
     public String toString() {
-        return method() + " " + path();
+        return PrintableText.startOf(method() + " " + path());
     }
 }

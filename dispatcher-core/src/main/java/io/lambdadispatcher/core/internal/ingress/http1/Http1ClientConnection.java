@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.ResponseDate;
 import io.lambdadispatcher.core.internal.ingress.edge.WriteWatch;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http.TextAnswer;
 import io.lambdadispatcher.wire.http2.CoalescedFlush;
 import io.netty.buffer.Unpooled;
@@ -252,7 +253,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
      */
     private void onMalformed(Throwable cause) {
         HttpResponseStatus status = HttpResponseStatus.BAD_REQUEST;
-        String detail = "malformed request: " + cause.getMessage();
+        String detail = PrintableText.startOf("malformed request: " + cause.getMessage());
         if (cause instanceof TooLongHttpLineException) {
             status = HttpResponseStatus.REQUEST_URI_TOO_LONG;
             detail = "request line too long, limit " + context.limits().maxRequestLineBytes() + " bytes";
@@ -299,7 +300,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
                 ? cause.getCause()
                 : cause;
         if (state == State.CLOSED || root instanceof IOException) {
-            log.debug("client {}: {}", context.client(), root.toString());
+            log.debug("client {}: {}", context.client(), PrintableText.startOf(root));
             on.close();
         } else if (state == State.LINGERING) {
             on.close();

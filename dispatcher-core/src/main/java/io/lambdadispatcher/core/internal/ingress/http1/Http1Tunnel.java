@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.LoopWatch;
 import io.lambdadispatcher.core.observe.ClientProtocol;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http.WebSocketKey;
 import io.lambdadispatcher.wire.http2.CoalescedFlush;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -209,7 +210,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
 
     @Override
     public void exceptionCaught(ChannelHandlerContext on, Throwable cause) {
-        log.debug("client {}: tunnel: {}", context.client(), cause.toString());
+        log.debug("client {}: tunnel: {}", context.client(), PrintableText.startOf(cause));
         on.close();
     }
 

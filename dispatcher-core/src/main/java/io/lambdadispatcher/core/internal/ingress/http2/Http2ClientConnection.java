@@ -14,6 +14,7 @@ import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.wire.http.FlatHeadersDecoder;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.http2.EagerFrameReader;
 import io.lambdadispatcher.wire.http2.Http2Assembly;
@@ -203,7 +204,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         // TLS wraps its errors.
         Throwable root = cause instanceof DecoderException && cause.getCause() != null ? cause.getCause() : cause;
         if (root instanceof IOException) {
-            log.debug("client {}: {}", context.client(), root.toString());
+            log.debug("client {}: {}", context.client(), PrintableText.startOf(root));
             ctx.close();
         } else {
             super.exceptionCaught(ctx, cause);
@@ -216,7 +217,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (error == null && !(cause instanceof IOException)) {
             log.error("client {}: unexpected, the connection is closed", context.client(), cause);
         } else {
-            log.debug("client {}: connection error: {}", context.client(), cause.toString());
+            log.debug("client {}: connection error: {}", context.client(), PrintableText.startOf(cause));
         }
         super.onConnectionError(ctx, outbound, cause, error);
     }

@@ -1,0 +1,92 @@
+package io.lambdadispatcher.wire.http;
+
+/**
+ * Makes text from outside safe for a log, a terminal and a page: it has no characters that begin a
+ * line, control a terminal, or hide or reorder what is next to them. These are the Unicode
+ * categories Cc, Cf (with the bidirectional controls), Zl and Zp. Each of their UTF-16 units
+ * becomes {@code \}{@code u} and four hexadecimal digits, as in JSON. A tab becomes a space, and an
+ * unpaired surrogate, which many parsers of JSON reject, becomes U+FFFD. A backslash stays, so text
+ * that is already printable does not change. Any thread.
+ *
+ * <p>Text is made printable where it is read. The server's log does it once more, because libraries
+ * log, too.
+ */
+public final class PrintableText {
+    private static final int MAX_START_CHARS = 500;
+
+    private PrintableText() {}
+
+    /** Returns the complete text, itself if it is a printable string. */
+    public static String of(CharSequence text) {
+        int length = text.length();
+        StringBuilder escaped = null;
+        int copied = 0;
+        int next;
+        for (int i = 0; i < length; i = next) {
+            int c = Character.codePointAt(text, i);
+            next = i + Character.charCount(c);
+            if (!isPrintable(c)) {
+                escaped = escaped == null ? new StringBuilder(length + 32) : escaped;
+                escaped.append(text, copied, i);
+                appendReplacement(escaped, text, i, next);
+                copied = next;
+            }
+        }
+        return escaped == null
+                ? text.toString()
+                : escaped.append(text, copied, length).toString();
+    }
+
+    /**
+     * Returns the text, or its start and three dots if it is longer than {@code maxChars}. The
+     * result can be six times as long.
+     */
+    public static String of(CharSequence text, int maxChars) {
+        return text.length() <= maxChars ? of(text) : of(text.subSequence(0, maxChars)) + "...";
+    }
+
+    /** Returns the text, or its start if it is too long for a line of a log. */
+    public static String startOf(CharSequence text) {
+        return of(text, MAX_START_CHARS);
+    }
+
+    /** Returns the class and the start of the message of an exception, which can quote a peer. */
+    public static String startOf(Throwable cause) {
+        return startOf(cause.toString());
+    }
+
+    /** Appends the escape sequence of any character, for text that is ASCII only. */
+    public static void appendEscape(StringBuilder to, char c) {
+        to.append("\\u");
+        for (int shift = 12; shift >= 0; shift -= 4) {
+            to.append(Character.forDigit(c >> shift & 0xf, 16));
+        }
+    }
+
+    private static void appendReplacement(StringBuilder to, CharSequence text, int start, int end) {
+        char first = text.charAt(start);
+        if (first == '\t') {
+            to.append(' ');
+        } else if (end - start == 1 && Character.isSurrogate(first)) {
+            to.append('\ufffd');
+        } else {
+            for (int i = start; i < end; i++) {
+                appendEscape(to, text.charAt(i));
+            }
+        }
+    }
+
+    private static boolean isPrintable(int c) {
+        if (c < 0x7F) {
+            return c >= ' ';
+        }
+        return switch (Character.getType(c)) {
+            case Character.CONTROL,
+                    Character.FORMAT,
+                    Character.SURROGATE,
+                    Character.LINE_SEPARATOR,
+                    Character.PARAGRAPH_SEPARATOR -> false;
+            default -> true;
+        };
+    }
+}
