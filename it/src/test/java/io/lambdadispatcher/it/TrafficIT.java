@@ -241,7 +241,7 @@ class TrafficIT {
         }
     }
 
-    /** The demand for workers ejects none here, because nobody launches workers. */
+    /** A third is the maximum that can be ejected. */
     @ParameterizedTest
     @CsvSource({"broken, 500", "overloaded, 503"})
     void should_hide_a_third_of_workers_that_answer_with_an_error(String kind, int status) throws Exception {

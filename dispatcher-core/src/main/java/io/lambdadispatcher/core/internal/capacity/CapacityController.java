@@ -57,7 +57,7 @@ public final class CapacityController {
         void kill(String workerId, String reason);
 
         /**
-         * Sets the maximum number of a worker's concurrent exchanges; 0 = none for now.
+         * Sets the maximum number of a worker's concurrent exchanges.
          *
          * @param reason for the log, in one line
          */
@@ -80,6 +80,8 @@ public final class CapacityController {
     private static final long SETTLED_NANOS = 10 * SECOND;
 
     private static final int MOST_EJECTIONS = 3;
+    /** For this time, a replacement waits until an ejected worker has ended. */
+    private static final long LEAVING_NANOS = 5 * SECOND;
     /**
      * The time that a connected worker has to become ready, as a multiple of the launch timeout. A
      * handler may start slowly, but a worker that hangs must not count as capacity forever.
@@ -369,19 +371,6 @@ public final class CapacityController {
         return rollout;
     }
 
-    /**
-     * Returns the version whose workers must not get more requests than they serve well, because it
-     * is new; empty = none. If only such workers are ready, they get all requests.
-     */
-    public String watchedVersion() {
-        String version = rollout.watchedVersion();
-        boolean others = !version.isEmpty()
-                && workers.count(worker ->
-                                worker.is(State.READY) && !worker.isEjected() && !worker.version.equals(version))
-                        > 0;
-        return others ? version : "";
-    }
-
     // The fleet.
 
     /** Records that another dispatcher's worker is now this one's. */
@@ -558,11 +547,10 @@ public final class CapacityController {
                 rollout.onSettled(worker);
             }
             endOverdue(nowNanos, worker);
-            if (worker.returns(nowNanos)) {
-                actions.limit(worker.id, worker.allowed(), "its ejection has ended");
+            if (worker.ours && worker.isEjected() && worker.ejections() >= MOST_EJECTIONS) {
+                drain(nowNanos, worker, DrainCode.REQUESTED);
             }
         }
-        OutlierDetector.find(workers.ready()).forEach(outlier -> eject(nowNanos, outlier));
         rollout.onSecond(nowNanos, workers, nowNanos - startedNanos >= RETURN_NANOS);
     }
 
@@ -571,15 +559,6 @@ public final class CapacityController {
             boolean less = worker.allowed() < before;
             String reason = less ? "its event loop is late, or its heap is full" : "it is less loaded";
             actions.limit(worker.id, worker.allowed(), reason);
-        }
-    }
-
-    private void eject(long nowNanos, OutlierDetector.Outlier outlier) {
-        WorkerLife worker = outlier.worker();
-        worker.eject(nowNanos, outlier.reason());
-        actions.limit(worker.id, 0, outlier.reason());
-        if (worker.ours && worker.ejections >= MOST_EJECTIONS) {
-            drain(nowNanos, worker, DrainCode.REQUESTED);
         }
     }
 
@@ -601,12 +580,13 @@ public final class CapacityController {
 
     private void launchMissing(long nowNanos) {
         int capacity = peerWorkers + workers.count(worker -> worker.isCapacity(nowNanos) && !rollout.isCanary(worker));
+        int placesLeft = replaceEjected(nowNanos, capacity);
         int starting = workers.count(worker -> worker.ours && !worker.everReady() && !worker.hasExited());
         int there = workers.count(worker -> worker.ours && !worker.hasExited() && !worker.is(State.DRAINING));
-        // Workers that expire, are ejected or have lost their connections are replaced. Twice the
-        // maximum bounds the workers that run during replacement.
+        // Workers that expire or have lost their connections are replaced. Twice the maximum bounds
+        // the workers that run during replacement.
         int canaries = rollout.canaries(target.wanted());
-        int others = Math.min(target.wanted(), policy.maxWorkers() - canaries) - capacity;
+        int others = Math.min(Math.min(target.wanted(), policy.maxWorkers() - canaries) - capacity, placesLeft);
         int missingCanaries = canaries == 0 ? 0 : missingCanaries(nowNanos, canaries, capacity);
         int missing = Math.min(Math.max(0, others) + Math.max(0, missingCanaries), 2 * policy.maxWorkers() - there);
         int room = shares.room(nowNanos, workers);
@@ -618,6 +598,30 @@ public final class CapacityController {
             workers.onLaunched(nowNanos, actions.launch(version, share), version, share);
             guard.onLaunched(nowNanos);
         }
+    }
+
+    /**
+     * Drains ejected workers, if there is no place for their replacements within the maximum.
+     *
+     * @return how many workers may be launched within the maximum
+     */
+    private int replaceEjected(long nowNanos, int capacity) {
+        int missing = target.wanted() - capacity;
+        int places =
+                policy.maxWorkers() - capacity - workers.count(worker -> worker.ours && isEjected(nowNanos, worker));
+        for (WorkerLife worker : workers.ready()) {
+            if (missing > places && worker.ours && worker.isEjected()) {
+                drain(nowNanos, worker, DrainCode.REQUESTED);
+                missing--;
+            }
+        }
+        return Math.max(0, places);
+    }
+
+    /** Returns whether the worker occupies the place of its replacement. */
+    private static boolean isEjected(long nowNanos, WorkerLife worker) {
+        boolean leaving = worker.is(State.DRAINING) && worker.inStateNanos(nowNanos) < LEAVING_NANOS;
+        return worker.isEjected() || leaving && worker.ejection() != null;
     }
 
     /**

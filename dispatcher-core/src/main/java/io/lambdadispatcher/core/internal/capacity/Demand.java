@@ -32,11 +32,19 @@ public record Demand(
      * @param completed total exchanges that have ended
      * @param failed completed exchanges without a response, with an incomplete one, or with a
      *     status of 500 or above
-     * @param timed completed exchanges that were measured (not all are)
-     * @param timedNanos total time of the measured exchanges
+     * @param slow completed exchanges that did not fail, but were slow
+     * @param ejections how often the worker was ejected
+     * @param ejection why the worker is ejected, in one line; {@code null} if it is not
      */
     public record WorkerDemand(
-            String workerId, int busy, int peakBusy, long completed, long failed, long timed, long timedNanos) {
+            String workerId,
+            int busy,
+            int peakBusy,
+            long completed,
+            long failed,
+            long slow,
+            int ejections,
+            @Nullable String ejection) {
 
         /** Returns the sum of two connections of one worker. */
         public WorkerDemand plus(WorkerDemand other) {
@@ -46,11 +54,13 @@ public record Demand(
                     peakBusy + other.peakBusy,
                     completed + other.completed,
                     failed + other.failed,
-                    timed + other.timed,
-                    timedNanos + other.timedNanos);
+                    slow + other.slow,
+                    Math.max(ejections, other.ejections),
+                    ejection == null ? other.ejection : ejection);
         }
 
-        /** Returns the totals since an earlier sample of this worker, with the latest peaks. */
+        /** Returns the totals since an earlier sample of this worker, with the latest peaks
+         * and ejections. */
         WorkerDemand minus(WorkerDemand earlier) {
             return new WorkerDemand(
                     workerId,
@@ -58,8 +68,9 @@ public record Demand(
                     peakBusy,
                     completed - earlier.completed,
                     failed - earlier.failed,
-                    timed - earlier.timed,
-                    timedNanos - earlier.timedNanos);
+                    slow - earlier.slow,
+                    ejections,
+                    ejection);
         }
     }
 }

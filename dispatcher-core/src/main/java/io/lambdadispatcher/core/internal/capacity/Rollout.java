@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.policy.Comparison;
+import io.lambdadispatcher.core.internal.policy.WorkerHealth;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.observe.RolloutSnapshot.State;
 import io.lambdadispatcher.core.options.LaunchLimits;
@@ -12,7 +13,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,8 +43,6 @@ public final class Rollout {
      */
     private static final int FEWEST_EJECTIONS = 2;
 
-    private static final double TIMES_SLOWER = 4;
-    private static final double NANOS_SLOWER = TimeUnit.MILLISECONDS.toNanos(100);
     /** What the old version did more than about ten minutes ago does not count. */
     private static final double DECAY = Math.exp(-1.0 / 600);
 
@@ -69,21 +67,18 @@ public final class Rollout {
     private static final class Tally implements Comparison.Results {
         double completed;
         double failed;
-        double timed;
-        double timedNanos;
+        double slow;
 
         void add(WorkerDemand second) {
             completed += second.completed();
             failed += second.failed();
-            timed += second.timed();
-            timedNanos += second.timedNanos();
+            slow += second.slow();
         }
 
         void decay() {
             completed *= DECAY;
             failed *= DECAY;
-            timed *= DECAY;
-            timedNanos *= DECAY;
+            slow *= DECAY;
         }
 
         @Override
@@ -96,8 +91,8 @@ public final class Rollout {
             return failed;
         }
 
-        double meanNanos() {
-            return timed == 0 ? 0 : timedNanos / timed;
+        double slowShare() {
+            return completed == 0 ? 0 : slow / completed;
         }
     }
 
@@ -113,12 +108,9 @@ public final class Rollout {
     private boolean surprised;
 
     private Comparison<Tally> seen = new Comparison<>(new Tally(), new Tally(), new Tally());
-    /** Seconds of a worker of the new version with measured requests. */
+    /** Seconds of a worker of the new version with requests. */
     private int judgedSeconds;
-    /**
-     * Those in which the mean of its requests was far above that of the old version. They are
-     * counted, because a few requests that are very slow would decide the mean of all.
-     */
+    /** Those in which most of its requests were slow. A worker that has just started has a few. */
     private int slowSeconds;
 
     private long secondNanos;
@@ -237,15 +229,19 @@ public final class Rollout {
             return;
         }
         seen.fresh().add(second);
-        if (second.timed() > 0 && seen.baseline().timed >= Comparison.FEWEST_COMPARED) {
+        if (second.completed() > 0 && seen.baseline().completed >= Comparison.FEWEST_COMPARED) {
             judgedSeconds++;
-            slowSeconds += isSlow((double) second.timedNanos() / second.timed()) ? 1 : 0;
+            slowSeconds += 2 * second.slow() > second.completed() ? 1 : 0;
         }
     }
 
-    private boolean isSlow(double meanNanos) {
-        double typical = seen.baseline().meanNanos();
-        return meanNanos > typical * TIMES_SLOWER && meanNanos - typical > NANOS_SLOWER;
+    private boolean isSlow() {
+        Tally fresh = seen.fresh();
+        double before =
+                Math.max(1 / (seen.baseline().completed + 1), seen.baseline().slowShare());
+        return slowSeconds >= FEWEST_SLOW_SECONDS
+                && slowSeconds > judgedSeconds / 2
+                && WorkerHealth.isWorse(fresh.slow, fresh.completed, before);
     }
 
     /** Records that a launched worker is ready for the first time. */
@@ -313,14 +309,6 @@ public final class Rollout {
     /** Returns whether the worker serves beside the others, until its version has been watched. */
     boolean isCanary(WorkerLife worker) {
         return phase != null && phase.is(State.CANARY) && isNext(worker);
-    }
-
-    /**
-     * Returns the version whose workers must not get more requests than they serve well; empty =
-     * none.
-     */
-    String watchedVersion() {
-        return phase != null && (phase.is(State.CANARY) || phase.is(State.STOPPED)) ? phase.next() : "";
     }
 
     /**
@@ -489,7 +477,7 @@ public final class Rollout {
             return "workers of version " + now.next() + " fail: " + lastFailure;
         }
         for (WorkerLife worker : workers.ready()) {
-            if (isCanary(worker) && worker.isEjected() && worker.ejections >= FEWEST_EJECTIONS) {
+            if (isCanary(worker) && worker.isEjected() && worker.ejections() >= FEWEST_EJECTIONS) {
                 return "worker " + worker.id + " was ejected: " + worker.ejection();
             }
         }
@@ -497,16 +485,14 @@ public final class Rollout {
         if (failure != null) {
             return failure;
         }
-        return slowSeconds >= FEWEST_SLOW_SECONDS && slowSeconds > judgedSeconds / 2
+        return isSlow()
                 ? String.format(
                         Locale.ROOT,
-                        "requests to version %s took %.0f ms, to version %s %.0f ms, and were slow in %d of %d seconds",
+                        "%.0f %% of the requests to version %s were slow, %.0f %% to version %s",
+                        seen.fresh().slowShare() * 100,
                         now.next(),
-                        seen.fresh().meanNanos() / 1e6,
-                        now.version(),
-                        seen.baseline().meanNanos() / 1e6,
-                        slowSeconds,
-                        judgedSeconds)
+                        seen.baseline().slowShare() * 100,
+                        now.version())
                 : null;
     }
 

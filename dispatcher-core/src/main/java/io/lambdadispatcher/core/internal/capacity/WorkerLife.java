@@ -65,17 +65,8 @@ final class WorkerLife {
     private boolean parted;
     private boolean expiring;
 
-    // Statistics of the exchanges, as decaying sums of each second's part of the totals.
+    /** What its exchanges were at the latest second. */
     private @Nullable WorkerDemand last;
-    private double completed;
-    private double failed;
-    private double meanNanos;
-
-    // Ejections by the outlier detector.
-    int ejections;
-    private boolean ejected;
-    private String ejection = "";
-    private long ejectedUntilNanos;
 
     private WorkerLife(String id, boolean ours, State state, long nowNanos, int streams, WorkerShare share) {
         this.id = id;
@@ -175,7 +166,7 @@ final class WorkerLife {
         return switch (state) {
             case LAUNCHED -> isExpected(nowNanos);
             case DIALLED -> !exited && !killed && isExpected(nowNanos);
-            case READY -> !ejected && !expiring;
+            case READY -> !isEjected() && !expiring;
             case DRAINING, GONE -> false;
         };
     }
@@ -302,68 +293,31 @@ final class WorkerLife {
         if (now.completed() < before.completed()) {
             return null;
         }
-        WorkerDemand second = now.minus(before);
-        completed = completed * DECAY + second.completed();
-        failed = failed * DECAY + second.failed();
-        if (second.timed() > 0) {
-            double mean = (double) second.timedNanos() / second.timed();
-            meanNanos = meanNanos == 0 ? mean : meanNanos + (mean - meanNanos) * (1 - DECAY);
-        }
         limit.onSecond(nowNanos, now.peakBusy());
-        return second;
+        return now.minus(before);
     }
-
-    private static final double DECAY = Math.exp(-1.0 / 10);
 
     int busy() {
         return last == null ? 0 : last.busy();
     }
 
-    /** Returns the exchanges that ended in about the last ten seconds. */
-    double completed() {
-        return completed;
-    }
-
-    double failureRate() {
-        return completed == 0 ? 0 : Math.min(1, failed / completed);
-    }
-
-    double meanNanos() {
-        return meanNanos;
-    }
-
-    /** Returns why the worker is ejected; {@code null} if it is not. */
+    /** Returns why the worker is or was ejected when it was seen last; {@code null} if not. */
     @Nullable
     String ejection() {
-        return ejected ? ejection : null;
+        return last == null ? null : last.ejection();
     }
 
     boolean isEjected() {
-        return ejected;
+        return state == State.READY && ejection() != null;
     }
 
-    /** @param reason in one line */
-    void eject(long nowNanos, String reason) {
-        ejections++;
-        ejection = reason;
-        ejected = true;
-        ejectedUntilNanos = nowNanos + ejections * TimeUnit.SECONDS.toNanos(10);
+    /** Returns how often it was ejected since it has connected. */
+    int ejections() {
+        return last == null ? 0 : last.ejections();
     }
 
-    /** Returns true once, when an ejection ends. Resets the statistics. */
-    boolean returns(long nowNanos) {
-        if (!ejected || nowNanos - ejectedUntilNanos < 0) {
-            return false;
-        }
-        ejected = false;
-        completed = 0;
-        failed = 0;
-        meanNanos = 0;
-        return true;
-    }
-
-    /** Returns the maximum number of concurrent exchanges; 0 while the worker is ejected. */
+    /** Returns the maximum number of concurrent exchanges. */
     int allowed() {
-        return ejected ? 0 : limit.value();
+        return limit.value();
     }
 }

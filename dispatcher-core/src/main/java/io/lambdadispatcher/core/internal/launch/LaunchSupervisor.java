@@ -573,9 +573,6 @@ public final class LaunchSupervisor {
             long now = now();
             meterOverflow();
             controller.evaluate(now, demand, share == null ? PeerDemand.NONE : share.beforeEvaluation(controller));
-            if (demand.workers() != null) {
-                pool.watch(controller.watchedVersion());
-            }
             if (share != null) {
                 share.afterEvaluation(controller, now);
             }

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestAdmission;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
+import io.lambdadispatcher.core.internal.policy.GroupHealth;
 import io.lambdadispatcher.core.internal.policy.PriorityShares;
 import io.lambdadispatcher.core.internal.policy.SlowStart;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
@@ -16,6 +17,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.Ticker;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,8 +26,11 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -40,14 +45,12 @@ public final class FunctionPool {
 
     private static final int MIN_QUEUE_SHARE = 16;
 
-    /** Requests per second that a worker gets even if it fails, while its version is watched. */
-    private static final int WATCHED_REQUESTS = 10;
-
     private static final long SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long MIN_STALE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-    private final SeldomLog withoutWorker =
-            new SeldomLog(LoggerFactory.getLogger(FunctionPool.class), Ticker.systemTicker());
+    private static final Logger log = LoggerFactory.getLogger(FunctionPool.class);
+
+    private final SeldomLog withoutWorker = new SeldomLog(log, Ticker.systemTicker());
 
     private volatile FunctionOptions options;
     private final List<PoolShard> shards;
@@ -71,6 +74,9 @@ public final class FunctionPool {
 
     final ClientShares shares = new ClientShares();
     final RequestAdmission admission;
+    /** What workers are judged by. */
+    final GroupHealth health = new GroupHealth();
+
     final PriorityShares priorities = new PriorityShares();
 
     /**
@@ -98,9 +104,6 @@ public final class FunctionPool {
 
     /** The worker connections that are open for requests. The array never changes. */
     private volatile PooledConnection[] open = {};
-
-    /** The version whose workers are watched; empty = none. */
-    private volatile String watchedVersion = "";
 
     private volatile Runnable shortage = () -> {};
 
@@ -163,6 +166,54 @@ public final class FunctionPool {
             members.remove(member);
         }
         open = members.toArray(PooledConnection[]::new);
+        if (health.setOpen(members.stream().map(PooledConnection::workerId).collect(Collectors.toSet()))) {
+            onShards(shard -> shard.ejector.onGroupChange());
+        }
+    }
+
+    /** Compares the times of all workers, about once a second. Any event loop. */
+    void lookAtWorkers(long nowNanos) {
+        if (health.isDue(nowNanos)) {
+            health.onTypical(
+                    nowNanos,
+                    Arrays.stream(open)
+                            .mapToLong(PooledConnection::typicalNanos)
+                            .filter(nanos -> nanos > 0)
+                            .toArray());
+        }
+    }
+
+    /** Ejects the worker of a connection, if the group permits it. The connection's event loop. */
+    void eject(PooledConnection member) {
+        String reason = member.health.reason();
+        if (health.tryEject(member.workerId())) {
+            log.info("worker {} of {} is ejected: {}", member.workerId(), options.name(), reason);
+            onShards(shard -> shard.ejector.eject(member.workerId(), reason));
+            onShards(shard -> shard.ejector.onGroupChange());
+        }
+    }
+
+    /** Ends the ejection of a worker, because it serves probes well. */
+    void restore(PooledConnection member) {
+        if (health.onReturned(member.workerId())) {
+            log.info("worker {} of {} is no longer ejected", member.workerId(), options.name());
+        }
+        onShards(shard -> shard.ejector.restore(member.workerId()));
+        onShards(shard -> shard.ejector.onGroupChange());
+    }
+
+    private void onShards(Consumer<PoolShard> action) {
+        for (PoolShard shard : shards) {
+            try {
+                if (shard.loop().inEventLoop()) {
+                    action.accept(shard);
+                } else {
+                    shard.loop().execute(() -> action.accept(shard));
+                }
+            } catch (RejectedExecutionException e) {
+                // The embedding program has shut down that event loop and all its requests.
+            }
+        }
     }
 
     int warmCpuMicros() {
@@ -292,22 +343,12 @@ public final class FunctionPool {
     }
 
     /** Makes all event loops look for slow readers, because requests are queued. */
-    void watchSlowReaders(PoolShard here) {
+    void watchSlowReaders() {
         if (slowReadersWatched) {
             return;
         }
         slowReadersWatched = true;
-        for (PoolShard shard : shards) {
-            if (shard == here) {
-                shard.watchSlowReaders();
-            } else {
-                try {
-                    shard.loop().execute(shard::watchSlowReaders);
-                } catch (RejectedExecutionException e) {
-                    // The embedding program has shut down that event loop and all its requests.
-                }
-            }
-        }
+        onShards(PoolShard::watchSlowReaders);
     }
 
     /** Records that a shard stopped looking for slow readers, because no request is queued. */
@@ -451,37 +492,6 @@ public final class FunctionPool {
                 // The embedding program has shut down that event loop and all its requests.
             }
         }
-    }
-
-    /**
-     * Limits how many requests the workers of a version can fail: those of a second, and as many as
-     * they have served well. Called about once a second, which permits the requests of another
-     * second.
-     *
-     * @param version empty = no version is watched
-     */
-    public void watch(String version) {
-        if (version.isEmpty() && watchedVersion.isEmpty()) {
-            return;
-        }
-        watchedVersion = version;
-        for (PoolShard shard : shards) {
-            try {
-                shard.loop().execute(shard::onWatch);
-            } catch (RejectedExecutionException e) {
-                // The embedding program has shut down that event loop and all its requests.
-            }
-        }
-    }
-
-    boolean isWatched(String version) {
-        return !version.isEmpty() && version.equals(watchedVersion);
-    }
-
-    /** Returns how many requests a watched worker gets per second on one of its connections. */
-    int watchedRequests() {
-        int connections = options.connectionsPerWorker();
-        return (WATCHED_REQUESTS + connections - 1) / connections;
     }
 
     public PoolShard shard(int loopIndex) {

@@ -19,8 +19,10 @@ import io.lambdadispatcher.core.internal.loop.LoopClock;
 import io.lambdadispatcher.core.internal.loop.TimerHeap;
 import io.lambdadispatcher.core.internal.policy.AttemptBudget;
 import io.lambdadispatcher.core.internal.policy.ClientSession;
+import io.lambdadispatcher.core.internal.policy.GroupHealth;
 import io.lambdadispatcher.core.internal.policy.PriorityShares;
 import io.lambdadispatcher.core.internal.policy.SlowStart;
+import io.lambdadispatcher.core.internal.policy.WorkerHealth;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
@@ -142,6 +144,8 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     // Worker connections of this loop by worker id.
     private final Map<String, Set<PooledConnection>> all = new LinkedHashMap<>();
+    final Ejector ejector = new Ejector(this, all, this::onLimit);
+    private final GroupHealth.Tally tally;
     private boolean serving;
     private boolean lookScheduled;
 
@@ -161,6 +165,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         this.observed = observer != DispatcherObserver.NONE;
         this.loop = loop;
         this.clock = new LoopClock(loop);
+        this.tally = pool.health.newTally();
         this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
         this.traffic = pool.options().traffic();
         long queueTimeoutNanos = queueTimeoutNanos(pool.options());
@@ -369,7 +374,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         serveWaiting();
         if (waiting.size() > 0) {
             pool.onShortage();
-            pool.watchSlowReaders(this);
+            pool.watchSlowReaders();
         }
     }
 
@@ -460,7 +465,11 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         if (wanted != null) {
             return dispatchTo(wanted, exchange);
         }
-        return tried.isEmpty() ? dispatchToAny(exchange) : dispatchToAnother(exchange, tried, 0);
+        if (!tried.isEmpty()) {
+            return dispatchToAnother(exchange, tried, 0);
+        }
+        // If all workers of this loop are in doubt, those of other loops come first.
+        return areAllDoubted() && crossOver(exchange, 0, List.of()) || dispatchToAny(exchange);
     }
 
     /**
@@ -496,6 +505,12 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
             onPermitUnused();
         }
         return crossOver(exchange, 0, List.of());
+    }
+
+    private boolean areAllDoubted() {
+        PooledConnection least = members.least();
+        long now = nanoTime();
+        return least != null && least.isDoubted(now) && members.least(each -> !each.isDoubted(now)) == null;
     }
 
     /**
@@ -1115,7 +1130,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     }
 
     private Carrier take(PooledConnection member) {
-        Carrier stream = member.take();
+        Carrier stream = member.take(nanoTime());
         // The shard's permit count is already lower: tryAcquire took the permit.
         member.offered--;
         settle(member);
@@ -1126,7 +1141,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
      * Returns the worker connection for the next exchange. All exchanges that one connection gets
      * within a turn share one write, one packet and one wake-up of the worker. So the connection
      * that got the previous exchange gets the next one, too, until it is {@code batch} exchanges
-     * ahead of the least busy connection.
+     * ahead of the least busy connection. Workers that are in doubt come last.
      */
     private @Nullable PooledConnection leastOrLast() {
         PooledConnection least = members.least();
@@ -1135,11 +1150,25 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         long now = nanoTime();
         boolean sameTurn = now == lastTakenNanos;
         lastTakenNanos = now;
-        if (sameTurn && least != null && last != null && last.offered > 0 && last.rank() < least.rank() + last.batch) {
+        if (least != null && least.isDoubted(now)) {
+            least = leastDoubted(least, now);
+        }
+        if (sameTurn
+                && least != null
+                && last != null
+                && last.offered > 0
+                && last.rank() < least.rank() + last.batch
+                && !last.isDoubted(now)) {
             return last;
         }
         lastTaken = least;
         return least;
+    }
+
+    private PooledConnection leastDoubted(PooledConnection least, long nowNanos) {
+        PooledConnection sound = members.least(each -> !each.isDoubted(nowNanos));
+        PooledConnection other = sound != null ? sound : members.least(each -> !each.hasJustFailed(nowNanos));
+        return other == null ? least : other;
     }
 
     private @Nullable PooledConnection leastExcept(List<String> workerIds) {
@@ -1185,8 +1214,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     /** An attempt on one of the connection's streams was given up for another worker. */
     public void onGivenUp(PooledConnection member) {
         assert loop.inEventLoop();
-        member.onGivenUp();
-        settle(member);
+        member.onGivenUp(nanoTime());
     }
 
     /** The worker, which was busy, now keeps room for one exchange. */
@@ -1239,36 +1267,9 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     public void onMember(PooledConnection member) {
         assert loop.inEventLoop();
         member.shard = this;
+        member.health = new WorkerHealth(pool.health, tally);
         beginSlowStart(member);
         all.computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2)).add(member);
-    }
-
-    /**
-     * The worker has said which version of its code it has. Called before the connection is open
-     * for requests.
-     *
-     * @param version empty = not known
-     */
-    public void onVersion(PooledConnection member, String version) {
-        assert loop.inEventLoop();
-        member.version = version;
-        watch(member);
-    }
-
-    /** Applies {@link FunctionPool#watch}. */
-    void onWatch() {
-        assert loop.inEventLoop();
-        all.values().forEach(connections -> connections.forEach(this::watch));
-        offerIf(true);
-    }
-
-    private void watch(PooledConnection member) {
-        if (pool.isWatched(member.version)) {
-            member.watch(pool.watchedRequests());
-        } else {
-            member.endWatch();
-        }
-        settle(member);
     }
 
     private void beginSlowStart(PooledConnection member) {
@@ -1309,6 +1310,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     public void onMemberGone(PooledConnection member) {
         setOpen(member, false);
         cancelTrial(member);
+        Ejector.cancelProbe(member);
         lastTaken = lastTaken == member ? null : lastTaken;
         all.computeIfPresent(member.workerId(), (id, its) -> its.remove(member) && its.isEmpty() ? null : its);
     }
@@ -1334,6 +1336,11 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
             settle(member);
         }
         offerIf(true);
+    }
+
+    private void onLimit(PooledConnection member) {
+        settle(member);
+        offerIf(member.open);
     }
 
     private void addFree(PooledConnection member, Carrier stream) {

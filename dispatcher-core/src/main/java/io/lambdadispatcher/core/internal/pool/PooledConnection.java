@@ -4,6 +4,8 @@ import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.policy.Rendezvous;
 import io.lambdadispatcher.core.internal.policy.SlowStart;
+import io.lambdadispatcher.core.internal.policy.WorkerHealth;
+import io.lambdadispatcher.core.internal.policy.WorkerHealth.Verdict;
 import io.lambdadispatcher.core.internal.policy.WorkerTag;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -22,17 +24,6 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     private static final VarHandle OFFERED = handle("offered");
 
     /**
-     * The largest penalty, which is larger than the number of streams that a connection can have.
-     */
-    private static final int MAX_PENALTY_BITS = 10;
-
-    /**
-     * The largest penalty of a worker whose attempts are given up. It is smaller, because the
-     * worker does serve requests: others must be busier by 16 before it gets one.
-     */
-    private static final int MAX_GIVEN_UP_BITS = 4;
-
-    /**
      * The CPU time by which requests may be delayed so that several are sent to this worker in one
      * turn. A packet for each request costs the dispatcher and the worker far more than this delay
      * costs the client.
@@ -41,8 +32,8 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
 
     private static final int MAX_BATCH = 50;
 
-    /** The credit of a worker whose version is not watched. */
-    private static final int UNLIMITED = Integer.MAX_VALUE;
+    /** The time of an answer that did not come. */
+    public static final long UNANSWERED = Long.MIN_VALUE;
 
     private static final long FIRST_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final long MAX_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -85,16 +76,6 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     @Nullable
     Future<?> trialTimer;
 
-    /** The version of the worker's code; empty = not known. */
-    String version = "";
-
-    /**
-     * How many exchanges may begin, if the worker's version is watched. An exchange takes one. If
-     * it is served well, it returns that one and adds another, up to the number of streams. Without
-     * this, a version that fails quickly would be the least busy, and so attract requests.
-     */
-    private int credit = UNLIMITED;
-
     /** The number of permits that this connection contributes to the shard. */
     int offered;
 
@@ -110,17 +91,17 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     /** What is added to the rank, because the worker is in another availability zone. */
     private int zonePenalty;
 
-    /** Consecutive refusals since an exchange ended in another way. */
-    private int refusals;
+    /** Set by {@link PoolShard#onMember}. */
+    @Nullable
+    WorkerHealth health;
 
-    /** Attempts that were given up for another worker since one was served well. */
-    private int givenUp;
+    /** Set while the worker is ejected and waits for a probe. */
+    @Nullable
+    Future<?> probeTimer;
 
     // How its exchanges ended, since the connection opened.
     private long completed;
     private long failed;
-    private long timed;
-    private long timedNanos;
 
     public PooledConnection(String workerId) {
         this.workerId = workerId;
@@ -158,47 +139,57 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
      * open for requests: the request and the worker's message crossed on the network.
      */
     public void onRefused() {
-        int before = refusals;
         onExchangeEnd(open);
-        refusals = open ? before + 1 : 0;
     }
 
     /**
-     * Records that an exchange has ended that the worker did not refuse.
+     * Records that an exchange has ended whose times are not known.
      *
      * @param failure whether there was no response, an incomplete one, or one with a status of 500
      *     or above
      */
     public void onExchangeEnd(boolean failure) {
-        completed++;
-        failed += failure ? 1 : 0;
-        refusals = 0;
-    }
-
-    /** Records that an attempt was given up for another worker, which policies ask for. */
-    void onGivenUp() {
-        givenUp = Math.min(MAX_GIVEN_UP_BITS, givenUp + 1);
-    }
-
-    /** Records that the worker has served a request well. */
-    public void onServed() {
-        givenUp = 0;
-        if (credit != UNLIMITED) {
-            credit = Math.max(credit, Math.min(free.size() + busy, credit + 2));
-        }
+        long now = shard == null ? 0 : shard.nanoTime();
+        onExchangeEnd(failure, now, now);
     }
 
     /**
-     * Limits the exchanges of a worker whose version is watched.
+     * Records that an exchange has ended.
      *
-     * @param least how many may begin at least, from now on
+     * @param failure whether there was no response, an incomplete one, or one with a status of 500
+     *     or above
+     * @param beginNanos when it began, or when its request has ended, if that was before the
+     *     response
+     * @param answerNanos when the response began; {@link #UNANSWERED} = there was none
      */
-    void watch(int least) {
-        credit = credit == UNLIMITED ? least : Math.max(credit, least);
+    public void onExchangeEnd(boolean failure, long beginNanos, long answerNanos) {
+        completed++;
+        failed += failure ? 1 : 0;
+        PoolShard its = shard;
+        if (its != null && health != null) {
+            boolean answered = answerNanos != UNANSWERED;
+            long now = its.nanoTime();
+            long waited = (answered ? answerNanos : now) - beginNanos;
+            Verdict verdict = health.onEnd(now, beginNanos, waited, answered, failure);
+            if (verdict != Verdict.NONE) {
+                its.ejector.onVerdict(this, verdict);
+            }
+            its.pool().lookAtWorkers(now);
+        }
     }
 
-    void endWatch() {
-        credit = UNLIMITED;
+    /** Records that the response of an exchange begins. */
+    public void onAnswer(long nowNanos) {
+        if (health != null) {
+            health.onAnswer(nowNanos);
+        }
+    }
+
+    /** Records that an attempt was given up for another worker, which policies ask for. */
+    void onGivenUp(long nowNanos) {
+        if (health != null) {
+            health.onDoubt(nowNanos);
+        }
     }
 
     /**
@@ -219,38 +210,39 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
         zonePenalty = (streams + 1) / 2;
     }
 
-    /** Records the duration of an exchange that was measured. */
-    public void onTimed(long nanos) {
-        timed++;
-        timedNanos += nanos;
-    }
-
     /**
-     * Returns the rank among the worker connections: the lowest rank is chosen first. It is the
-     * number of exchanges in flight, plus penalties. A worker whose attempts are given up gets
-     * fewer requests, because it is slow or fails quickly. A worker that refuses requests ends them
-     * immediately and would be the least busy of all. So each consecutive refusal doubles the
-     * penalty, until an exchange ends in another way.
+     * Returns the rank among the worker connections: the lowest rank is chosen first, except for
+     * workers that are in doubt. It is the number of exchanges in flight, and more for a worker in
+     * another zone or a fresh one.
      */
     int rank() {
-        int rank = busy + zonePenalty + (givenUp == 0 ? 0 : 1 << givenUp);
-        if (slowness != SlowStart.ONE) {
-            rank = SlowStart.multiply(rank, slowness);
-        }
-        return refusals == 0 ? rank : rank + (1 << Math.min(refusals, MAX_PENALTY_BITS));
+        int rank = busy + zonePenalty;
+        return slowness == SlowStart.ONE ? rank : SlowStart.multiply(rank, slowness);
+    }
+
+    /** Returns whether other workers should get the next exchange, if they have room. */
+    boolean isDoubted(long nowNanos) {
+        return hasJustFailed(nowNanos) || health != null && health.isQuiet(nowNanos, busy == 0);
+    }
+
+    boolean hasJustFailed(long nowNanos) {
+        return health != null && health.hasJustFailed(nowNanos);
     }
 
     /** An exchange takes a free stream. */
-    Carrier take() {
+    Carrier take(long nowNanos) {
+        if (health != null) {
+            health.onBegin(nowNanos, busy == 0);
+        }
         busy++;
         peakBusy = Math.max(peakBusy, busy);
         started++;
-        credit -= credit == UNLIMITED ? 0 : 1;
         return free.pop();
     }
 
     int offers() {
-        return open ? Math.max(0, Math.min(Math.min(free.size(), credit), Math.min(limit, room) - busy)) : 0;
+        int most = health == null ? Integer.MAX_VALUE : health.limit();
+        return open ? Math.max(0, Math.min(Math.min(free.size(), most), Math.min(limit, room) - busy)) : 0;
     }
 
     /**
@@ -303,9 +295,22 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
 
     /** Returns the totals since the connection opened, and the peak since the previous call. */
     WorkerDemand sample() {
-        WorkerDemand sample = new WorkerDemand(workerId, busy, peakBusy, completed, failed, timed, timedNanos);
+        WorkerDemand sample = new WorkerDemand(
+                workerId,
+                busy,
+                peakBusy,
+                completed,
+                failed,
+                health == null ? 0 : health.slow(),
+                health == null ? 0 : health.ejections(),
+                health == null || !health.isEjected() ? null : health.reason());
         peakBusy = busy;
         return sample;
+    }
+
+    /** Returns the typical time to the first byte; 0 = not known. Any thread. */
+    long typicalNanos() {
+        return health == null ? 0 : health.typicalNanos();
     }
 
     public long started() {

@@ -156,6 +156,7 @@ final class ResponseReceiver implements FrameReader.Listener {
         int status = verifiedStatus(head);
         headSeen = true;
         failed = status >= 500;
+        stream.onAnswer();
         // With any other status, it is an ordinary response (RFC 9110 section 9.3.6).
         tunnel &= StatusCode.isSuccess(status);
         if (!expectBody(head, status)) {

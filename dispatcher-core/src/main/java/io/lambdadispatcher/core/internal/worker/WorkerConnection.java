@@ -300,7 +300,6 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         if (streamLimit < hello.streams()) {
             tellStreamLimit(hello.streams());
         }
-        shard.onVersion(pooled, hello.functionVersion());
         String zone = port.access().zone();
         if (!zone.isEmpty() && !hello.zone().isEmpty() && !zone.equals(hello.zone())) {
             pooled.onOtherZone(streamLimit);

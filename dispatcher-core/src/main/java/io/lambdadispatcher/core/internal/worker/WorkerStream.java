@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.core.internal.pool.PooledConnection;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.WireException;
@@ -63,12 +64,6 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     }
 
     /**
-     * One exchange in eight is measured, because reading the clock costs more than all other
-     * counting.
-     */
-    private static final int TIMED_MASK = 7;
-
-    /**
      * A CANCEL waits behind the bytes that wait for the worker's window, possibly for as long as
      * the handler does not read. With more bytes than this, the stream is reset instead, which
      * frees them, and the worker opens another stream.
@@ -87,9 +82,10 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     /** Set in SENDING, AWAITING and TUNNEL_ENDING. */
     private @Nullable Attempt attempt;
 
-    private int exchanges;
-    /** 0 if the exchange is not measured. */
-    private long startNanos;
+    /** When the exchange began or, if there was no response yet, when its request has ended. */
+    private long beginNanos;
+    /** When the response began; {@link PooledConnection#UNANSWERED} = it has not. */
+    private long answerNanos;
 
     WorkerStream(WorkerConnection connection, Http2Stream http2) {
         this.connection = connection;
@@ -131,7 +127,8 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
             return this;
         }
         attempt = forAttempt;
-        startNanos = (exchanges++ & TIMED_MASK) == 0 ? connection.nanoTime() : 0;
+        beginNanos = connection.shard.nanoTime();
+        answerNanos = PooledConnection.UNANSWERED;
         response.expect(head, forAttempt);
         return this;
     }
@@ -198,6 +195,14 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
             endTunnel();
         } else {
             state = State.AWAITING;
+            beginNow();
+        }
+    }
+
+    /** Begins to wait for the response: before that, the client may be slow, but not the worker. */
+    private void beginNow() {
+        if (answerNanos == PooledConnection.UNANSWERED) {
+            beginNanos = connection.shard.nanoTime();
         }
     }
 
@@ -205,6 +210,9 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     public void cancel(ErrorCode code) {
         if (state == State.SENDING || state == State.AWAITING) {
             boolean failed = code == ErrorCode.TIMEOUT || code == ErrorCode.BAD_MESSAGE;
+            if (state == State.SENDING) {
+                beginNow();
+            }
             if (window.requestBytes() > MAX_CANCELLED_BYTES) {
                 forgetExchange(failed || response.hasFailed());
                 connection.handler.reset(http2, Http2Error.CANCEL);
@@ -338,6 +346,12 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
         }
     }
 
+    /** Called when the head of the response has arrived. */
+    void onAnswer() {
+        answerNanos = connection.shard.nanoTime();
+        connection.pooled.onAnswer(answerNanos);
+    }
+
     /**
      * Called before a frame of the response is passed on.
      *
@@ -357,9 +371,6 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     void onExchangeEnding(boolean failed) {
         leaveExchange();
         forgetExchange(failed);
-        if (!failed) {
-            connection.pooled.onServed();
-        }
     }
 
     /**
@@ -407,11 +418,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
 
     private void forgetExchange(boolean failed) {
         forgetAttempt();
-        connection.pooled.onExchangeEnd(failed);
-        // The time that a tunnel is open says nothing about the worker's speed.
-        if (startNanos != 0 && !response.isTunnel()) {
-            connection.pooled.onTimed(connection.nanoTime() - startNanos);
-        }
+        connection.pooled.onExchangeEnd(failed, beginNanos, answerNanos);
     }
 
     /** Ends a tunnel. The worker has ended its direction, and the client has ended or cancelled. */

@@ -1087,89 +1087,85 @@ class CapacityControllerTest {
         assertThat(controller.status(now, null).gbSecondsTotal()).isGreaterThan(12_000);
     }
 
-    // Failing and slow workers.
+    // Ejected and overloaded workers.
 
     private static WorkerDemand sample(String id, int busy) {
-        return new WorkerDemand(id, busy, busy, 0, 0, 0, 0);
+        return ejected(id, busy, 0, null);
     }
 
-    private void fourWorkers() {
-        controller = controller(CapacityPolicy.fixed(4));
+    private static WorkerDemand ejected(String id, int busy, int times, @Nullable String reason) {
+        return new WorkerDemand(id, busy, busy, 0, 0, 0, times, reason);
+    }
+
+    private static final String REASON = "5 of its 5 requests failed, and 0 of 90 of the other workers";
+
+    /** Four workers are ready and needed, of at most {@code max}. */
+    private void fourWorkers(int max) {
+        controller = controller(CapacityPolicy.between(4, max));
         look();
         readyAll();
+        workers = List.of(sample("w0", 1), sample("w1", 1), sample("w2", 1), sample("w3", 1));
+        pass(Duration.ofSeconds(1));
+        assertThat(told.launched).hasSize(4);
     }
 
-    /**
-     * Each second, every worker ends 20 exchanges of 10 ms. The first worker fails and takes as
-     * long as the arguments say.
-     */
-    private void serve(int seconds, double failureRate, Duration firstTakes) {
-        long[] totals = new long[3];
-        for (int second = 1; second <= seconds; second++) {
-            totals[0] += 20;
-            totals[1] += (long) (20 * failureRate);
-            List<WorkerDemand> seen = new ArrayList<>();
-            seen.add(new WorkerDemand("w0", 1, 1, totals[0], totals[1], totals[0], totals[0] * firstTakes.toNanos()));
-            for (int i = 1; i < 4; i++) {
-                seen.add(new WorkerDemand("w" + i, 1, 1, totals[0], 0, totals[0], totals[0] * 10_000_000));
-            }
-            workers = seen;
-            pass(Duration.ofSeconds(1));
-        }
+    private void eject(int times) {
+        workers = List.of(ejected("w0", 0, times, REASON), sample("w1", 1), sample("w2", 1), sample("w3", 1));
     }
 
     @Test
-    void should_put_a_worker_aside_that_fails_where_others_do_not_and_take_it_back_later() {
-        fourWorkers();
-        serve(5, 0.8, Duration.ofMillis(10));
-        assertThat(told.limits).containsExactly(Map.entry("w0", 0));
+    void should_replace_an_ejected_worker_once_and_drain_it_at_its_third_ejection() {
+        fourWorkers(20);
+        eject(1);
+        pass(Duration.ofSeconds(10));
         assertThat(told.launched).hasSize(5);
+        ready("w4");
+        eject(2);
+        pass(Duration.ofSeconds(20));
+        assertThat(told.drained).isEmpty();
+        assertThat(controller.lives(now).get("w0").ejection()).isEqualTo(REASON);
+        eject(3);
+        pass(Duration.ofSeconds(10));
+        assertThat(told.drained).containsOnlyKeys("w0");
+        end("w0");
+        pass(Duration.ofSeconds(10));
+        assertThat(told.launched).hasSize(5);
+    }
 
-        workers = List.of();
-        pass(Duration.ofSeconds(11));
-        assertThat(told.limits).containsExactly(Map.entry("w0", 5));
+    /** With a maximum of four, five workers ran. */
+    @Test
+    void should_replace_an_ejected_worker_within_the_maximum() {
+        fourWorkers(4);
+        eject(1);
+        pass(Duration.ofSeconds(1));
+        assertThat(told.drained).containsOnlyKeys("w0");
+        assertThat(told.launched).hasSize(4);
+
+        end("w0");
+        pass(Duration.ofSeconds(1));
+        assertThat(told.launched).hasSize(5);
+        pass(Duration.ofSeconds(10));
+        assertThat(told.launched).hasSize(5);
     }
 
     @Test
-    void should_put_a_worker_aside_that_is_slow_where_others_are_not() {
-        fourWorkers();
-        serve(5, 0, Duration.ofMillis(500));
-
-        assertThat(told.limits).containsExactly(Map.entry("w0", 0));
+    void should_not_wait_for_long_until_an_ejected_worker_has_ended() {
+        fourWorkers(4);
+        eject(1);
+        pass(Duration.ofSeconds(4));
+        assertThat(told.launched).hasSize(4);
+        pass(Duration.ofSeconds(4));
+        assertThat(told.launched).hasSize(5);
     }
 
     @Test
-    void should_look_at_workers_every_second_also_while_looks_without_them_come_in_between() {
-        fourWorkers();
-        for (int second = 1; second <= 8; second++) {
-            workers = null;
-            for (int i = 0; i < 40; i++) {
-                now += SECOND / 41;
-                look();
-            }
-            long ended = second * 20L;
-            List<WorkerDemand> seen = new ArrayList<>();
-            seen.add(new WorkerDemand("w0", 1, 1, ended, ended, 0, 0));
-            for (int i = 1; i < 4; i++) {
-                seen.add(new WorkerDemand("w" + i, 1, 1, ended, 0, 0, 0));
-            }
-            workers = seen;
-            // Ticks happen a little early or late.
-            now += SECOND / 41 - (second % 2) * SECOND / 100;
-            look();
-            now += (second % 2) * SECOND / 100;
-            if (second == 4) {
-                assertThat(told.limits).containsExactly(Map.entry("w0", 0));
-            }
-        }
-    }
-
-    @Test
-    void should_not_put_a_worker_aside_that_is_a_little_slower() {
-        fourWorkers();
-        serve(20, 0.1, Duration.ofMillis(60));
-
-        assertThat(told.limits).isEmpty();
+    void should_keep_an_ejected_worker_that_needs_no_replacement() {
+        fourWorkers(5);
+        controller.setOptions(function().capacity(CapacityPolicy.between(3, 5)).build());
+        eject(1);
+        pass(Duration.ofSeconds(10));
+        assertThat(told.launched).hasSize(4);
+        assertThat(told.drained).isEmpty();
     }
 
     @Test
@@ -1186,23 +1182,9 @@ class CapacityControllerTest {
         controller.onLoad(now, "w0", 500, 400_000);
         assertThat(told.limits).containsEntry("w0", 70);
 
-        workers = List.of(new WorkerDemand("w0", 100, 100, 0, 0, 0, 0));
+        workers = List.of(sample("w0", 100));
         pass(Duration.ofSeconds(30));
         assertThat(told.limits).containsEntry("w0", 100);
-    }
-
-    @Test
-    void should_see_to_sick_workers_only_in_looks_that_show_workers() {
-        fourWorkers();
-        workers = List.of();
-        for (int i = 0; i < 100; i++) {
-            now += SECOND / 50;
-            controller.evaluate(
-                    now, new Demand(arrived, completed, serviceNanos, 1, 1, new ServiceTimes(), null), PeerDemand.NONE);
-        }
-        serve(5, 0.8, Duration.ofMillis(10));
-
-        assertThat(told.limits).containsExactly(Map.entry("w0", 0));
     }
 
     @Test

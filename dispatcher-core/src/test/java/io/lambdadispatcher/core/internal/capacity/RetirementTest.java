@@ -4,21 +4,25 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class RetirementTest {
     private static WorkerLife ready(String id, int busy) {
+        return ready(id, busy, null);
+    }
+
+    private static WorkerLife ready(String id, int busy, @Nullable String ejection) {
         WorkerLife worker = WorkerLife.launched(id, 0, 10, 0);
         worker.onReady(0, WorkerLife.NEVER);
-        worker.onSecond(0, new WorkerDemand(id, busy, busy, 0, 0, 0, 0));
+        worker.onSecond(0, new WorkerDemand(id, busy, busy, 0, 0, 0, ejection == null ? 0 : 1, ejection));
         return worker;
     }
 
     /** Requests that hang on a sick worker make it busier than the others. */
     @Test
     void should_drain_an_ejected_worker_before_the_least_busy() {
-        WorkerLife sick = ready("sick", 5);
-        sick.eject(0, "its requests took 9,000 ms, typically 10 ms");
+        WorkerLife sick = ready("sick", 5, "5 of its 5 requests failed");
         WorkerLife idle = ready("idle", 0);
         WorkerLife busy = ready("busy", 2);
 

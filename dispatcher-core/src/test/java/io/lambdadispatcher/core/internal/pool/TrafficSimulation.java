@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -37,9 +38,14 @@ final class TrafficSimulation {
         /** @return nanoseconds until the response, or {@link #HANG} */
         long serviceNanos(Random random);
 
-        /** Returns the status of the response. */
+        /** Returns the status of the response; 0 = the worker refuses the request. */
         default int status() {
             return 200;
+        }
+
+        /** Returns the nanoseconds from the head of the response until its end. */
+        default long lengthNanos() {
+            return 0;
         }
     }
 
@@ -63,7 +69,7 @@ final class TrafficSimulation {
 
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final PoolShard shard;
-    private final Random random = new Random(7);
+    private final Random random;
     private final List<Worker> workers = new ArrayList<>();
     private final int streams;
     private final PriorityQueue<Event> events =
@@ -72,9 +78,15 @@ final class TrafficSimulation {
     private long nowNanos;
     private long numbered;
     private int pending;
+    private int fixedStatus;
 
     TrafficSimulation(FunctionOptions options, int streams) {
+        this(options, streams, 7);
+    }
+
+    TrafficSimulation(FunctionOptions options, int streams, long seed) {
         this.streams = streams;
+        this.random = new Random(seed);
         shard = new FunctionPool(options, List.of(channel.eventLoop()), new Counting()).shard(0);
         channel.freezeTime();
     }
@@ -105,6 +117,11 @@ final class TrafficSimulation {
         return sorted[(int) Math.ceil(quantile * sorted.length) - 1] / 1e6;
     }
 
+    /** Returns how many responses began later than this. */
+    long slowerThan(double seconds) {
+        return latencies.stream().filter(nanos -> nanos > seconds * 1e9).count();
+    }
+
     Worker worker(int index) {
         return workers.get(index);
     }
@@ -119,6 +136,18 @@ final class TrafficSimulation {
         events.add(new Event((long) (seconds * 1e9), numbered++, action));
     }
 
+    Random random() {
+        return random;
+    }
+
+    double seconds() {
+        return nowNanos / 1e9;
+    }
+
+    List<Worker> workers() {
+        return workers;
+    }
+
     private void after(long nanos, Runnable action) {
         events.add(new Event(nowNanos + nanos, numbered++, action));
     }
@@ -130,7 +159,7 @@ final class TrafficSimulation {
             at += -Math.log(1 - random.nextDouble()) / perSecond;
             at(at, () -> arrive(head));
         }
-        pending = requests;
+        pending += requests;
         while (pending > 0) {
             Event next = events.peek();
             long timers = channel.runScheduledPendingTasks();
@@ -149,6 +178,14 @@ final class TrafficSimulation {
     private void advance(long nanos) {
         channel.advanceTimeBy(nanos, TimeUnit.NANOSECONDS);
         nowNanos += nanos;
+    }
+
+    /** A request arrives to which any worker answers with this status. */
+    void arrive(Http2Headers head, int status) {
+        fixedStatus = status;
+        pending++;
+        arrive(head);
+        fixedStatus = 0;
     }
 
     private void arrive(Http2Headers head) {
@@ -171,6 +208,11 @@ final class TrafficSimulation {
         private final PooledConnection member;
         private final Behaviour behaviour;
         private final List<Stream> open = new ArrayList<>();
+        private long stoppedUntilNanos;
+        boolean killed;
+        int taken;
+        /** Requests that it did not answer well. */
+        int bad;
 
         Worker(String id, Behaviour behaviour) {
             this.behaviour = behaviour;
@@ -189,8 +231,34 @@ final class TrafficSimulation {
             shard.setOpen(member, false);
         }
 
+        /** The worker answers nothing for some time. */
+        void stop(double seconds) {
+            stoppedUntilNanos = nowNanos + (long) (seconds * 1e9);
+        }
+
+        String id() {
+            return member.workerId();
+        }
+
+        boolean isEjected() {
+            return member.health != null && member.health.isEjected();
+        }
+
+        int ejections() {
+            return member.health == null ? 0 : member.health.ejections();
+        }
+
+        String reason() {
+            return member.health == null ? "" : String.valueOf(member.health.reason());
+        }
+
+        int busy() {
+            return member.busy;
+        }
+
         /** The worker's connection is lost, with all that it serves. */
         void kill() {
+            killed = true;
             shard.setOpen(member, false);
             for (Stream stream : open) {
                 Attempt lost = stream.attempt;
@@ -211,6 +279,9 @@ final class TrafficSimulation {
         private @Nullable Attempt attempt;
         private boolean abandoned;
         private int exchange;
+        private int fixed;
+        private long begunNanos;
+        private long answeredNanos;
 
         Stream(Worker worker) {
             this.worker = worker;
@@ -219,30 +290,68 @@ final class TrafficSimulation {
         @Override
         public RequestSink carry(Http2Headers head, boolean end, int timeoutMillis, Attempt forAttempt) {
             attempt = forAttempt;
+            begunNanos = shard.nanoTime();
+            fixed = fixedStatus;
             served++;
+            worker.taken++;
             int carried = ++exchange;
             long nanos = worker.behaviour.serviceNanos(random);
             if (nanos != HANG) {
-                after(nanos, () -> {
-                    if (exchange == carried) {
-                        respond();
-                    }
-                });
+                after(nanos, () -> respond(carried));
             }
             return this;
         }
 
-        private void respond() {
+        private void respond(int carried) {
+            if (exchange != carried) {
+                return;
+            }
+            if (worker.stoppedUntilNanos - nowNanos > 0) {
+                after(worker.stoppedUntilNanos - nowNanos, () -> respond(carried));
+                return;
+            }
+            int status = fixed == 0 ? worker.behaviour.status() : fixed;
+            worker.bad += status == 0 || status >= 500 ? 1 : 0;
+            if (status == 0) {
+                refuse();
+                return;
+            }
+            long length = worker.behaviour.lengthNanos();
+            Attempt to = attempt;
+            attempt = length == 0 ? null : to;
+            answeredNanos = shard.nanoTime();
+            worker.member.onAnswer(answeredNanos);
+            if (to != null) {
+                to.onHead(new DefaultHttp2Headers().status(Integer.toString(status)), length == 0);
+            }
+            if (length == 0) {
+                end(status);
+            } else {
+                after(length, () -> {
+                    if (exchange == carried) {
+                        if (attempt != null) {
+                            attempt.onData(Unpooled.EMPTY_BUFFER, true);
+                        }
+                        end(status);
+                    }
+                });
+            }
+        }
+
+        private void end(int status) {
+            attempt = null;
+            exchange++;
+            worker.member.onExchangeEnd(status >= 500, begunNanos, answeredNanos);
+            shard.onStreamFree(worker.member, this);
+        }
+
+        private void refuse() {
             Attempt to = attempt;
             attempt = null;
             exchange++;
-            int status = worker.behaviour.status();
+            worker.member.onRefused();
             if (to != null) {
-                to.onHead(new DefaultHttp2Headers().status(Integer.toString(status)), true);
-            }
-            worker.member.onExchangeEnd(status >= 500);
-            if (status < 500) {
-                worker.member.onServed();
+                to.onRefused(new Failure(Failure.Kind.WORKER_LOST, "refused"));
             }
             shard.onStreamFree(worker.member, this);
         }
@@ -262,7 +371,7 @@ final class TrafficSimulation {
             wasted++;
             abandoned = true;
             int cancelled = ++exchange;
-            worker.member.onExchangeEnd(code == ErrorCode.TIMEOUT);
+            worker.member.onExchangeEnd(code == ErrorCode.TIMEOUT, begunNanos, PooledConnection.UNANSWERED);
             after(CANCEL_NANOS, () -> {
                 if (exchange == cancelled) {
                     abandoned = false;

@@ -133,7 +133,7 @@ final class DispatchPath implements Path {
             caller.onEnd(false);
             return;
         }
-        worker.onServed(nanos);
+        worker.onServed();
         busy--;
         completed++;
         serviceNanos += nanos;

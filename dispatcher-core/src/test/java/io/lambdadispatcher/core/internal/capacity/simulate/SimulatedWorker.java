@@ -19,7 +19,6 @@ final class SimulatedWorker extends Choice.Candidate {
     int busy;
     private int peakBusy;
     private long completed;
-    private long serviceNanos;
 
     SimulatedWorker(String id, long launchedNanos) {
         this.id = id;
@@ -35,14 +34,13 @@ final class SimulatedWorker extends Choice.Candidate {
         peakBusy = Math.max(peakBusy, busy);
     }
 
-    void onServed(long nanos) {
+    void onServed() {
         busy--;
         completed++;
-        serviceNanos += nanos;
     }
 
     WorkerDemand sample() {
-        WorkerDemand sample = new WorkerDemand(id, busy, peakBusy, completed, 0, completed, serviceNanos);
+        WorkerDemand sample = new WorkerDemand(id, busy, peakBusy, completed, 0, 0, 0, null);
         peakBusy = busy;
         return sample;
     }

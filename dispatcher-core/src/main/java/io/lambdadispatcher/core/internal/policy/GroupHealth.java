@@ -1,0 +1,192 @@
+package io.lambdadispatcher.core.internal.policy;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * What all workers of one function do together: what {@link WorkerHealth} compares a worker with,
+ * and how many workers may be ejected. It reads no clock. Times are like {@link System#nanoTime}.
+ *
+ * <p><i>Threading:</i> any thread. Each event loop counts its exchanges in its own {@link Tally}.
+ */
+public final class GroupHealth {
+    static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+
+    /** A larger group is compared with each other, a smaller one mainly with its past. */
+    static final int FEWEST_WORKERS = 3;
+
+    private static final double TIMES_SLOWER = 4;
+    private static final double NANOS_SLOWER = TimeUnit.MILLISECONDS.toNanos(100);
+    /** The past of the group is this long to twice as long, or longer if there was no failure. */
+    private static final long PAST_NANOS = 30 * SECOND;
+
+    /** The exchanges of one event loop. Written by this event loop, read by any thread. */
+    public static final class Tally {
+        private final AtomicLong ended = new AtomicLong();
+        private final AtomicLong bad = new AtomicLong();
+
+        void count(boolean isBad) {
+            // There is one writer, so this needs no atomic addition.
+            ended.setOpaque(ended.getPlain() + 1);
+            if (isBad) {
+                bad.setOpaque(bad.getPlain() + 1);
+            }
+        }
+    }
+
+    /**
+     * @param ended exchanges that have ended
+     * @param bad those that failed or were slow
+     */
+    record Counts(long ended, long bad) {
+        private static final Counts NONE = new Counts(0, 0);
+
+        Counts since(Counts earlier) {
+            return new Counts(ended - earlier.ended, bad - earlier.bad);
+        }
+
+        /**
+         * Estimates how often an exchange is bad. Half an exchange more, so that a few good ones do
+         * not say that none is ever bad.
+         */
+        double share() {
+            return (bad + 0.5) / (ended + 0.5);
+        }
+    }
+
+    private final List<Tally> tallies = new CopyOnWriteArrayList<>();
+    private volatile long slowNanos = Long.MAX_VALUE;
+    private volatile long lookedNanos;
+    private volatile int size;
+    private volatile boolean allEjected;
+
+    @GuardedBy("this")
+    private Counts pastBegin = Counts.NONE;
+
+    @GuardedBy("this")
+    private Counts nextPastBegin = Counts.NONE;
+
+    @GuardedBy("this")
+    private long nextPastNanos;
+
+    @GuardedBy("this")
+    private Set<String> open = Set.of();
+
+    @GuardedBy("this")
+    private final Set<String> ejected = new HashSet<>();
+
+    /** Creates the tally of one more event loop. */
+    public Tally newTally() {
+        Tally tally = new Tally();
+        tallies.add(tally);
+        return tally;
+    }
+
+    // How long an exchange typically takes.
+
+    /** Returns true about once a second, when {@link #onTypical} should be called. */
+    public boolean isDue(long nowNanos) {
+        long last = lookedNanos;
+        return last == 0 || nowNanos - last >= SECOND;
+    }
+
+    /**
+     * Takes the typical time to the first byte of each worker. A worker without enough samples must
+     * not be among them.
+     *
+     * @param typicalNanos is sorted by this call
+     */
+    public void onTypical(long nowNanos, long[] typicalNanos) {
+        lookedNanos = nowNanos | 1;
+        if (typicalNanos.length > 0) {
+            Arrays.sort(typicalNanos);
+            slowNanos = (long) (typicalNanos[(typicalNanos.length - 1) / 2] * TIMES_SLOWER + NANOS_SLOWER);
+        }
+    }
+
+    /**
+     * Returns the time to the first byte above which an exchange is slow: four times that of the
+     * median worker, and 100 ms more. {@link Long#MAX_VALUE} = not known.
+     */
+    long slowNanos() {
+        return slowNanos;
+    }
+
+    // How many exchanges are bad.
+
+    Counts totals() {
+        long ended = 0;
+        long bad = 0;
+        for (Tally tally : tallies) {
+            ended += tally.ended.getOpaque();
+            bad += tally.bad.getOpaque();
+        }
+        return new Counts(ended, bad);
+    }
+
+    /** Returns what the group did before now. */
+    synchronized Counts past(long nowNanos, Counts totals) {
+        if (nowNanos - nextPastNanos >= PAST_NANOS) {
+            pastBegin = nextPastBegin;
+            nextPastBegin = totals;
+            nextPastNanos = nowNanos;
+        }
+        return totals.since(pastBegin);
+    }
+
+    // Who is ejected.
+
+    /**
+     * Sets which workers are open for requests, ejected ones included.
+     *
+     * @return whether {@link #areAllEjected} has changed
+     */
+    public synchronized boolean setOpen(Collection<String> workerIds) {
+        open = Set.copyOf(workerIds);
+        size = open.size();
+        ejected.retainAll(open);
+        return update();
+    }
+
+    /**
+     * Ejects a worker if the group permits it: at most a third of its workers, but at least one, so
+     * that a wrong decision cannot stop the function.
+     */
+    public synchronized boolean tryEject(String workerId) {
+        boolean permitted = open.contains(workerId)
+                && ejected.size() < Math.max(1, open.size() / FEWEST_WORKERS)
+                && ejected.add(workerId);
+        update();
+        return permitted;
+    }
+
+    /** @return whether the worker was ejected */
+    public synchronized boolean onReturned(String workerId) {
+        boolean was = ejected.remove(workerId);
+        update();
+        return was;
+    }
+
+    @GuardedBy("this")
+    private boolean update() {
+        boolean before = allEjected;
+        allEjected = !open.isEmpty() && ejected.size() == open.size();
+        return allEjected != before;
+    }
+
+    /** Returns whether no other worker is open. Ejected workers then serve all requests. */
+    public boolean areAllEjected() {
+        return allEjected;
+    }
+
+    int size() {
+        return size;
+    }
+}
