@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * began before another slow one ended, because both have the same cause, such as a pause.
  *
  * <p><b>Doubt.</b> For 200 ms after a bad exchange, until one ends well, other workers come first.
- * They also come first while the worker has answered nothing for the time of a slow exchange, but
+ * After that, the worker gets one request at a time. Others also come first while the worker has answered nothing for the time of a slow exchange, but
  * such a worker comes before one that fails. So a worker that fails quickly does not attract
  * requests because it is never busy.
  *
@@ -113,6 +113,9 @@ public final class WorkerHealth {
     private long quietNanos;
 
     private boolean doubted;
+    /** Whether an exchange has begun since the worker has answered or ended one. */
+    private boolean tried;
+
     private long lastBadNanos;
     private boolean anySlow;
     private long lastSlowNanos;
@@ -143,12 +146,14 @@ public final class WorkerHealth {
                 firstNanos = nowNanos;
             }
         }
+        tried = true;
         ejection.onBegin(nowNanos);
     }
 
     /** Records that the worker has answered something. */
     public void onAnswer(long nowNanos) {
         quietNanos = nowNanos;
+        tried = false;
     }
 
     /**
@@ -164,6 +169,7 @@ public final class WorkerHealth {
      */
     public Verdict onEnd(long nowNanos, long beginNanos, long waitedNanos, boolean answered, boolean failed) {
         ended++;
+        tried = false;
         boolean isSlow = !failed && waitedNanos > group.slowNanos();
         slow += isSlow ? 1 : 0;
         boolean bad = failed || isSlow;
@@ -294,9 +300,14 @@ public final class WorkerHealth {
         lastBadNanos = nowNanos;
     }
 
-    /** Returns whether an exchange was bad a moment ago, and none has ended well since. */
-    public boolean hasJustFailed(long nowNanos) {
-        return doubted && nowNanos - lastBadNanos < DOUBT_NANOS;
+    /**
+     * Returns whether an exchange was bad, and the worker has not had the time or is still busy to
+     * do better.
+     *
+     * @param idle whether the worker has no exchange
+     */
+    public boolean hasJustFailed(long nowNanos, boolean idle) {
+        return doubted && (tried && !idle || nowNanos - lastBadNanos < DOUBT_NANOS);
     }
 
     /**

@@ -226,7 +226,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     }
 
     boolean hasJustFailed(long nowNanos) {
-        return health != null && health.hasJustFailed(nowNanos);
+        return health != null && health.hasJustFailed(nowNanos, busy == 0);
     }
 
     /** An exchange takes a free stream. */

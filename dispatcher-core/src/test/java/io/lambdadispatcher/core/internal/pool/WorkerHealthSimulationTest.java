@@ -164,7 +164,7 @@ class WorkerHealthSimulationTest {
         boolean slow = of.fault == Fault.SLOW;
         int needed = slow ? of.begin == 0 ? 18 : 6 : 9;
         double pace = slow ? 1.4 : 0.2;
-        double partial = of.fault == Fault.FAILS_MOSTLY ? 2.5 : 1;
+        double partial = of.fault == Fault.FAILS_MOSTLY ? 3 : 1;
         assertThat(seconds).as(seen).isLessThan(1 + partial * needed * (pace + 1 / own));
         assertThat(after).as(seen).isLessThan(0.01);
         if (of.workers > 1) {
