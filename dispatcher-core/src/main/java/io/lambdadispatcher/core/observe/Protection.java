@@ -45,8 +45,9 @@ public enum Protection {
      */
     MEMORY_CUT,
     /**
-     * A request was queued because its client holds its share of the function's worker streams. A
-     * direct request was refused because its client has too many whose bodies are incomplete, or
+     * A request was queued because its client holds its share of the function's worker streams, or
+     * was ended because its client held up more than its share while others waited. A direct
+     * request was refused because its client has too many whose bodies are incomplete, or
      * because all clients together do.
      */
     SHARE_EXCEEDED,

@@ -82,11 +82,11 @@ final class StressedPool {
         }
 
         /**
-         * Slow readers are checked for as long as requests are queued, which would never end here.
+         * Streams are observed for as long as requests are queued, which would never end here.
          */
         @Override
         public ScheduledFuture<?> schedule(Runnable command, long delay, TimeUnit unit) {
-            boolean never = unit.toMillis(delay) >= SlowReaders.LOOK_MILLIS;
+            boolean never = unit.toMillis(delay) >= Preemption.LOOK_MILLIS;
             return super.schedule(
                     command, never ? TimeUnit.DAYS.toNanos(36_500) : unit.toNanos(delay), TimeUnit.NANOSECONDS);
         }

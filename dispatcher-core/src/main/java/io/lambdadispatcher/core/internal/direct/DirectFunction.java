@@ -24,11 +24,6 @@ import org.slf4j.LoggerFactory;
 public final class DirectFunction {
     private static final Logger log = LoggerFactory.getLogger(DirectFunction.class);
 
-    /**
-     * The number of open bodies that a client may always have, if the function has room for them.
-     */
-    private static final int MIN_BODIES = 8;
-
     private final String name;
     private final DirectOptions options;
     private final FunctionInvoker invoker;
@@ -96,7 +91,7 @@ public final class DirectFunction {
     boolean tryBeginBody(Exchange exchange) {
         int others = openBodies.getAndIncrement();
         int free = options.maxConcurrent() - others;
-        boolean begun = free > 0 && exchange.hold(exchange.share(shares), Math.max(MIN_BODIES, free));
+        boolean begun = free > 0 && exchange.hold(exchange.share(shares), free);
         if (!begun) {
             openBodies.decrementAndGet();
         }

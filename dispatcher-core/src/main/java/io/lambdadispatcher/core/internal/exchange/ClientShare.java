@@ -4,8 +4,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Counts one client's queued requests and open request bodies of one function, over all event
- * loops. It exists only while a request of the client needs it. Any thread.
+ * Counts one client's queued requests of one function, and its requests that may hold up a worker
+ * stream, over all event loops. It exists only while a request of the client needs it, or while
+ * streams were taken back from the client lately. Any thread.
  */
 public final class ClientShare {
     final Object key;
@@ -20,8 +21,8 @@ public final class ClientShare {
     private final AtomicInteger held = new AtomicInteger();
     private final AtomicInteger queued = new AtomicInteger();
 
-    private volatile boolean slow;
-    private volatile long slowUntilNanos;
+    private volatile boolean preempted;
+    private volatile long preemptedUntilNanos;
 
     ClientShare(Object key) {
         this.key = key;
@@ -44,7 +45,7 @@ public final class ClientShare {
     }
 
     /**
-     * Counts one more request whose body has not ended.
+     * Counts one more request that may hold up a worker stream.
      *
      * @return false if {@code limit} is reached
      */
@@ -54,6 +55,16 @@ public final class ClientShare {
 
     void release() {
         held.decrementAndGet();
+    }
+
+    /** @return false if at most {@code limit} requests are counted, so that none is released */
+    boolean tryRelease(int limit) {
+        return !trusted && held.getAndUpdate(count -> count > limit ? count - 1 : count) > limit;
+    }
+
+    /** Returns how many requests may hold up a worker stream. */
+    public int held() {
+        return held.get();
     }
 
     /**
@@ -79,24 +90,19 @@ public final class ClientShare {
         return queued.get();
     }
 
-    /** Returns whether no limit applies to the client. */
-    public boolean isTrusted() {
-        return trusted;
-    }
-
     /**
-     * Marks the client as a slow reader.
+     * Notes that worker streams were taken back from the client.
      *
-     * @param untilNanos time at which the mark ends, by the event loops' clock
+     * @param untilNanos time until which this is remembered, by the event loops' clock
      */
-    public void markSlow(long untilNanos) {
-        slowUntilNanos = untilNanos;
-        slow = true;
+    public void onPreempted(long untilNanos) {
+        preemptedUntilNanos = untilNanos;
+        preempted = true;
     }
 
-    /** Returns whether the client is marked as a slow reader. */
-    public boolean isSlow(long nowNanos) {
-        return slow && slowUntilNanos - nowNanos > 0;
+    /** Returns whether worker streams were taken back from the client lately. */
+    public boolean isPreempted(long nowNanos) {
+        return preempted && preemptedUntilNanos - nowNanos > 0;
     }
 
     private boolean tryAdd(AtomicInteger count, int limit) {

@@ -18,7 +18,13 @@ public final class ClientShares {
         return share;
     }
 
-    void release(ClientShare share) {
+    /** Keeps a share until {@link #release}, although no request of its client may need it. */
+    public void keep(ClientShare share) {
+        acquire(share.key);
+    }
+
+    /** Has to be called once for each share that was acquired or kept. */
+    public void release(ClientShare share) {
         shares.computeIfPresent(share.key, ClientShares::release);
     }
 

@@ -72,6 +72,12 @@ public final class Exchange extends DeadlineQueue.Entry
     /** Maximum part of a sent body that is kept for another attempt. */
     private static final int MAX_SENT_BYTES = 512 * 1024;
 
+    /**
+     * Unsent bytes of a body with which its client may have to wait: half of the smallest window,
+     * because HTTP/1.1 connections continue to read when half of the window is free.
+     */
+    private static final int FULL_BYTES = 32 * 1024 - 1;
+
     /** What is reported of an attempt that was given up for another. */
     private static final String ATTEMPT_TIMEOUT = "attempt_timeout";
 
@@ -156,8 +162,11 @@ public final class Exchange extends DeadlineQueue.Entry
     /** {@code null} if affinity has no effect on the request. */
     private @Nullable ClientSession session;
 
-    /** The share in which the request holds a place until its body ends. */
+    /** The share in which the request holds a place while it may hold up its worker stream. */
     private @Nullable ClientShare heldFrom;
+
+    /** How much more often {@link #observe} found it waiting for the client than for the worker. */
+    private int heldUp;
 
     /** {@code null} if no limit of concurrency applies. */
     private RequestAdmission.@Nullable Place place;
@@ -255,6 +264,7 @@ public final class Exchange extends DeadlineQueue.Entry
         share = null;
         session = null;
         heldFrom = null;
+        heldUp = 0;
         place = null;
         priority = null;
         earlyData = null;
@@ -533,7 +543,7 @@ public final class Exchange extends DeadlineQueue.Entry
     }
 
     /**
-     * Holds a place in a share until {@link #release}.
+     * Holds a place in a share until {@link #release}. It must hold none.
      *
      * @return false if {@code limit} places of the share are held
      */
@@ -548,13 +558,70 @@ public final class Exchange extends DeadlineQueue.Entry
     }
 
     /**
-     * Releases the place, because the request has ended or may stay open. The request of a slow
-     * reader keeps its place until the response ends.
+     * Releases the place, because the client no longer holds up the worker stream, or may do so.
+     * Requests of a client that has lost streams keep their places until they end.
      */
-    public void releaseUnlessSlow() {
-        if (heldFrom != null && (share == null || !share.isSlow(owner.nanoTime()))) {
+    public void releaseUnlessPreempted() {
+        if (heldFrom != null && (share == null || !share.isPreempted(owner.nanoTime()))) {
             release();
         }
+    }
+
+    /**
+     * Releases the place if the share has more than {@code limit}.
+     *
+     * @return false if it holds no place, or continues to hold it
+     */
+    public boolean releaseAbove(int limit) {
+        boolean released = heldFrom != null && heldFrom.tryRelease(limit);
+        heldFrom = released ? null : heldFrom;
+        return released;
+    }
+
+    /** Holds a place in the share of its client, and in no other, whatever the limit. */
+    public void holdAlways(ClientShare client) {
+        if (heldFrom != client) {
+            release();
+            hold(client, Integer.MAX_VALUE);
+        }
+    }
+
+    /**
+     * Counts whether the exchange waits for its client or for its worker now. Data that is sent as
+     * soon as it arrives, as events of a stream are, does not add up to a slow client, and data
+     * that trickles does not hide one.
+     *
+     * @param max maximum of the result
+     * @return how much more often it was found waiting for its client; at least 0
+     */
+    public int observe(int max) {
+        heldUp = isHeldUp() ? Math.min(heldUp + 1, max) : Math.max(heldUp - 1, 0);
+        if (heldUp == 0 && !awaitsBody()) {
+            releaseUnlessPreempted();
+        }
+        return heldUp;
+    }
+
+    /** Returns whether {@link #observe} found it waiting for its client more often than not. */
+    public boolean wasHeldUp() {
+        return heldUp > 0;
+    }
+
+    private boolean isHeldUp() {
+        return untakenBytes > 0 || awaitsBody() && !fillsWindow();
+    }
+
+    /** An answered gRPC call and a tunnel may stay open without a byte from the client. */
+    private boolean awaitsBody() {
+        return !requestEnded && (state == State.CARRIED || state == State.RESPONDING && !Grpc.isCall(head));
+    }
+
+    /**
+     * Returns whether so much of the request's body waits for the worker that the client may have
+     * to wait.
+     */
+    public boolean fillsWindow() {
+        return requestBytes - takenRequestBytes >= FULL_BYTES;
     }
 
     /** Returns true once, when the request counts as arrived in the demand for workers. */
@@ -922,7 +989,7 @@ public final class Exchange extends DeadlineQueue.Entry
                 cancelTimer();
                 owner.onTunnelOpened(this);
             } else if (heldFrom != null && Grpc.isCall(head)) {
-                releaseUnlessSlow();
+                releaseUnlessPreempted();
             }
             response.onHead(responseHead, end);
             endIf(end);
@@ -1302,19 +1369,6 @@ public final class Exchange extends DeadlineQueue.Entry
      */
     public boolean isWaitingForClient() {
         return !requestEnded || untakenBytes > 0;
-    }
-
-    /**
-     * Returns the bytes of the response that have arrived from the worker and that the client has
-     * not read.
-     */
-    public long untakenBytes() {
-        return untakenBytes;
-    }
-
-    /** Returns the bytes of the response that the client has read. */
-    public long takenBytes() {
-        return responseBytes - untakenBytes;
     }
 
     /** Returns whether the complete request has arrived and its body has at most this size. */

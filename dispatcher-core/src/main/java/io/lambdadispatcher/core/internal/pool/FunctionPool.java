@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.LaunchPause;
+import io.lambdadispatcher.core.internal.exchange.ClientShare;
 import io.lambdadispatcher.core.internal.exchange.ClientShares;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
@@ -40,8 +41,8 @@ import org.slf4j.LoggerFactory;
  * <p><i>Threading:</i> any thread.
  */
 public final class FunctionPool {
-    /** The number of open bodies that a client may always have, even if the function is busy. */
-    private static final int MIN_SHARE = 8;
+    /** A client's share while no worker stream is open. A third of none would be no share. */
+    private static final int SHARE_OF_NONE = 8;
 
     private static final int MIN_QUEUE_SHARE = 16;
 
@@ -85,13 +86,13 @@ public final class FunctionPool {
      */
     private volatile long virtualTime;
 
-    /** Whether the shards look for slow readers. */
-    private volatile boolean slowReadersWatched;
+    /** Whether the shards look for clients that hold up worker streams. */
+    private volatile boolean observed;
 
-    /** Whether some client may be a slow reader, until {@link #slowReadersUntilNanos}. */
-    private volatile boolean slowReaders;
+    /** Whether some client has lost worker streams, until {@link #preemptedUntilNanos}. */
+    private volatile boolean preempted;
 
-    private volatile long slowReadersUntilNanos;
+    private volatile long preemptedUntilNanos;
 
     /** Whether other dispatchers use the workers, too. */
     private volatile boolean shared;
@@ -120,9 +121,8 @@ public final class FunctionPool {
         this.admission = new RequestAdmission(options.name());
         this.queueTimeoutNanos = options.queueTimeout().toNanos();
         this.staleNanos = staleNanos(queueTimeoutNanos);
-        this.shards = loops.stream()
-                .map(loop -> new PoolShard(this, loop, loops.size(), observer))
-                .toList();
+        this.shards =
+                loops.stream().map(loop -> new PoolShard(this, loop, observer)).toList();
     }
 
     private static long staleNanos(long queueTimeoutNanos) {
@@ -249,21 +249,39 @@ public final class FunctionPool {
     }
 
     /**
-     * Returns how many requests with unfinished bodies one client may have in flight. The client
-     * alone decides how long such a request occupies a worker stream.
-     *
-     * <p>This is the dynamic threshold of Choudhury and Hahne: four times the free streams. One
-     * client takes at most four fifths of the streams, and some stay free whatever the number of
-     * such clients. The default headroom covers the last fifth, so no worker is launched because
-     * of one client's unfinished bodies.
+     * Returns a client's share: how many worker streams it may hold up while requests of other
+     * clients are queued. It is a third, so two clients cannot hold up all streams, and none of one
+     * or two streams.
      */
-    int openBodiesLimit() {
-        return (int) Math.max(MIN_SHARE, Math.min(Integer.MAX_VALUE, 4L * free()));
+    int share() {
+        int open = streams();
+        return open == 0 ? SHARE_OF_NONE : open / 3;
+    }
+
+    /**
+     * Returns how many requests that may hold up a worker stream one client may have. The client
+     * alone decides how long such a request occupies its stream.
+     *
+     * <p>It is at least the client's share. While more streams are free, it is the dynamic
+     * threshold of Choudhury and Hahne: four times the free streams that are left. So one client
+     * takes at most four fifths of the streams. The default headroom covers the last fifth, so no
+     * worker is launched because of one client's unfinished bodies.
+     *
+     * <p>One request may always have a stream that no request is queued for, so that a client can
+     * stream its request to a pool of one or two streams.
+     *
+     * @param full whether the client may have to wait before it can send more of the request, so
+     *     that the request needs a stream even if other requests are queued
+     */
+    int holdLimit(boolean full) {
+        int least = full || pending() == 0 ? 1 : 0;
+        long dynamic = Math.min(Integer.MAX_VALUE, 4L * (free() - 1));
+        return (int) Math.max(Math.max(least, share()), dynamic);
     }
 
     /**
      * Returns how many requests of one client may be queued. This is a dynamic threshold as in
-     * {@link #openBodiesLimit}: one client fills at most half of the queue.
+     * {@link #holdLimit}: one client fills at most half of the queue.
      *
      * @param limit maximum number of queued requests
      */
@@ -319,41 +337,45 @@ public final class FunctionPool {
         return nowNanos - sinceNanos > staleNanos && nowNanos - standsSinceNanos >= queueTimeoutNanos;
     }
 
-    /** Returns the part of {@link #MIN_SHARE} that belongs to one event loop. */
-    int minShareOfLoop() {
-        return Math.max(1, MIN_SHARE / shards.size());
-    }
-
     /**
-     * Records that a client reads its responses too slowly.
+     * Records that a client has lost worker streams.
      *
      * @param untilNanos when this record expires
      */
-    void onSlowReader(long untilNanos) {
-        slowReadersUntilNanos = untilNanos;
-        slowReaders = true;
+    void onPreempted(ClientShare client, long untilNanos) {
+        client.onPreempted(untilNanos);
+        preemptedUntilNanos = untilNanos;
+        preempted = true;
     }
 
-    /** Returns whether any client may be marked as a slow reader. */
-    boolean hasSlowReaders(long nowNanos) {
-        if (slowReaders && slowReadersUntilNanos - nowNanos <= 0) {
-            slowReaders = false;
+    /** Returns whether any client may have lost worker streams lately. */
+    boolean hasPreempted(long nowNanos) {
+        if (preempted && preemptedUntilNanos - nowNanos <= 0) {
+            preempted = false;
         }
-        return slowReaders;
+        return preempted;
     }
 
-    /** Makes all event loops look for slow readers, because requests are queued. */
-    void watchSlowReaders() {
-        if (slowReadersWatched) {
+    /**
+     * Says that the queue stood for a reason that has ended: requests that waited because of it are
+     * not shed.
+     */
+    void standsSince(long nowNanos) {
+        standsSinceNanos = nowNanos;
+    }
+
+    /** Makes all event loops look for streams that are held up, because requests are queued. */
+    void observeStreams() {
+        if (observed) {
             return;
         }
-        slowReadersWatched = true;
-        onShards(PoolShard::watchSlowReaders);
+        observed = true;
+        onShards(PoolShard::observeStreams);
     }
 
-    /** Records that a shard stopped looking for slow readers, because no request is queued. */
-    void onSlowReadersUnwatched() {
-        slowReadersWatched = false;
+    /** Records that a shard no longer observes its streams, because no request is queued. */
+    void onUnobserved() {
+        observed = false;
     }
 
     /** Returns the number of requests that wait for a worker stream or for their client's share. */

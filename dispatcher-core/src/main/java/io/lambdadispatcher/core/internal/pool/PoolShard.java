@@ -75,7 +75,10 @@ import org.jspecify.annotations.Nullable;
  * entry point asserts this.
  */
 public final class PoolShard implements FunctionOpener, ExchangeOwner {
-    /** Open bodies of a function, over all event loops, that count against no client's share. */
+    /**
+     * Maximum number of a function's open bodies that count against no client's share, over all
+     * event loops. They occupy at most an eighth of the streams, too.
+     */
     private static final int ANYONES_BODIES = 8;
 
     /**
@@ -122,14 +125,13 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
      */
     private final ClientShare anyone = ClientShare.ofAnyone();
 
-    private final int anyonesBodies;
     private final DeadlineQueue<Exchange> underWay;
     /** Exchanges that have become tunnels, which have no deadline. */
     private final DeadlineQueue<Exchange> tunnels;
     /** Timers of exchanges whose policy needs one. */
     private final TimerHeap<ExchangeTimer> timers;
 
-    private final SlowReaders slowReaders;
+    private final Preemption preemption;
     private long requestTimeoutNanos;
     private TrafficPolicy traffic;
     private int sentBytes;
@@ -159,7 +161,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     private long serviceNanos;
     private ServiceTimes serviceTimes = new ServiceTimes();
 
-    PoolShard(FunctionPool pool, EventLoop loop, int loops, DispatcherObserver observer) {
+    PoolShard(FunctionPool pool, EventLoop loop, DispatcherObserver observer) {
         this.pool = pool;
         this.observer = observer;
         this.observed = observer != DispatcherObserver.NONE;
@@ -172,12 +174,11 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         this.waiting = new FairQueue<>(loop, queueTimeoutNanos, this::onQueueTimeout);
         this.overShare = new OverShare(
                 loop, queueTimeoutNanos, this::setAsideFor, this::mayGo, this::onRoom, this::onShareTimeout);
-        this.anyonesBodies = Math.max(1, ANYONES_BODIES / loops);
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
         this.tunnels = new DeadlineQueue<>(loop, 0, expired -> {});
         this.timers = new TimerHeap<>(loop, ExchangeTimer::onDue);
         this.budget = new AttemptBudget(pool.options().extraAttempts());
-        this.slowReaders = new SlowReaders(pool, loop, underWay, observer);
+        this.preemption = new Preemption(pool, loop, underWay, tunnels, observer);
     }
 
     /** In a queue, 0 means no timeout. */
@@ -313,15 +314,19 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
      * worker streams with unfinished bodies, or with responses that it does not read.
      */
     private boolean mayBegin(Exchange exchange) {
-        if (exchange.holds()) {
+        boolean preempted = isPreempted(exchange);
+        if (exchange.isRequestEnded() && !preempted) {
             return true;
         }
-        if (isOfSlowReader(exchange)) {
-            return exchange.hold(exchange.share(pool.shares), pool.openBodiesLimit());
-        }
-        return exchange.isRequestEnded()
-                || exchange.hold(anyone, anyonesBodies)
-                || exchange.hold(exchange.share(pool.shares), pool.openBodiesLimit());
+        // A place that it has is judged again: other requests may be queued by now.
+        exchange.release();
+        return !preempted && exchange.hold(anyone, anyonesBodies())
+                || exchange.hold(exchange.share(pool.shares), pool.holdLimit(!preempted && exchange.fillsWindow()));
+    }
+
+    private int anyonesBodies() {
+        return Math.min(ANYONES_BODIES, pool.streams() / ANYONES_BODIES)
+                / pool.shards().size();
     }
 
     /** Returns whether the worker of the exchange's session is connected but has no free stream. */
@@ -340,13 +345,22 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         return session != null && session.isWaiting() ? session.worker() : exchange.share(pool.shares);
     }
 
-    private boolean isOfSlowReader(Exchange exchange) {
+    /** A client stays preempted while it has more than its share. */
+    private boolean isPreempted(Exchange exchange) {
         long now = nanoTime();
-        return pool.hasSlowReaders(now) && exchange.share(pool.shares).isSlow(now);
+        if (!pool.hasPreempted(now)) {
+            return false;
+        }
+        ClientShare client = exchange.share(pool.shares);
+        boolean preempted = client.isPreempted(now);
+        if (preempted && client.held() > Math.max(1, pool.share())) {
+            pool.onPreempted(client, now + Preemption.MEMORY_NANOS);
+        }
+        return preempted;
     }
 
-    void watchSlowReaders() {
-        slowReaders.watch();
+    void observeStreams() {
+        preemption.start();
     }
 
     private boolean tryQueue(Exchange exchange) {
@@ -374,7 +388,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         serveWaiting();
         if (waiting.size() > 0) {
             pool.onShortage();
-            pool.watchSlowReaders();
+            pool.observeStreams();
         }
     }
 
@@ -391,6 +405,8 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         memory.add(bytes);
         if (bytes > 0 && !memory.admits(exchange.waitingBytes(), 0, waitingHere())) {
             failForMemory(exchange);
+        } else if (exchange.fillsWindow() && !exchange.isRequestEnded()) {
+            lookAgainAt(exchange);
         }
     }
 
@@ -408,7 +424,12 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     @Override
     public void onRequestEnded(Exchange exchange) {
         assert loop.inEventLoop();
-        exchange.releaseUnlessSlow();
+        exchange.releaseUnlessPreempted();
+        lookAgainAt(exchange);
+    }
+
+    /** More of the request has arrived, so it may no longer have to wait for its client's share. */
+    private void lookAgainAt(Exchange exchange) {
         FairQueue.Ticket<Exchange> ticket = exchange.ticket();
         if (ticket != null && overShare.contains(ticket) && mayGo(exchange)) {
             overShare.remove(ticket);
@@ -919,7 +940,6 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         } else if (!leave(exchange)) {
             tunnels.remove(exchange);
         }
-        slowReaders.forget(exchange);
         exchange.release();
         exchange.releaseShare(pool.shares);
         exchange.report(outcome, failure);
