@@ -59,8 +59,9 @@ class MisuseIT {
     }
 
     /**
-     * The tests have compared the results that the page has. What remains is compared here: its other
-     * text, and which rows there are in which order. So this holds if only some tests have run, too.
+     * The tests have compared the results that the page has. What remains is compared here: its
+     * other text, and which rows there are in which order. So this holds if only some tests have
+     * run, too.
      */
     @AfterAll
     void end() throws IOException {

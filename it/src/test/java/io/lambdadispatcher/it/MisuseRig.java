@@ -217,8 +217,8 @@ final class MisuseRig implements AutoCloseable {
     /**
      * Returns the response to a request for {@code /wrong}, and what the handler's failure logs.
      *
-     * @param expected number of lines of the log that can arrive after the response, because another
-     *     thread writes them
+     * @param expected number of lines of the log that can arrive after the response, because
+     *     another thread writes them
      */
     String handled(DispatchRequest.Builder request, Handler handler, int expected) throws Exception {
         wrong = handler;

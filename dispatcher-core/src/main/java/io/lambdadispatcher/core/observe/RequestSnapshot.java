@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  *     is a direct invocation
  * @param method the method as the client sent it, at most 512 characters of it
  * @param path the path as the client sent it, without its query, at most 512 characters of it
- * @param remoteAddress the client's address: the peer, or what a trusted proxy names; {@code null} for requests of the
- *     embedding program
+ * @param remoteAddress the client's address: the peer, or what a trusted proxy names; {@code null}
+ *     for requests of the embedding program
  * @param protocol the protocol of the client's connection
  * @param ageNanos time since the request arrived, in nanoseconds
  * @param attempts how often the request was given to a worker or a direct invocation, 0 to 5

@@ -200,8 +200,9 @@ class ConfigurationLoaderTest {
         flags.put("--workers-secret", SECRET);
         flags.put("--forwarding-client-header", "X-Client-Id");
         assertThat(problems())
-                .containsExactly("forwarding.client-header: expected forwarding.trust to name a proxy, such as append, or"
-                        + " this not to be set, got \"X-Client-Id\" (flag --forwarding-client-header)");
+                .containsExactly(
+                        "forwarding.client-header: expected forwarding.trust to name a proxy, such as append, or"
+                                + " this not to be set, got \"X-Client-Id\" (flag --forwarding-client-header)");
 
         flags.put("--forwarding-trust", "append");
         assertThat(load().find(Settings.FORWARDING_CLIENT_HEADER)).isEqualTo("x-client-id");

@@ -139,7 +139,7 @@ public final class HeaderSyntax {
         return true;
     }
 
-    /** Returns whether the name has a mark other than {@code -}, so it may pass for another name. */
+    /** Returns whether the name has another mark than {@code -}, so it may pass for another. */
     public static boolean hasUnusualMark(CharSequence name) {
         for (int i = 0; i < name.length(); i++) {
             char c = name.charAt(i);

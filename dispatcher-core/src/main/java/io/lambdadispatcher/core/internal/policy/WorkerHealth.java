@@ -17,10 +17,10 @@ import org.jspecify.annotations.Nullable;
  * exchanges are not counted among the first five of a worker, because its code is cold, and if they
  * began before another slow one ended, because both have the same cause, such as a pause.
  *
- * <p><b>Doubt.</b> For 200 ms after a bad exchange, until one ends well, other workers come first.
- * After that, the worker gets one request at a time. Others also come first while the worker has answered nothing for the time of a slow exchange, but
- * such a worker comes before one that fails. So a worker that fails quickly does not attract
- * requests because it is never busy.
+ * <p><b>Doubt.</b> For 200 ms after a bad exchange, until one ends well, other workers with room
+ * come first. After that, the worker gets one request at a time. Others also come first while the
+ * worker has answered nothing for the time of a slow exchange, but such a worker comes before one
+ * that fails. So a worker that fails quickly does not attract requests because it is never busy.
  *
  * <p><b>Ejection.</b> The first bad exchange begins a trial, which ends when fewer than half of the
  * exchanges after a second were bad. The worker is ejected during the trial if all of this is true:

@@ -22,8 +22,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 /**
  * Pools of 1 to 30 workers at 20 to 1,000 requests/s in virtual time, with the judgement of workers
  * that is used in production. A faulty worker must be ejected, after few requests. What happens to
- * all workers alike, or for a moment, must eject none. {@code -Djvm.flags=-Dhealth.seeds=10000} runs
- * more seeds of the second kind; a failure names its seed.
+ * all workers alike, or for a moment, must eject none. {@code
+ * -Djvm.flags=-Dhealth.seeds=10000} runs more seeds of the second kind; a failure names its seed.
  */
 class WorkerHealthSimulationTest {
     private static final int[] WORKERS = {1, 2, 3, 10, 30};

@@ -464,8 +464,8 @@ class H2cSurplusTest {
             requested.countDown();
             Head head = other.take(Head.class);
             assertThat(head.headers().contains("set-cookie")).isFalse();
-            // If the selector returns the application's socket first, the frames are for no stream, and
-            // the request is served by another connection.
+            // If the selector returns the application's socket first, the frames are for no stream,
+            // and the request is served by another connection.
             assertThat(head.headers().status().toString()).isIn("502", "200");
         }
     }

@@ -193,7 +193,7 @@ final class ForwardingHeaders {
         }
     }
 
-    /** Returns the last element, which the next proxy has written; {@code null} if there is none. */
+    /** Returns the last element, which the next proxy has written, or {@code null}. */
     private static @Nullable CharSequence oneValue(Http2Headers head, AsciiString name) {
         CharSequence last = null;
         for (CharSequence value : head.getAll(name)) {

@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Applies the rules for intermediaries to the headers of a message (RFC 9110 section 7.6). It
  * removes connection-specific headers and headers that no client may set, and adds forwarding
- * headers. Names are in lower case. There is one object for each client connection. Event loop only.
+ * headers. Names are in lower case. There is one object for each client connection. Event loop
+ * only.
  */
 public final class HeadRules {
     /**
