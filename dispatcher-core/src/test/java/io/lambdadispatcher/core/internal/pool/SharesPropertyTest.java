@@ -22,8 +22,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Random clients of random pools in virtual time. Some clients begin uploads and take responses at
- * random rates, with as many requests as they like. Others behave well: they send short requests, are
- * fast, keep idle streams open, or are slow within their share.
+ * random rates, with as many requests as they like. Others behave well: they send short requests,
+ * are fast, keep idle streams open, or are slow within their share.
  */
 class SharesPropertyTest {
     private static final int RUNS = Integer.getInteger("shares.runs", 60);
@@ -124,7 +124,10 @@ class SharesPropertyTest {
             return pool.shard(random.nextInt(2));
         }
 
-        /** Begins what behaves well. It leaves a stream for short requests, and the attackers' shares. */
+        /**
+         * Begins what behaves well. It leaves a stream for short requests, and the shares of two
+         * attackers.
+         */
         void beginWell() {
             polite = true;
             int share = streams.size() / 3;
