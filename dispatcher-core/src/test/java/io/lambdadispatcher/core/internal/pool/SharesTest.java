@@ -319,6 +319,26 @@ class SharesTest extends OnTwoLoops {
     }
 
     @Test
+    void should_judge_an_incomplete_body_again_when_its_turn_comes() {
+        List<Stream> streams = worker(here, 1);
+        open(here, "other", true);
+        Exchange upload = open(here, "client", false);
+        assertThat(pool.pending()).as("with an upload that nobody waits for").isEqualTo(1);
+        open(here, "another", true);
+        open(here, "another", true);
+
+        streams.get(0).answer();
+        assertThat(upload.holds()).as("while others wait").isFalse();
+        assertThat(pool.pending()).isEqualTo(1);
+        for (int i = 0; i < 2; i++) {
+            streams.get(0).answer();
+            pass(10);
+        }
+        assertThat(upload.holds()).as("when nobody waits").isTrue();
+        assertThat(pool.free()).isZero();
+    }
+
+    @Test
     void should_take_no_streams_back_while_nobody_else_waits() {
         untaken(worker(here, 50), 60);
         observe();
