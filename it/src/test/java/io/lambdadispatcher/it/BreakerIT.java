@@ -86,8 +86,8 @@ class BreakerIT {
         Map<String, String> variables =
                 Map.of("LAMBDA_DISPATCHER_HANDLER", SwitchedHandler.class.getName(), "IT_SWITCH", dead.toString());
         try (Rig rig = Rig.start(function, observer, builder -> builder.eventLoops(2))) {
-            rig.worker(2, 50, variables);
-            rig.worker(2, 50, variables);
+            rig.process(2, 50, variables);
+            rig.process(2, 50, variables);
             long[] switched = new long[2];
             load(rig, dead, switched);
 
@@ -136,7 +136,7 @@ class BreakerIT {
         Map<String, String> variables =
                 Map.of("LAMBDA_DISPATCHER_HANDLER", TrafficHandler.class.getName(), "IT_TRAFFIC", "broken");
         try (Rig rig = Rig.start(function, observer)) {
-            rig.worker(1, 50, variables);
+            rig.process(1, 50, variables);
             HttpClient client = rig.client(version);
             URI target = version == HttpClient.Version.HTTP_2 ? rig.https("/") : rig.http("/");
             for (int i = 0; i < 40; i++) {

@@ -57,7 +57,7 @@ class InspectionIT {
         variables.put("AWS_LAMBDA_FUNCTION_VERSION", "7");
         variables.put("AWS_LAMBDA_LOG_STREAM_NAME", "2026/11/23/[7]0a1b");
         variables.put("LAMBDA_DISPATCHER_ZONE", "use1-az1");
-        rig.worker(1, 2, variables);
+        rig.process(1, 2, variables);
     }
 
     private CompletableFuture<HttpResponse<String>> get(String path) {

@@ -64,7 +64,7 @@ class OverloadIT {
         large = Files.write(Files.createTempFile("overload", ".bin"), new byte[16 << 20]);
         Map<String, String> variables = new HashMap<>(Rig.DEMO);
         variables.put("DEMO_FILE", large.toString());
-        rig.worker(1, 200, variables);
+        rig.process(1, 200, variables);
     }
 
     @AfterAll

@@ -125,9 +125,15 @@ final class Rig implements AutoCloseable {
     /**
      * Starts a worker in this JVM and waits until it is ready.
      *
-     * @param variables configure what the worker serves; programs that it starts do not get them
+     * @param variables configure what the worker serves. They are not in the environment of this
+     *     JVM, so what reads them there needs a {@link #process}
      */
     void worker(int connections, int streams, Map<String, String> variables) {
+        variables.keySet().stream()
+                .filter(name -> !name.startsWith("LAMBDA_DISPATCHER_"))
+                .forEach(name -> {
+                    throw new IllegalArgumentException(name + " is for a process");
+                });
         awaitReady(connections, streams, () -> {
             Map<String, String> environment = environment(connections, streams);
             environment.putAll(variables);
