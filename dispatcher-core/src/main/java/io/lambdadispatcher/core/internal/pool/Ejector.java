@@ -30,7 +30,7 @@ final class Ejector {
         switch (verdict) {
             case NONE -> {}
             case EJECT -> shard.pool().eject(member);
-            case PROBE_AGAIN -> member.health.offerProbe();
+            case PROBE_AGAIN -> member.judge().offerProbe();
             case PROBE_FAILED -> scheduleProbe(member);
             case RETURN -> shard.pool().restore(member);
         }
@@ -40,7 +40,7 @@ final class Ejector {
     /** Ejects the connections of a worker. */
     void eject(String workerId, String reason) {
         for (PooledConnection member : of(workerId)) {
-            member.health.eject(shard.nanoTime(), reason);
+            member.judge().eject(shard.nanoTime(), reason);
             onLimit.accept(member);
             scheduleProbe(member);
         }
@@ -49,7 +49,7 @@ final class Ejector {
     /** Lets the connections of a worker serve again. */
     void restore(String workerId) {
         for (PooledConnection member : of(workerId)) {
-            member.health.restore();
+            member.judge().restore();
             cancelProbe(member);
             onLimit.accept(member);
         }
@@ -63,7 +63,7 @@ final class Ejector {
     void onGroupChange() {
         for (Set<PooledConnection> connections : members.values()) {
             for (PooledConnection member : connections) {
-                if (member.health.isEjected()) {
+                if (member.judge().isEjected()) {
                     onLimit.accept(member);
                 }
             }
@@ -72,15 +72,15 @@ final class Ejector {
 
     private void scheduleProbe(PooledConnection member) {
         cancelProbe(member);
-        long wait = member.health.probeWaitNanos(shard.nanoTime());
+        long wait = member.judge().probeWaitNanos(shard.nanoTime());
         member.probeTimer = shard.loop().schedule(() -> probe(member), wait, TimeUnit.NANOSECONDS);
     }
 
     private void probe(PooledConnection member) {
-        if (member.health.probeWaitNanos(shard.nanoTime()) > 0) {
+        if (member.judge().probeWaitNanos(shard.nanoTime()) > 0) {
             scheduleProbe(member);
         } else {
-            member.health.offerProbe();
+            member.judge().offerProbe();
             onLimit.accept(member);
         }
     }

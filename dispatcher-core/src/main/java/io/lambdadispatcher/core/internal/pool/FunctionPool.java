@@ -22,6 +22,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
@@ -185,7 +186,7 @@ public final class FunctionPool {
 
     /** Ejects the worker of a connection, if the group permits it. The connection's event loop. */
     void eject(PooledConnection member) {
-        String reason = member.health.reason();
+        String reason = Objects.requireNonNull(member.judge().reason(), "a verdict has a reason");
         if (health.tryEject(member.workerId())) {
             log.info("worker {} of {} is ejected: {}", member.workerId(), options.name(), reason);
             onShards(shard -> shard.ejector.eject(member.workerId(), reason));

@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.internal.policy.WorkerTag;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayDeque;
+import java.util.Objects;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -176,6 +177,11 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
             }
             its.pool().lookAtWorkers(now);
         }
+    }
+
+    /** Returns the judge of the worker, which a connection in a pool has. */
+    WorkerHealth judge() {
+        return Objects.requireNonNull(health, "the connection is in no pool");
     }
 
     /** Records that the response of an exchange begins. */
