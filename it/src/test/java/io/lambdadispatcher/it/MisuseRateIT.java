@@ -52,7 +52,7 @@ class MisuseRateIT {
             while (System.nanoTime() < end) {
                 assertThat(dispatcher.get("/good").status()).isEqualTo(200);
                 good++;
-                Thread.sleep(10);
+                Thread.sleep(10); // Good requests need not be many.
             }
             callers.shutdown();
             assertThat(callers.awaitTermination(30, TimeUnit.SECONDS)).isTrue();

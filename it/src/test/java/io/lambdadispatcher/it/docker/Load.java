@@ -63,7 +63,7 @@ final class Load implements AutoCloseable {
 
     private static void pause() {
         try {
-            Thread.sleep(20);
+            Thread.sleep(20); // Without it, clients of a stopped server would use a processor.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

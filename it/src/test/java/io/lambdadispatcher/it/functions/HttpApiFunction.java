@@ -57,7 +57,7 @@ public class HttpApiFunction implements RequestHandler<APIGatewayV2HTTPEvent, AP
 
     private APIGatewayV2HTTPResponse waitFor(int millis) {
         try {
-            TimeUnit.MILLISECONDS.sleep(millis);
+            TimeUnit.MILLISECONDS.sleep(millis); // A handler that blocks its thread.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

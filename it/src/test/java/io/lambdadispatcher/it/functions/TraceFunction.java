@@ -15,7 +15,7 @@ public final class TraceFunction implements RequestHandler<APIGatewayV2HTTPEvent
     public APIGatewayV2HTTPResponse handleRequest(APIGatewayV2HTTPEvent event, Context context) {
         String before = MDC.get(TraceContext.TRACE_ID);
         try {
-            TimeUnit.MILLISECONDS.sleep(20);
+            TimeUnit.MILLISECONDS.sleep(20); // Time that a trace shows.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -84,7 +84,7 @@ class DispatcherCloseTest {
             worker.expect("1 DRAIN");
             List<EventExecutor> executors = new ArrayList<>();
             loops.forEach(executors::add);
-            // Blocks the event loop.
+            // Blocks the event loop, so that what follows waits.
             executors.get(busy).execute(() -> LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(500)));
             for (int stream : streams) {
                 worker.data(stream, 10, true);

@@ -359,7 +359,7 @@ class Http1PoolTest {
 
     private static void pause(Random random) {
         long nanos = TimeUnit.MILLISECONDS.toNanos(random.nextInt(10) < 6 ? 0 : 46 + random.nextInt(8));
-        LockSupport.parkNanos(nanos);
+        LockSupport.parkNanos(nanos); // So the pool sees idle connections at their limit.
     }
 
     private static Gathered posted(ScriptedStream stream) throws InterruptedException {
