@@ -117,7 +117,8 @@ public final class LeakCheck implements AfterAllCallback {
 
         @Override
         protected void reportTracedLeak(String resourceType, String records) {
-            leaks.add(resource.getSimpleName() + " never released; -Dleak.records=40 shows where it was used:" + records);
+            leaks.add(
+                    resource.getSimpleName() + " never released; -Dleak.records=40 shows where it was used:" + records);
         }
 
         @Override
