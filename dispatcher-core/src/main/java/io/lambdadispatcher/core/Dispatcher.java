@@ -170,6 +170,9 @@ public final class Dispatcher implements AutoCloseable {
                 router,
                 from.cacheMemoryBytes,
                 observer);
+        if (from.ledger != null) {
+            engine.pools().values().forEach(FunctionPool::setShared);
+        }
         headersOfRouter = router.requestHeaders();
         rules = rules(from.limits, from.forwarding);
         from.history.forEach(earlier -> engine.restoreCanary(earlier.function(), earlier.canary()));

@@ -145,9 +145,12 @@ public final class FunctionPool {
         return shared;
     }
 
-    /** Sets whether other dispatchers use the workers, so that these may be busy. */
-    public void setShared(boolean value) {
-        shared = value;
+    /**
+     * Says that other dispatchers may use the workers, so that these may be busy. It holds to the
+     * end: a worker can know another dispatcher before this one does, and leaves it later.
+     */
+    public void setShared() {
+        shared = true;
     }
 
     /**

@@ -408,7 +408,9 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         boolean open = state == State.WELCOMED || state == State.DRAINING;
         if (open && version >= WireLimits.PEERS_VERSION && !peers.isEmpty() && !peers.equals(sentPeers)) {
             sentPeers = peers;
-            pool().setShared(peers.size() > 1);
+            if (peers.size() > 1) {
+                pool().setShared();
+            }
             control.send(ControlMessage.Peers.ofFirst(peers));
         }
     }

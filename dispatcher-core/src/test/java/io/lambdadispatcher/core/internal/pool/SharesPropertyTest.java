@@ -316,7 +316,7 @@ class SharesPropertyTest {
         }
     }
 
-    /** A request of some client, and how the client goes on with it. */
+    /** A request of some client, and what the client does after its headers. */
     private static final class Call extends SilentClient {
         private static final int TRICKLE_MILLIS = 500;
 
