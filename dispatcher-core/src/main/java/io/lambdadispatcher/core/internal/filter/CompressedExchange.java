@@ -43,8 +43,10 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
         ENCODING,
         /** The exchange has ended. The rest of its body is encoded in several turns. */
         FINISHING,
-        /** Nothing more is encoded. The client may have yet to take what was. */
-        ENDED
+        /** All is encoded. The client may have yet to take it. */
+        ENCODED,
+        /** The client has left, or the response has failed. */
+        STOPPED
     }
 
     /**
@@ -272,7 +274,7 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
 
     /**
      * @param end whether the response ends here, without trailers
-     * @return false if the response has failed
+     * @return false if the response has failed, or the client has left when it got its bytes
      */
     private boolean encode(ByteBuf data, ContentEncoder.Mode until, boolean end) {
         ContentEncoder codec = encoder;
@@ -301,12 +303,12 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
             onFinished(codec);
         }
         pass(out, end);
-        return true;
+        return state != State.STOPPED;
     }
 
     private void onFinished(ContentEncoder codec) {
         close(codec);
-        state = State.ENDED;
+        state = State.ENCODED;
         if (applied != null) {
             filter.onEncoded(applied, bytes, encodedBytes);
         }
@@ -335,7 +337,7 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
         if (encoder != null) {
             close(encoder);
         }
-        state = State.ENDED;
+        state = State.STOPPED;
         ByteBuf dropped = rest;
         if (dropped != null) {
             rest = null;

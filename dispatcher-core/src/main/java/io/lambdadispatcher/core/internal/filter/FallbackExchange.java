@@ -165,7 +165,7 @@ final class FallbackExchange implements RequestSink, ForwardingSink {
         Http2Headers copy = new FlatHeaders().add(head);
         RequestSink opened = its.open(copy, bodyless, new Second(), policyOf(its, copy));
         second = opened;
-        if (secondIsCutOff) {
+        if (secondIsCutOff || state == State.CANCELLED) {
             opened.cancel(ErrorCode.CANCELLED);
         }
     }
