@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.Route;
+import io.lambdadispatcher.wire.http.Authority;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.util.ArrayList;
@@ -164,30 +165,10 @@ final class RouteTable implements RequestRouter {
             if (authority == null) {
                 return false;
             }
-            int end = hostEnd(authority);
+            int end = Authority.hostEnd(authority);
             int start = end - host.length();
             return (below ? start > 0 : start == 0)
                     && AsciiString.regionMatches(authority, true, start, host, 0, host.length());
-        }
-
-        /**
-         * Returns the index of the port's colon, or of the dot that a host may end with (RFC 3986
-         * section 3.2.2).
-         */
-        private static int hostEnd(CharSequence authority) {
-            int end = authority.length();
-            int digits = end;
-            while (digits > 0 && isDigit(authority.charAt(digits - 1))) {
-                digits--;
-            }
-            if (digits > 0 && authority.charAt(digits - 1) == ':') {
-                end = digits - 1;
-            }
-            return end > 0 && authority.charAt(end - 1) == '.' ? end - 1 : end;
-        }
-
-        private static boolean isDigit(char c) {
-            return c >= '0' && c <= '9';
         }
 
         private boolean matchesHeader(Http2Headers head) {

@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.Pace;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.wire.http.Authority;
 import io.lambdadispatcher.wire.http.Grpc;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.Methods;
@@ -201,7 +202,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
                 return bad("neither :authority nor host");
             }
             head.authority(host);
-        } else if (host != null && !AsciiString.contentEqualsIgnoreCase(host, authority)) {
+        } else if (host != null && !Authority.isSame(host, authority, head.scheme())) {
             return bad("host differs from :authority");
         }
         if (!connection.isAuthority(head.authority())) {

@@ -918,7 +918,7 @@ class Http2ClientConnectionTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"a, , 200", "b, , 400", "a, a, 400", "a, b, 400"})
+    @CsvSource({"a, , 200", "b, , 400", "a, a, 400", "a, b, 400", "A:80, , 200", "a:, , 200", "a:443, , 400"})
     void should_refuse_hosts_that_readers_may_understand_differently(String host, String second, String status)
             throws Exception {
         read(SOME_WINDOW);
