@@ -567,7 +567,9 @@ public final class Settings {
             .doc("Further headers that the proxy always writes, such as x-forwarded-prefix. Without them, a header that"
                     + " names a client, a host or a path in place of the request itself is removed.");
     public static final Setting<Boolean> FORWARDING_VIA =
-            FORWARDING.setting("forwarding.via", bool(), "true").doc("Adds the via header to requests and responses.");
+            FORWARDING.setting("forwarding.via", bool(), "false")
+                    .doc("Adds the via header to requests and responses. nginx, among others, does not compress its "
+                            + "responses to requests with this header.");
     public static final Setting<String> FORWARDING_CLIENT_HEADER = FORWARDING
             .setting("forwarding.client-header", requestHeaderName())
             .doc("Header whose value names the client, for fairness between clients. It needs a proxy in "

@@ -147,22 +147,19 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             reject(HttpResponseStatus.EXPECTATION_FAILED, "unsupported expect header, expected 100-continue");
             return;
         }
-        if (!connection.rules().request(head)) {
-            reject(HttpResponseStatus.BAD_REQUEST, ":protocol without CONNECT");
-            return;
-        }
+        Failure refused = connection.rules().request(head);
         client = connection.rules().client();
         call = !end && Grpc.isCall(head);
-        request = connection.context().account().open(head, end, this);
+        request = connection.context().account().openUnless(refused, head, end, this);
         if (expectation != null && !end && state == State.REQUESTED) {
             writeHead(new DefaultHttp2Headers(false).status(HttpResponseStatus.CONTINUE.codeAsText()), false);
         }
     }
 
     private void openTunnel(Http2Headers head, boolean end) {
-        ExtendedConnect.toConnect(head, connection.rules());
+        Failure refused = ExtendedConnect.toConnect(head, connection.rules());
         client = connection.rules().client();
-        request = connection.context().account().open(head, end, this);
+        request = connection.context().account().openUnless(refused, head, end, this);
     }
 
     private record Rejection(HttpResponseStatus status, String detail) {}
