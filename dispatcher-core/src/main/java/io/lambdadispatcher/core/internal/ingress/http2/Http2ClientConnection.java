@@ -55,10 +55,18 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     private static final long GOAWAY_PAUSE_MILLIS = 250;
 
     /**
-     * Maximum of {@link #uselessFrames}, which is enough for a client whose uploads of 160 MB are
-     * refused while they are in transit, in frames of 16 KiB.
+     * Frames that a request gives the client credit for: its headers, and the like of priorities
+     * and window updates that clients send with a request.
      */
-    private static final int MAX_USELESS_FRAMES = 10_000;
+    private static final int FRAMES_OF_REQUEST = 5;
+
+    /**
+     * Some clients open the windows of stream and connection after each part that they read, or
+     * send a PING to measure the bandwidth. This is the smallest such part if a response has many.
+     */
+    private static final int MIN_READ_BYTES = 512;
+
+    private static final int FRAMES_OF_READ = 3;
 
     private static final long RESET_WINDOW_NANOS = TimeUnit.SECONDS.toNanos(30);
 
@@ -101,12 +109,6 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
 
     /** Number of streams that were reset because of the client since {@link #resetsSinceNanos}. */
     private int resets;
-
-    /**
-     * Number of frames without any effect since {@link #resetsSinceNanos}: for streams that were
-     * refused or that the dispatcher has reset, answers to pings, and priorities. A few are normal.
-     */
-    private int uselessFrames;
 
     private long resetsSinceNanos;
 
@@ -233,11 +235,9 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (stream == null && isLateFrame(error)) {
             return;
         }
-        if (error.error() == Http2Error.REFUSED_STREAM) {
-            // No work was started for a refused stream. A client may not know the limit when it
-            // sends its first requests.
-            countUselessFrame();
-        } else {
+        // No work was started for a refused stream. A client may not know the limit when it sends
+        // its first requests.
+        if (error.error() != Http2Error.REFUSED_STREAM) {
             countReset();
         }
         if (stream != null && isHeadAfterEnd(stream)) {
@@ -263,10 +263,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         }
         RecentStreams.End end = recent.of(id, newest);
         return switch (end) {
-            case RESET_BY_US, UNKNOWN -> {
-                countUselessFrame();
-                yield true;
-            }
+            case RESET_BY_US, UNKNOWN -> true;
             case ENDED -> {
                 breakOff(Http2Error.STREAM_CLOSED, "a frame for stream " + id + ", which has ended");
                 yield true;
@@ -277,13 +274,6 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             }
             case RESET_BY_CLIENT -> false;
         };
-    }
-
-    private void countUselessFrame() {
-        // The network decides how many parts a frame arrives in.
-        if (!reader.isContinuingData() && ++uselessFrames == MAX_USELESS_FRAMES) {
-            breakOff(Http2Error.ENHANCE_YOUR_CALM, MAX_USELESS_FRAMES + " frames without effect");
-        }
     }
 
     /**
@@ -381,7 +371,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (now - resetsSinceNanos > RESET_WINDOW_NANOS) {
             resetsSinceNanos = now;
             resets = 0;
-            uselessFrames = 0;
+            reader.budget().renew();
         }
         HttpLimits limits = context.limits();
         boolean active = connection().numActiveStreams() > 0;
@@ -483,6 +473,14 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     /** Counts bytes of a response body that have left the queue of their stream. */
     void onTaken(int bytes) {
         taken += bytes;
+        reader.budget().refund(FRAMES_OF_READ * (1 + bytes / MIN_READ_BYTES));
+    }
+
+    /** A part of a request's body was passed on. The network decides how many a frame has. */
+    void onRequestPart() {
+        if (!reader.isContinuingData()) {
+            reader.budget().refund(1);
+        }
     }
 
     private static long now(ChannelHandlerContext ctx) {
@@ -569,9 +567,11 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             }
             Http2ClientStream known = stream.getProperty(streamKey);
             if (known != null) {
+                reader.budget().refund(1);
                 known.onRequestTrailers(head);
                 return;
             }
+            reader.budget().refund(FRAMES_OF_REQUEST);
             Http2ClientStream client = newStream(stream);
             stream.setProperty(streamKey, client);
             try {
@@ -612,16 +612,6 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
                 return data.readableBytes() + padding;
             }
             return client.onRequestData(data, end) + padding;
-        }
-
-        @Override
-        public void onPingAckRead(ChannelHandlerContext c, long data) {
-            countUselessFrame();
-        }
-
-        @Override
-        public void onPriorityRead(ChannelHandlerContext c, int id, int dependency, short weight, boolean exclusive) {
-            countUselessFrame();
         }
 
         @Override

@@ -225,6 +225,9 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         if (to == null || state == State.RESPONDED && !tunnel || state == State.CLOSED) {
             return data.readableBytes();
         }
+        if (end || data.isReadable()) {
+            connection.onRequestPart();
+        }
         received += data.readableBytes();
         requestUntaken += data.readableBytes();
         to.data(data.readRetainedSlice(data.readableBytes()), end);
