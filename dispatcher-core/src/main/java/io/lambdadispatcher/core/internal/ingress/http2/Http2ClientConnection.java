@@ -20,7 +20,6 @@ import io.lambdadispatcher.wire.http2.EagerFrameReader;
 import io.lambdadispatcher.wire.http2.Http2Assembly;
 import io.lambdadispatcher.wire.http2.Http2Events;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.DecoderException;
@@ -47,12 +46,6 @@ import org.slf4j.LoggerFactory;
 public final class Http2ClientConnection extends CoalescingHttp2Handler
         implements IngressDrain.Drainable, LoopWatch.Watched, ClientAccount.Holder {
     private static final Logger log = LoggerFactory.getLogger(Http2ClientConnection.class);
-
-    /**
-     * Time between the two GOAWAYs of a graceful shutdown (RFC 9113 section 6.8). Requests in
-     * transit are still served.
-     */
-    private static final long GOAWAY_PAUSE_MILLIS = 250;
 
     /**
      * Frames that a request gives the client credit for: its headers, and the like of priorities
@@ -102,11 +95,6 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     /** Whether the current check has found a response that waits. */
     private boolean responsesWait;
 
-    private boolean draining;
-
-    /** Whether the second GOAWAY was sent, so that no request can follow. */
-    private boolean drainEnding;
-
     /** Number of streams that were reset because of the client since {@link #resetsSinceNanos}. */
     private int resets;
 
@@ -116,6 +104,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     private int resetId;
 
     private final RecentStreams recent = new RecentStreams();
+    private final GracefulGoAway goAway = new GracefulGoAway(this);
 
     /**
      * Streams that have ended, for the next requests. They refer to objects of their requests, so
@@ -308,47 +297,14 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
 
     @Override
     public void drain() {
-        ChannelHandlerContext ctx = this.ctx;
-        if (draining || ctx == null) {
-            return;
+        if (ctx != null) {
+            goAway.begin();
         }
-        if (connection().numActiveStreams() == 0 && now(ctx) - idleSinceNanos > TimeUnit.SECONDS.toNanos(1)) {
-            draining = true;
-            ctx.channel().close();
-        } else {
-            beginDrain(ctx);
-        }
-    }
-
-    /**
-     * Drains the connection (RFC 9113 section 6.8). The first GOAWAY announces the end. When
-     * requests in transit have arrived, the second one names the last stream.
-     */
-    private void beginDrain(ChannelHandlerContext ctx) {
-        draining = true;
-        goAway(ctx, Integer.MAX_VALUE, Http2Error.NO_ERROR.code(), Unpooled.EMPTY_BUFFER, ctx.newPromise());
-        ctx.flush();
-        ctx.executor().schedule(() -> endDrain(ctx), GOAWAY_PAUSE_MILLIS, TimeUnit.MILLISECONDS);
-    }
-
-    /**
-     * Sends the second GOAWAY. The client can repeat later requests elsewhere. Netty's close()
-     * sends no second GOAWAY.
-     */
-    private void endDrain(ChannelHandlerContext ctx) {
-        if (!ctx.channel().isActive()) {
-            return;
-        }
-        int last = connection().remote().lastStreamCreated();
-        goAway(ctx, last, Http2Error.NO_ERROR.code(), Unpooled.EMPTY_BUFFER, ctx.newPromise());
-        ctx.channel().close();
-        drainEnding = true;
-        leaveDrainIfOnlyTunnels();
     }
 
     /** Called whenever all streams of a connection that drains may have become tunnels. */
     void leaveDrainIfOnlyTunnels() {
-        if (!drainEnding || connection().numActiveStreams() == 0) {
+        if (!goAway.isEnding() || connection().numActiveStreams() == 0) {
             return;
         }
         try {
@@ -394,8 +350,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
                     "the request headers took longer than "
                             + limits.headerTimeout().toMillis() + " ms");
         } else {
-            if (!draining && Objects.requireNonNull(age).isReached(now)) {
-                beginDrain(ctx);
+            if (Objects.requireNonNull(age).isReached(now)) {
+                goAway.begin();
             }
             if (active) {
                 lookAtStreams(now);
@@ -612,6 +568,11 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
                 return data.readableBytes() + padding;
             }
             return client.onRequestData(data, end) + padding;
+        }
+
+        @Override
+        public void onPingAckRead(ChannelHandlerContext c, long data) {
+            goAway.onPingAck(data);
         }
 
         @Override

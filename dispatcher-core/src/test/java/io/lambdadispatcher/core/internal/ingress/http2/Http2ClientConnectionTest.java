@@ -62,6 +62,10 @@ class Http2ClientConnectionTest {
     private static final String GET_LATER = "000006 01 05 00000003 828684 010161";
     private static final String GET_TOO_LATE = "000006 01 05 00000005 828684 010161";
     private static final String PING = "000008 06 00 00000000 0000000000000000";
+    /** Answers the PING that follows the first GOAWAY. */
+    private static final String DRAIN_PING_ACK = "000008 06 01 00000000 000000647261696e";
+
+    private static final Duration TRANSIT = Duration.ofMillis(IngressDrain.TRANSIT_MILLIS);
     private static final String SOME_WINDOW = "000006 04 00 00000000 0004 00001000";
     private static final String SETTINGS_ACK = "000000 04 01 00000000";
     private static final Duration MAX_AGE = Duration.ofMinutes(30);
@@ -345,6 +349,40 @@ class Http2ClientConnectionTest {
         expectServedToTheEnd();
     }
 
+    /**
+     * The client sends a request just before it learns of the end, and then answers the PING. The
+     * connection may have been idle for any time.
+     */
+    @ParameterizedTest
+    @CsvSource({"0, true", "1, false", "100, false", "250, true", "300, true", "600, false", "950, true", "1990, true"})
+    void should_serve_what_was_in_transit_at_the_end_of_a_far_client(long roundTripMillis, boolean idle) {
+        read(GET_BEGUN + GET_REST);
+        if (idle) {
+            responses.get(0).onHead(new DefaultHttp2Headers().status("204"), true);
+            pass(Duration.ofSeconds(30));
+        }
+        drain.begin();
+        assertThat(lastStreamOfGoAway()).isEqualTo(Integer.MAX_VALUE);
+        pass(Duration.ofMillis(roundTripMillis));
+        read(GET_LATER + DRAIN_PING_ACK + DRAIN_PING_ACK);
+        assertThat(responses).hasSize(2);
+
+        long millis = roundTripMillis;
+        int last = lastStreamOfGoAway();
+        assertThat(last).isEqualTo(-1);
+        while (last < 0) {
+            channel.advanceTimeBy(1, TimeUnit.MILLISECONDS);
+            millis++;
+            last = lastStreamOfGoAway();
+        }
+        assertThat(last).isEqualTo(3);
+        assertThat(millis).isEqualTo(Math.min(IngressDrain.TRANSIT_MILLIS, Math.max(250, 2 * roundTripMillis)));
+        responses.get(1).onHead(new DefaultHttp2Headers().status("204"), true);
+        assertThat(sent(3)).contains(Http2FrameTypes.HEADERS);
+        pass(IDLE_TIMEOUT);
+        assertThat(lastStreamOfGoAway()).isEqualTo(-1);
+    }
+
     /** Workers end tunnels when they are told to drain, which is after the drain of clients. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
@@ -355,7 +393,7 @@ class Http2ClientConnectionTest {
         CompletableFuture<Void> drained = drain.begin().toCompletableFuture();
         channel.runPendingTasks();
         order.get(0).onHead(new DefaultHttp2Headers().status("200"), tunnelOpensLast);
-        pass(LOOK);
+        pass(TRANSIT);
         assertThat(drained).isNotDone();
 
         order.get(1).onHead(new DefaultHttp2Headers().status("200"), !tunnelOpensLast);
@@ -371,7 +409,7 @@ class Http2ClientConnectionTest {
         CompletableFuture<Void> drained = drain.begin().toCompletableFuture();
         channel.runPendingTasks();
         assertThat(drained).isNotDone();
-        pass(LOOK);
+        pass(TRANSIT);
         assertThat(drained).isCompleted();
         assertThat(channel.isOpen()).isTrue();
         CompletableFuture<Void> closed = drain.closed().toCompletableFuture();
@@ -416,7 +454,7 @@ class Http2ClientConnectionTest {
         }
         assertThat(last).isEqualTo(Integer.MAX_VALUE);
         assertThat(channel.isOpen()).isTrue();
-        pass(LOOK);
+        pass(TRANSIT);
         assertThat(lastStreamOfGoAway()).isEqualTo(id);
         assertThat(channel.isOpen()).isFalse();
     }
@@ -426,7 +464,7 @@ class Http2ClientConnectionTest {
         read(GET_LATER);
         assertThat(responses).hasSize(2);
 
-        pass(Duration.ofSeconds(1));
+        pass(TRANSIT);
         assertThat(lastStreamOfGoAway()).isEqualTo(3);
         read(GET_TOO_LATE);
         assertThat(responses).hasSize(2);
