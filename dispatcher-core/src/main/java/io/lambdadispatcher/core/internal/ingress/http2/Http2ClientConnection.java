@@ -47,19 +47,17 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         implements IngressDrain.Drainable, LoopWatch.Watched, ClientAccount.Holder {
     private static final Logger log = LoggerFactory.getLogger(Http2ClientConnection.class);
 
-    /**
-     * Frames that a request gives the client credit for: its headers, and the like of priorities
-     * and window updates that clients send with a request.
-     */
+    /** The headers of a request, and priorities and window updates that clients send with it. */
     private static final int FRAMES_OF_REQUEST = 5;
 
     /**
-     * Some clients open the windows of stream and connection after each part that they read, or
-     * send a PING to measure the bandwidth. This is the smallest such part if a response has many.
+     * Two WINDOW_UPDATEs, of stream and connection, and a PING that measures the bandwidth. Some
+     * clients send these for each part of a response that they read.
      */
-    private static final int MIN_READ_BYTES = 512;
-
     private static final int FRAMES_OF_READ = 3;
+
+    /** The smallest part that clients read if more of a response has arrived. */
+    private static final int MIN_READ_BYTES = 512;
 
     private static final long RESET_WINDOW_NANOS = TimeUnit.SECONDS.toNanos(30);
 
@@ -578,7 +576,11 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         @Override
         public void onRstStreamRead(ChannelHandlerContext c, int id, long errorCode) {
             resetId = id;
-            countReset();
+            Http2Stream stream = connection().stream(id);
+            Http2ClientStream client = stream == null ? null : stream.getProperty(streamKey);
+            if (client == null || !client.isAnsweredEarly()) {
+                countReset();
+            }
         }
 
         @Override

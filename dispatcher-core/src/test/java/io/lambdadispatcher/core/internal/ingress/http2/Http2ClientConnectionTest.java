@@ -574,7 +574,7 @@ class Http2ClientConnectionTest {
         post("00".repeat(MIN_RATE * 20));
         pass(BODY_TIMEOUT);
         assertThat(sent(1)).isEmpty();
-        pass(LOOK.multipliedBy(2));
+        pass(LOOK.multipliedBy(4));
         assertThat(sent(1)).containsExactly(Http2FrameTypes.HEADERS, Http2FrameTypes.DATA, Http2FrameTypes.RST_STREAM);
         assertThat(cancelled).isEqualTo(1);
         assertThat(observer.protections).containsExactly(Protection.BODY_TOO_SLOW);
@@ -596,7 +596,9 @@ class Http2ClientConnectionTest {
             answer = sent(1);
         }
         assertThat(seconds).isBetween(20, 23);
-        assertThat(answer).containsExactly(Http2FrameTypes.HEADERS, Http2FrameTypes.DATA, Http2FrameTypes.RST_STREAM);
+        assertThat(answer).containsExactly(Http2FrameTypes.HEADERS, Http2FrameTypes.DATA);
+        pass(LOOK);
+        assertThat(sent(1)).containsExactly(Http2FrameTypes.RST_STREAM);
         assertThat(channel.isOpen()).isTrue();
     }
 
@@ -797,6 +799,55 @@ class Http2ClientConnectionTest {
         commit(Fault.WRONG_LENGTH, 1);
         read(frame(1, "0000", 1, "00").repeat(10_010));
         assertThat(sent(0)).contains(Http2FrameTypes.GO_AWAY);
+    }
+
+    /** curl 7.88 loses a response that it reads together with the reset. */
+    @Test
+    void should_leave_a_client_time_to_read_an_early_response_before_it_resets_the_upload() {
+        read(SETTINGS_ACK);
+        read(head(1, false, request("POST")));
+        responses.get(0).onHead(new DefaultHttp2Headers().status("413"), true);
+        assertThat(sent(1)).containsExactly(Http2FrameTypes.HEADERS);
+        dataOf(1, HttpLimits.defaults().streamWindowBytes() - 1);
+        pass(Duration.ofMillis(199));
+        assertThat(sent(1)).as("neither a reset nor a larger window").isEmpty();
+        pass(Duration.ofMillis(1));
+        channel.runPendingTasks();
+        ByteBuf reset = channel.readOutbound();
+        assertThat(ByteBufUtil.hexDump(reset)).startsWith(frame(4, "0300", 1, "00000000"));
+        reset.release();
+        dataOf(1, 1000);
+        assertThat(channel.isOpen()).isTrue();
+    }
+
+    /** The stream's objects serve the next stream when the timer of the first fires. */
+    @Test
+    void should_not_reset_an_upload_that_ends_soon_after_its_early_response() {
+        read(head(1, false, request("POST")));
+        responses.get(0).onHead(new DefaultHttp2Headers().status("413"), true);
+        sent(1);
+        read(frame(4, "0001", 1, "00000000"));
+        read(head(3, false, request("POST")));
+        pass(Duration.ofMillis(100));
+        responses.get(1).onHead(new DefaultHttp2Headers().status("413"), true);
+        pass(Duration.ofMillis(100));
+        assertThat(sent(3)).containsExactly(Http2FrameTypes.HEADERS);
+        pass(Duration.ofMillis(100));
+        assertThat(sent(3)).containsExactly(Http2FrameTypes.RST_STREAM);
+    }
+
+    /** Nothing is cancelled. Clients of gRPC do so when a call ends early. */
+    @Test
+    void should_not_count_resets_of_requests_that_were_answered() {
+        for (int stream = 1; stream < 6 * MAX_RESETS; stream += 2) {
+            read(head(stream, false, request("POST")));
+            responses.get(stream / 2).onHead(new DefaultHttp2Headers().status("413"), true);
+            channel.runPendingTasks();
+            read(frame(4, "0300", stream, "00000000"));
+        }
+        assertThat(sent(0)).doesNotContain(Http2FrameTypes.GO_AWAY);
+        assertThat(observer.protections).isEmpty();
+        assertThat(cancelled).isZero();
     }
 
     /** The network decides how many parts a frame arrives in. */
