@@ -23,6 +23,7 @@ import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ErrorFormat;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
+import io.lambdadispatcher.server.config.PathRule;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.launch.LocalLauncher;
@@ -118,8 +119,9 @@ final class DispatcherAssembly {
         FunctionConfiguration first = functions.get(0);
         if (functions.size() > 1
                 || !first.route().servesAll()
-                || !first.routes().isEmpty()) {
-            return new RouteTable(functions);
+                || !first.routes().isEmpty()
+                || configuration.find(Settings.HTTP_PATH) == PathRule.NORMALIZE) {
+            return new RouteTable(functions, configuration.find(Settings.HTTP_PATH));
         }
         RouteTarget target = RouteTarget.of(first.options().name());
         return head -> target;

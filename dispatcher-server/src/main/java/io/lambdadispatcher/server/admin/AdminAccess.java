@@ -4,6 +4,7 @@ import static io.netty.handler.codec.http.HttpResponseStatus.BAD_REQUEST;
 import static io.netty.handler.codec.http.HttpResponseStatus.FORBIDDEN;
 import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
 
+import io.lambdadispatcher.wire.http.Authority;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpRequest;
@@ -77,7 +78,7 @@ public final class AdminAccess {
     FullHttpResponse refuseChange(HttpRequest request) {
         String host = request.headers().get(HttpHeaderNames.HOST);
         for (String origin : request.headers().getAll(HttpHeaderNames.ORIGIN)) {
-            if (!origin.equalsIgnoreCase("http://" + host) && !origin.equalsIgnoreCase("https://" + host)) {
+            if (!isOrigin(origin, "http", host) && !isOrigin(origin, "https", host)) {
                 return AdminAnswers.text(FORBIDDEN, "origin: expected none, or that of this host\n");
             }
         }
@@ -94,6 +95,12 @@ public final class AdminAccess {
                         "authorization: expected Bearer and a token of admin.token-file or admin.token\n",
                         HttpHeaderNames.WWW_AUTHENTICATE,
                         "Bearer");
+    }
+
+    private static boolean isOrigin(String origin, String scheme, String host) {
+        String start = scheme + "://";
+        return origin.regionMatches(true, 0, start, 0, start.length())
+                && Authority.isSame(origin.substring(start.length()), host, scheme);
     }
 
     /**

@@ -86,6 +86,7 @@ final class Reloadable {
             Settings.LOCAL_CLASS_PATH,
             Settings.LOCAL_COMMAND,
             Settings.LOCAL_ENVIRONMENT,
+            Settings.HTTP_PATH,
             Settings.HTTP_MAX_HEADER_SIZE,
             Settings.HTTP_MAX_HEADERS,
             Settings.HTTP_MAX_REQUEST_LINE,

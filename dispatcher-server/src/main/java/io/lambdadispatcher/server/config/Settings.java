@@ -554,6 +554,15 @@ public final class Settings {
             .doc("Header of the dispatcher's own error responses that names the failure, for example"
                     + " x-dispatcher-failure: queue_timeout. If it is not set, they have no such header.");
 
+    public static final Setting<PathRule> HTTP_PATH = HTTP.setting("http.path", choice(PathRule.class))
+            .doc("What happens to a path with several spellings, such as /%6Cogin, //login or /login;a: "
+                    + "as-is = it is compared and passed on as it was sent; normalize = it is replaced by its "
+                    + "normal form (RFC 3986 section 6.2.2, one slash instead of several); "
+                    + "reject-ambiguous = it gets 400 if an application could take it for a path of another "
+                    + "route, otherwise it is passed on as it was sent. normalize also rejects what is "
+                    + "ambiguous in its normal form. If it is not set, reject-ambiguous applies if a function "
+                    + "or a route has a path, otherwise as-is.");
+
     private static final Topic FORWARDING = new Topic("Forwarding headers");
     public static final Setting<ForwardingPolicy.Trust> FORWARDING_TRUST = FORWARDING
             .setting("forwarding.trust", choice(ForwardingPolicy.Trust.class), "replace")
@@ -566,8 +575,10 @@ public final class Settings {
             .setting("forwarding.trusted-headers", headerNames(), "")
             .doc("Further headers that the proxy always writes, such as x-forwarded-prefix. Without them, a header that"
                     + " names a client, a host or a path in place of the request itself is removed.");
-    public static final Setting<Boolean> FORWARDING_VIA =
-            FORWARDING.setting("forwarding.via", bool(), "true").doc("Adds the via header to requests and responses.");
+    public static final Setting<Boolean> FORWARDING_VIA = FORWARDING
+            .setting("forwarding.via", bool(), "false")
+            .doc("Adds the via header to requests and responses. nginx, among others, does not compress its "
+                    + "responses to requests with this header.");
     public static final Setting<String> FORWARDING_CLIENT_HEADER = FORWARDING
             .setting("forwarding.client-header", requestHeaderName())
             .doc("Header whose value names the client, for fairness between clients. It needs a proxy in "

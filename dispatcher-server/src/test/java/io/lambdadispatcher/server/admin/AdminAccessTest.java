@@ -100,6 +100,10 @@ class AdminAccessTest {
                         authorized("host", "admin.example.org", "origin", "https://admin.example.org"))))
                 .as("behind a proxy for TLS")
                 .isEqualTo(200);
+        assertThat(status(secured.refuseChange(
+                        authorized("host", "admin.example.org:443", "origin", "https://Admin.example.org"))))
+                .as("behind a proxy that names the default port")
+                .isEqualTo(200);
     }
 
     @ParameterizedTest

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.embed;
 
+import io.lambdadispatcher.wire.http.Authority;
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
@@ -27,7 +28,7 @@ final class RequestHeaders {
         CharSequence host = head.getAndRemove(HttpHeaderNames.HOST);
         CharSequence authority = head.authority();
         verify(authority != null && HeaderSyntax.isAuthority(authority), ":authority", authority);
-        verify(host == null || AsciiString.contentEqualsIgnoreCase(host, authority), "host", host);
+        verify(host == null || Authority.isSame(host, authority, head.scheme()), "host", host);
         CharSequence method = head.method();
         verify(method != null && HeaderSyntax.isToken(method), ":method", method);
         CharSequence path = head.path();

@@ -16,6 +16,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.AmbiguousPathException;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.wire.worker.Endpoints;
@@ -194,6 +195,8 @@ final class LoopDispatch implements ExchangeOpener {
         RouteTarget target;
         try {
             target = router.route(head);
+        } catch (AmbiguousPathException e) {
+            return fail(null, head, response, new Failure(Failure.Kind.BAD_REQUEST, String.valueOf(e.getMessage())));
         } catch (Throwable e) {
             log.error("the router threw an exception for {} {}", head.method(), head.path(), e);
             return fail(null, head, response, new Failure(Failure.Kind.ROUTER_FAILED, "the router failed"));

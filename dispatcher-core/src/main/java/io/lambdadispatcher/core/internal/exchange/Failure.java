@@ -71,6 +71,8 @@ public record Failure(
     public enum Kind {
         NO_FUNCTION(HttpResponseStatus.NOT_FOUND, false),
         BAD_REQUEST(HttpResponseStatus.BAD_REQUEST, false),
+        /** The request has passed so many dispatchers that it seems to run in a loop (RFC 8586). */
+        LOOP_DETECTED(HttpResponseStatus.valueOf(508, "Loop Detected"), false),
         /** Direct requests only: an event cannot describe a tunnel. */
         NO_TUNNELS(HttpResponseStatus.NOT_IMPLEMENTED, false),
         /** The embedding program's router threw an exception. */

@@ -134,12 +134,13 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
      * advance. Its first request may be in transit when it must drain.
      */
     private record Starting(Channel channel, IngressDrain all) implements IngressDrain.Drainable {
-        private static final long PATIENCE_MILLIS = 1_000;
-
         @Override
         public void drain() {
             channel.eventLoop()
-                    .schedule(() -> all.closeUnlessReplaced(channel, this), PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+                    .schedule(
+                            () -> all.closeUnlessReplaced(channel, this),
+                            IngressDrain.TRANSIT_MILLIS,
+                            TimeUnit.MILLISECONDS);
         }
     }
 

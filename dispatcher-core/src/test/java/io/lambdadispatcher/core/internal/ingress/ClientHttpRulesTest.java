@@ -13,6 +13,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.format.DateTimeFormatter;
+import java.util.Collections;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -199,6 +200,55 @@ class ClientHttpRulesTest {
                 path.request(new DefaultHttp2Headers(false).add(name, "1"), "", null);
                 assertThat(verdict(path.head, name)).isEqualTo(Verdict.DROPPED);
             }
+        }
+    }
+
+    /** The client's list is kept, in one line or several, and has the dispatcher at its end. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = ';',
+            quoteCharacter = '"',
+            value = {
+                "0; none",
+                "0; other, not-lambda-dispatcher",
+                "1; lambda-dispatcher",
+                "7; Lambda-Dispatcher \t",
+                "7; \"lambda-dispatcher;x=1, a\"",
+                "8; lambda-dispatcher",
+                "9; \"a, lambda-dispatcher;x=1\""
+            })
+    void should_refuse_a_request_that_runs_in_a_loop(int times, String element) {
+        for (ClientPath.Kind kind : List.of(ClientPath.Kind.HTTP1, ClientPath.Kind.HTTP2)) {
+            for (boolean joined : List.of(true, false)) {
+                Http2Headers sent = new DefaultHttp2Headers(false).add("cdn-loop", "first");
+                List<String> elements = Collections.nCopies(Math.max(1, times), element.strip());
+                (joined ? List.of(String.join(",", elements)) : elements).forEach(each -> sent.add("cdn-loop", each));
+                try (ClientPath path = ClientPath.of(kind)) {
+                    path.request(sent, "", null);
+                    assertThat(path.head == null).as("%s %s", kind, sent).isEqualTo(times >= 8);
+                    if (path.head != null) {
+                        assertThat(path.head.getAll("cdn-loop"))
+                                .singleElement()
+                                .asString()
+                                .startsWith("first,")
+                                .endsWith(element.strip() + ", lambda-dispatcher");
+                    }
+                }
+            }
+        }
+    }
+
+    /** nginx does not compress for a request with it. */
+    @ParameterizedTest
+    @CsvSource({"HTTP1, false", "HTTP1, true", "HTTP2, false", "HTTP2, true"})
+    void should_add_via_only_if_asked(ClientPath.Kind kind, boolean via) {
+        ForwardingPolicy policy = via ? ForwardingPolicy.builder().via(true).build() : ForwardingPolicy.defaults();
+        try (ClientPath path = ClientPath.of(kind, policy)) {
+            path.request(new DefaultHttp2Headers(false), "", null);
+            assertThat(path.head.contains("via")).isEqualTo(via);
+            assertThat(path.head.getAll("cdn-loop")).singleElement().hasToString("lambda-dispatcher");
+            Http2Headers seen = path.respond(new DefaultHttp2Headers(false).status("200"), null);
+            assertThat(seen.contains("via")).isEqualTo(via);
         }
     }
 

@@ -213,11 +213,13 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
         Http2Headers seen(boolean inTrailers) {
             String all = sent().toString(StandardCharsets.ISO_8859_1);
             int last = all.indexOf("0\r\n");
-            String part = inTrailers ? all.substring(last + 3) : all.substring(all.indexOf("\r\n") + 2);
+            String part = inTrailers ? all.substring(last + 3) : all.substring(all.indexOf("\r\n"));
             Http2Headers seen = new DefaultHttp2Headers(false);
-            for (String line : part.substring(0, part.indexOf("\r\n\r\n") + 2).split("\r\n")) {
+            for (String line : part.substring(0, part.indexOf("\r\n\r\n")).split("\r\n")) {
                 // Headers of this connection, which follow those of the response.
-                if (!line.equals("transfer-encoding: chunked") && !line.equals("connection: close")) {
+                if (!line.isEmpty()
+                        && !line.equals("transfer-encoding: chunked")
+                        && !line.equals("connection: close")) {
                     seen.add(line.substring(0, line.indexOf(':')), line.substring(line.indexOf(':') + 2));
                 }
             }

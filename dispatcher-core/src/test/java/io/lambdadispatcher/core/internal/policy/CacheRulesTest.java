@@ -47,6 +47,15 @@ class CacheRulesTest {
                 fields);
     }
 
+    /** RFC 9111 section 2: the target URI, of which RFC 3986 section 6.2.3 says what is equal. */
+    @ParameterizedTest
+    @ValueSource(strings = {"A.Example", "a.example:443", "a.example.", "a.example:"})
+    void should_take_other_spellings_of_the_authority_for_the_same_target(String authority) {
+        Http2Headers other = get("").authority(authority);
+        assertThat(CacheRequest.key("f", other)).isEqualTo(CacheRequest.key("f", get("")));
+        assertThat(CacheRequest.key("f", other.scheme("http"))).isNotEqualTo(CacheRequest.key("f", get("")));
+    }
+
     private @Nullable CacheRequest request(String fields) {
         return CacheRequest.of("f", get(fields), policy);
     }

@@ -446,7 +446,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         draining = true;
         if (state == State.IDLE && early.isEmpty() && !decoder.isInsideHead()) {
             // A request may already be in transit. It is answered with "connection: close".
-            ctx().executor().schedule(this::closeIfIdle, LINGER_MILLIS, TimeUnit.MILLISECONDS);
+            ctx().executor().schedule(this::closeIfIdle, IngressDrain.TRANSIT_MILLIS, TimeUnit.MILLISECONDS);
         } else if (exchange != null && exchange.isResponseEnded()) {
             linger(); // does not wait for the rest of the request's body
         }

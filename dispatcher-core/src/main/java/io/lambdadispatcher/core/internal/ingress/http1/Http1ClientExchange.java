@@ -141,11 +141,11 @@ final class Http1ClientExchange implements ResponseSink {
         }
         boolean continueExpected = !http10 && HttpUtil.is100ContinueExpected(from) && !bodyless;
         head.remove(HttpHeaderNames.EXPECT);
-        connection.rules().request(head);
+        Failure refused = connection.rules().request(head);
         client = connection.rules().client();
         bodyEnded = bodyless;
         unconfirmed = continueExpected;
-        request = connection.context().account().open(head, bodyless, this);
+        request = connection.context().account().openUnless(refused, head, bodyless, this);
         if (continueExpected && state == State.REQUESTED) {
             unconfirmed = false;
             connection.write(new DefaultFullHttpResponse(
@@ -178,9 +178,10 @@ final class Http1ClientExchange implements ResponseSink {
 
     private void openWebSocket(Http2Headers head, WebSocketKey key) {
         bodyEnded = true;
-        ExtendedConnect.toConnect(head, connection.rules());
+        Failure refused = ExtendedConnect.toConnect(head, connection.rules());
         client = connection.rules().client();
-        request = connection.context().account().open(head, false, new Http1Tunnel(this, connection, key));
+        request =
+                connection.context().account().openUnless(refused, head, false, new Http1Tunnel(this, connection, key));
     }
 
     private record Rejection(HttpResponseStatus status, String detail) {}

@@ -343,6 +343,22 @@ class Http1ClientConnectionTest {
         assertThat(channel.isOpen()).isFalse();
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_serve_a_request_in_transit_to_a_connection_that_drains(boolean sent) {
+        pass(LINGER);
+        drain.begin();
+        channel.runPendingTasks();
+        pass(Duration.ofMillis(IngressDrain.TRANSIT_MILLIS - 1));
+        assertThat(channel.isOpen()).isTrue();
+        if (sent) {
+            read("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+            assertThat(sent()).startsWith("HTTP/1.1 204 ").contains("connection: close");
+        }
+        pass(Duration.ofMillis(1));
+        assertThat(channel.isOpen()).isFalse();
+    }
+
     /** The first is rejected by the decoder, the second by the exchange. */
     @ParameterizedTest
     @ValueSource(strings = {"GET / HTTP/1.1\r\nhost : a\r\n\r\n", "CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n"})
