@@ -133,9 +133,10 @@ final class MisusedWorker {
                 throw new IOException("password=secret");
             }),
             handle("a handler with endless recursion", MisusedWorker::recurse),
-            handle("a handler that never answers", (request, response) -> {}),
-            handle(
+            late("a handler that never answers", 1, (request, response) -> {}),
+            late(
                     "a handler that throws in `onCancel`",
+                    2,
                     (request, response) -> request.onCancel(code -> fail("cannot clean up"))));
 
     private static final List<Misuse> READERS = List.of(
@@ -202,6 +203,19 @@ final class MisusedWorker {
                 ended.close();
                 return thrown(ended::start);
             }),
+            start("two workers with one `WorkerConfig` that has a worker id", rig -> {
+                WorkerConfig named = own(rig).workerId("one").build();
+                try (Worker first = new Worker(named, HANDLER).start();
+                        Worker second = new Worker(named, HANDLER)) {
+                    return thrown(second::start);
+                }
+            }),
+            start("no call of `start`", rig -> {
+                try (Worker forgotten =
+                        new Worker(own(rig).workerId("forgotten").build(), HANDLER)) {
+                    return "log: " + MisusedDispatcher.logged(rig, "worker forgotten");
+                }
+            }),
             start("`ready` after the worker has exited", rig -> {
                 Worker ended = worker(rig.dispatcher, HANDLER);
                 ended.close();
@@ -240,6 +254,11 @@ final class MisusedWorker {
 
     private static Misuse handle(String name, DispatchRequest.Builder request, Handler wrong) {
         return new Misuse(WRITE_HANDLERS, name, rig -> rig.handled(request, wrong, 0));
+    }
+
+    /** The worker's deadline may be a little later than the dispatcher's. */
+    private static Misuse late(String name, int lines, Handler wrong) {
+        return new Misuse(WRITE_HANDLERS, name, rig -> rig.handled(DispatchRequest.post("/wrong"), wrong, lines));
     }
 
     private static Misuse handle(String name, Handler wrong) {

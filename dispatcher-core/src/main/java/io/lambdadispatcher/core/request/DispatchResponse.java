@@ -6,6 +6,7 @@ import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
@@ -92,9 +93,10 @@ public final class DispatchResponse {
      *     body is too long, and then the response is cancelled
      */
     public CompletionStage<byte[]> bodyAsBytes(int maxBytes) {
-        GatheredBody gathered = new GatheredBody(maxBytes);
-        body.subscribe(gathered);
-        return gathered.bytes();
+        // Like the dispatcher's other stages, it refuses to be waited for on an event loop.
+        CompletableFuture<byte[]> bytes = trailers.toCompletableFuture().newIncompleteFuture();
+        body.subscribe(new GatheredBody(maxBytes, bytes));
+        return bytes;
     }
 
     /**

@@ -15,6 +15,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.util.Objects;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -197,8 +198,9 @@ final class DirectCall implements Carrier, RequestSink {
         eventBytes = event.length;
         CompletionStage<InvokeResult> begun;
         try {
-            begun = function.invoker().invoke(function.name(), event);
-        } catch (RuntimeException | Error e) {
+            begun = Objects.requireNonNull(
+                    function.invoker().invoke(function.name(), event), "the invoker returned null, expected a stage");
+        } catch (Throwable e) {
             onError(e);
             return;
         }

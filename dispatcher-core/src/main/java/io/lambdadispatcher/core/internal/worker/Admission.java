@@ -48,7 +48,7 @@ final class Admission extends DialIn {
         try {
             token = LaunchToken.verify(text, port.access().keysOf(), Instant.EPOCH);
         } catch (WireException e) {
-            refuse(stream, UNAUTHORIZED, String.valueOf(e.getMessage()));
+            refuse(stream, UNAUTHORIZED, e.getMessage() + port.access().hint());
             return;
         }
         PoolShard shard = port.shard(token.function(), loop());

@@ -316,6 +316,11 @@ class DirectCallTest {
         }));
     }
 
+    @Test
+    void should_answer_for_an_invoker_that_returns_null() {
+        assertAnswered(new DirectFunction("f", options, (name, event) -> null));
+    }
+
     /** Lambda cannot end an invocation, so clients that go could begin any number. */
     @Test
     void should_count_an_invocation_until_it_ends_although_the_client_goes() {

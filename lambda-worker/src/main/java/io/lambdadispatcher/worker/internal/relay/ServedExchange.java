@@ -6,6 +6,7 @@ import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
 import io.lambdadispatcher.worker.internal.exchange.BodyGatherer;
+import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import io.lambdadispatcher.worker.internal.exchange.Interception;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -196,6 +197,9 @@ final class ServedExchange {
     void cancel(FailureReason code, String text) {
         if (response.hasEnded()) {
             return;
+        }
+        if (code == FailureReason.TIMEOUT && response.isUntouched()) {
+            FailureLog.reportUnanswered(request);
         }
         cancellation = code;
         failed = true;
