@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.adapter.web;
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
 import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.internal.exchange.EventExchange;
@@ -152,8 +153,7 @@ final class WebInvocations implements RequestStreamHandler {
         answer.head().forEach(field -> {
             String name = field.getKey().toString();
             if (!name.startsWith(":")) {
-                all.computeIfAbsent(name, absent -> new ArrayList<>(1))
-                        .add(field.getValue().toString());
+                all.computeIfAbsent(name, absent -> new ArrayList<>(1)).add(HeaderText.decode(field.getValue()));
             }
         });
         if (kind == WebEvent.Kind.MULTI_VALUES) {

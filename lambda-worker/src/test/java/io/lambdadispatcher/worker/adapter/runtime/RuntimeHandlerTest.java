@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.amazonaws.services.lambda.runtime.Context;
+import io.lambdadispatcher.wire.event.EventFormat;
+import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.testkit.HeaderBytes;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.ScriptedStream;
 import io.lambdadispatcher.worker.ScriptedStream.Data;
@@ -15,6 +18,7 @@ import io.lambdadispatcher.worker.ScriptedStream.Reset;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufAllocatorMetric;
 import io.netty.buffer.ByteBufAllocatorMetricProvider;
+import io.netty.util.AsciiString;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -29,6 +33,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -38,6 +43,7 @@ import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The tests play both the runtime and the dispatcher. */
@@ -287,6 +293,37 @@ class RuntimeHandlerTest {
             assertThat(stream.gather().status()).isEqualTo("502");
             assertThat(answerToOneWhoAsks(runtime, response, 10)).startsWith("HTTP/1.1 400 ");
             assertThat(answerToOneWhoAsks(runtime, "nowhere", 10)).startsWith("HTTP/1.1 404 ");
+        }
+    }
+
+    /** The child reads text, and the client gets the UTF-8 of the text that it returns. */
+    @ParameterizedTest
+    @EnumSource
+    void should_carry_any_bytes_as_text(EventFormat format) throws Exception {
+        long seed = System.nanoTime();
+        Random random = new Random(seed);
+        Map<String, String> variables = Map.of("LAMBDA_DISPATCHER_EVENT", format.text());
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory, variables)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            for (int i = 0; i < 20; i++) {
+                byte[] bytes = HeaderBytes.random(random);
+                String text = HeaderBytes.text(bytes);
+                stream.request(get("/").add("x-a", HeaderBytes.value("", bytes)), 0, true);
+                HttpResponse<String> invocation = next.get();
+                String round = format + ", round " + i + " of seed " + seed;
+                assertThat(invocation.body()).as(round).contains("\"" + text + "\"");
+                Map<String, Object> response = Map.of(
+                        "statusCode", 200,
+                        "headers", Map.of("x-b", text),
+                        "multiValueHeaders", Map.of("x-b", List.of(text)));
+                runtime.post("invocation/" + ScriptedRuntime.id(invocation) + "/response", Json.write(response));
+                assertThat(AsciiString.of(stream.gather().head().headers().get("x-b"))
+                                .toByteArray())
+                        .as(round)
+                        .isEqualTo(text.getBytes(StandardCharsets.UTF_8));
+                next = runtime.next();
+            }
         }
     }
 
