@@ -2,8 +2,6 @@ package io.lambdadispatcher.wire.event;
 
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.netty.util.CharsetUtil;
-import java.nio.charset.StandardCharsets;
-import java.util.Base64;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
@@ -198,7 +196,7 @@ public final class ResponseReader {
             return body.getBytes(CharsetUtil.UTF_8);
         }
         try {
-            return Base64.getDecoder().decode(body.getBytes(StandardCharsets.ISO_8859_1));
+            return Base64Body.decode(body);
         } catch (IllegalArgumentException e) {
             throw new BadResponseException("body is not base64");
         }

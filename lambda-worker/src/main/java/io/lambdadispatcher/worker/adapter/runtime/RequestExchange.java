@@ -221,7 +221,8 @@ final class RequestExchange implements BodyReader, Answer {
             FunctionResponse answer = shared.answers().read(payload, request.method());
             response.respond(answer.head(), Unpooled.wrappedBuffer(answer.body()));
         } catch (BadResponseException e) {
-            badGateway("malformed response of the function: " + e.getMessage());
+            String text = "malformed response of the function: " + e.getMessage();
+            badGateway(text, text);
         }
     }
 
@@ -256,6 +257,10 @@ final class RequestExchange implements BodyReader, Answer {
     }
 
     private void badGateway(String text) {
+        badGateway(text, "the function did not answer");
+    }
+
+    private void badGateway(String text, String shown) {
         FailureLog.report("runtime", request, new IllegalStateException(text));
         respond(HttpResponseStatus.BAD_GATEWAY, "the function did not answer");
     }

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.adapter.web;
 
 import com.amazonaws.services.lambda.runtime.Context;
+import io.lambdadispatcher.wire.event.Base64Body;
 import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
@@ -12,7 +13,6 @@ import io.netty.util.AsciiString;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -195,7 +195,7 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
             return new byte[0];
         }
         return Boolean.TRUE.equals(event.get("isBase64Encoded"))
-                ? Base64.getDecoder().decode(body)
+                ? Base64Body.decode(body)
                 : body.getBytes(StandardCharsets.UTF_8);
     }
 
