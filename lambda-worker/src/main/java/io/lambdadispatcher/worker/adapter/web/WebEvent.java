@@ -31,8 +31,8 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
     /** The shape that the invocation's result must have. */
     enum Kind {
         /**
-         * The result for a load balancer, or an API with payload format 1.0: one value for each
-         * header.
+         * The result for a load balancer, or an API with payload format 1.0: the values of a header
+         * are joined, and each cookie has another spelling of {@code set-cookie}.
          */
         SINGLE_VALUES,
         /**
