@@ -29,6 +29,7 @@ import io.lambdadispatcher.wire.http.Grpc;
 import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
+import io.lambdadispatcher.wire.http.TunnelHead;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -984,7 +985,8 @@ public final class Exchange extends DeadlineQueue.Entry
             if (session != null) {
                 markWorker(session, responseHead);
             }
-            if (tunnelRequested && StatusCode.isSuccess(status)) {
+            tunnelRequested = tunnelRequested && TunnelHead.opens(responseHead);
+            if (tunnelRequested) {
                 state = requestEnded ? State.CLIENT_ENDED : State.TUNNEL;
                 release();
                 cancelTimer();

@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.adapter.web;
 
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.Methods;
+import io.lambdadispatcher.wire.http.TunnelHead;
 import io.lambdadispatcher.wire.http.WebSocketKey;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
@@ -314,10 +315,7 @@ final class Http1Exchange extends AppExchange {
     private void onFinalHead(HttpResponse from, Http2Headers head) {
         stopWaiting();
         if (key != null && from.status().code() < HttpResponseStatus.MULTIPLE_CHOICES.code()) {
-            breakOff(
-                    FailureReason.BAD_MESSAGE,
-                    "the app answered the WebSocket with " + from.status() + ", expected 101");
-            return;
+            head.set(TunnelHead.NOT_SWITCHED, "1");
         }
         state = State.RESPONDING;
         keepAlive = HttpUtil.isKeepAlive(from);
