@@ -227,12 +227,13 @@ final class RequestExchange implements BodyReader, Answer {
     }
 
     @Override
-    public Stream onStream(String contentType, Runnable resume) {
+    public Stream onStream(String contentType, Runnable resume, Runnable stop) {
         onRequestLoop(() -> {
             response.onWritable(resume);
             request.onCancel(code -> {
                 onCancel(code);
                 resume.run();
+                stop.run();
             });
         });
         return new StreamedResponse(request, response, contentType, this::badGateway);
@@ -262,7 +263,7 @@ final class RequestExchange implements BodyReader, Answer {
 
     private void badGateway(String text, String shown) {
         FailureLog.report("runtime", request, new IllegalStateException(text));
-        respond(HttpResponseStatus.BAD_GATEWAY, "the function did not answer");
+        respond(HttpResponseStatus.BAD_GATEWAY, shown);
     }
 
     private void respond(HttpResponseStatus status, String text) {

@@ -436,6 +436,45 @@ class RuntimeHandlerTest {
         }
     }
 
+    /** A stream of events never ends by itself. The Runtime API cannot tell the child to end it. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_break_the_stream_of_a_client_that_has_left(boolean beforeItBegins) throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 0, true);
+            String id = ScriptedRuntime.id(next.get());
+            try (Wire wire = new Wire(runtime)) {
+                if (beforeItBegins) {
+                    stream.cancel(ErrorCode.CANCELLED);
+                    stream.take(Reset.class);
+                }
+                wire.post("invocation/" + id + "/response", STREAMING).chunk("event");
+                if (!beforeItBegins) {
+                    stream.take(Head.class);
+                    stream.take(Data.class);
+                    stream.cancel(ErrorCode.CANCELLED);
+                    stream.take(Reset.class);
+                }
+                long endNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+                assertThatThrownBy(() -> {
+                            while (System.nanoTime() < endNanos) {
+                                wire.chunk("event");
+                            }
+                        })
+                        .isInstanceOf(IOException.class);
+            }
+            // The child may report that its stream broke.
+            assertThat(runtime.post("invocation/" + id + "/error", "{}").statusCode())
+                    .isEqualTo(202);
+            CompletableFuture<HttpResponse<String>> again = runtime.next();
+            stream.request(get("/"), 0, true);
+            runtime.post("invocation/" + ScriptedRuntime.id(again.get()) + "/response", "{\"statusCode\":204}");
+            assertThat(stream.take(Head.class).headers().status()).hasToString("204");
+        }
+    }
+
     @Test
     void should_hold_a_stream_back_for_a_slow_client_and_let_it_go_when_the_client_leaves() throws Exception {
         try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
@@ -447,7 +486,7 @@ class RuntimeHandlerTest {
             try (Wire wire = new Wire(runtime)) {
                 wire.post("invocation/" + ScriptedRuntime.id(next.get()) + "/response", STREAMING);
                 String chunk = "z".repeat(65_536);
-                long most = 64L << 20;
+                long most = 16L << 20;
                 CompletableFuture<Void> writing = CompletableFuture.runAsync(() -> {
                     try {
                         for (long sent = 0; sent < most; sent += chunk.length()) {
