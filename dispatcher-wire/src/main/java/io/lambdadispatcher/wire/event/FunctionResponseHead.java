@@ -72,6 +72,14 @@ final class FunctionResponseHead {
         connection.addAll(other.connection);
     }
 
+    /** Returns whether fewer headers have this name, although a response can have such headers. */
+    boolean hasFewer(String name, int headers) {
+        return HeaderSyntax.isToken(name)
+                && !HopByHop.isDroppedFromResponse(name)
+                && !HttpHeaderNames.CONTENT_LENGTH.contentEquals(name)
+                && fields.getAll(name).size() < headers;
+    }
+
     /** @param body as the function returned it, even if this response has none */
     FunctionResponse response(int status, byte[] body, CharSequence method) {
         HopByHop.removeNominated(fields, connection, name -> false);
