@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.observe;
 
 import io.lambdadispatcher.core.options.ContentEncoding;
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http.TraceParent;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -134,12 +135,13 @@ final class AccessLine {
     }
 
     /** Appends a text, or nothing if it is {@code null}. */
-    private void text(AccessField field, @Nullable CharSequence value) {
-        if (value == null) {
+    private void text(AccessField field, @Nullable CharSequence bytes) {
+        if (bytes == null) {
             return;
         }
         key(field);
         line.append('"');
+        String value = HeaderText.decode(bytes);
         int length = Math.min(value.length(), MAX_TEXT_CHARS);
         for (int i = 0; i < length; i++) {
             escape(value.charAt(i));

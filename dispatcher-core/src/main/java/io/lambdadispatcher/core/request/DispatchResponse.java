@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.request;
 
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpUtil;
@@ -60,13 +61,14 @@ public final class DispatchResponse {
     }
 
     /**
-     * Returns the first value of a header, or {@code null} if there is none.
+     * Returns the first value of a header as text: UTF-8, or ISO 8859-1 if it is not valid UTF-8.
+     * {@code null} if there is none.
      *
      * @param name the name in lower case
      */
     public @Nullable String header(CharSequence name) {
         CharSequence value = headers.get(name);
-        return value == null ? null : value.toString();
+        return value == null ? null : HeaderText.decode(value);
     }
 
     /**

@@ -43,7 +43,13 @@ public final class DirectFunction {
         this.options = options;
         this.invoker = invoker;
         this.events = EventWriter.of(format(options.format()), name);
-        this.responses = new ResponseReader(format(options.format()));
+        this.responses = new ResponseReader(
+                format(options.format()),
+                loss -> log.warn(
+                        "function {}: {}. Set function.event-format to the format of the responses. Further losses"
+                                + " are not logged.",
+                        name,
+                        loss));
     }
 
     private static EventFormat format(DirectEventFormat format) {

@@ -4,6 +4,7 @@ import io.lambdadispatcher.wire.http.Authority;
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.HopByHop;
 import io.lambdadispatcher.wire.http.Trailers;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -54,8 +55,9 @@ final class RequestHeaders {
             AsciiString name = AsciiString.of(header.getKey()).toLowerCase();
             boolean pseudo = !name.isEmpty() && name.charAt(0) == ':';
             verify(pseudo || HeaderSyntax.isToken(name), "name", name);
-            verify(HeaderSyntax.isValue(header.getValue()), name, header.getValue());
-            to.add(name, header.getValue());
+            CharSequence value = HeaderText.bytesOf(header.getValue());
+            verify(HeaderSyntax.isValue(value), name, value);
+            to.add(name, value);
         }
         return to;
     }

@@ -19,6 +19,7 @@ import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.AmbiguousPathException;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.RouteTarget;
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.worker.Endpoints;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -211,7 +212,7 @@ final class LoopDispatch implements ExchangeOpener {
                     function,
                     head,
                     response,
-                    new Failure(Failure.Kind.NO_FUNCTION, "no function matches " + head.path()));
+                    new Failure(Failure.Kind.NO_FUNCTION, "no function matches " + HeaderText.decode(head.path())));
         }
         TrafficPolicy ofRoute = target.policy();
         TrafficPolicy policy = ofRoute == null ? opener.policy() : ofRoute;

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.wire.testkit.HeaderBytes;
 import io.lambdadispatcher.wire.testkit.HttpRules;
 import io.lambdadispatcher.wire.testkit.HttpRules.Header;
 import io.lambdadispatcher.wire.testkit.HttpRules.Length;
@@ -10,11 +11,15 @@ import io.lambdadispatcher.wire.testkit.HttpRules.Trailer;
 import io.lambdadispatcher.wire.testkit.HttpRules.Verdict;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.format.DateTimeFormatter;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -79,6 +84,50 @@ class ClientHttpRulesTest {
             path.request(new DefaultHttp2Headers(false), "", null);
             Http2Headers seen = path.respond(fields(rule).status("200"), null);
             assertThat(seen.contains(rule.name())).isEqualTo(rule.inResponse() == Verdict.PASSED);
+        }
+    }
+
+    /** Between a client and a worker, no byte changes. Only an embedder's strings must be UTF-8. */
+    @ParameterizedTest
+    @EnumSource
+    void should_pass_on_any_bytes_above_ascii_unchanged(ClientPath.Kind kind) {
+        long seed = System.nanoTime();
+        Random random = new Random(seed);
+        for (int i = 0; i < 200; i++) {
+            byte[] bytes = HeaderBytes.random(random);
+            AsciiString target = HeaderBytes.value("/a?b=", bytes);
+            boolean encoded = Arrays.equals(HeaderBytes.text(bytes).getBytes(StandardCharsets.UTF_8), bytes);
+            if (kind == ClientPath.Kind.EMBEDDED && !encoded) {
+                continue;
+            }
+            try (ClientPath path = ClientPath.of(kind)) {
+                path.target = target;
+                path.request(new DefaultHttp2Headers(false).add("x-a", HeaderBytes.value("", bytes)), "", null);
+                String round = kind + ", round " + i + " of seed " + seed;
+                assertThat(path.isRefused()).as(round).isFalse();
+                assertThat(path.head.path()).as(round).hasToString(target.toString());
+                assertThat(AsciiString.of(path.head.get("x-a")).toByteArray())
+                        .as(round)
+                        .isEqualTo(bytes);
+
+                Http2Headers response = new DefaultHttp2Headers(false).status("200");
+                Http2Headers seen = path.respond(response.add("x-b", HeaderBytes.value("", bytes)), null);
+                assertThat(AsciiString.of(seen.get("x-b")).toByteArray())
+                        .as(round)
+                        .isEqualTo(bytes);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void should_refuse_targets_with_blanks_fragments_or_control_characters(ClientPath.Kind kind) {
+        for (String target : List.of("/a\u007f", "/a#b", "a", "/a\u0001", "/a\tb")) {
+            try (ClientPath path = ClientPath.of(kind)) {
+                path.target = target;
+                path.request(new DefaultHttp2Headers(false), "", null);
+                assertThat(path.head).as(target).isNull();
+            }
         }
     }
 

@@ -58,6 +58,9 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
     @Nullable
     Http2Headers trailers;
 
+    /** Path and query of the request, one character for each byte. */
+    CharSequence target = "/";
+
     private ResponseSink response;
     private boolean ended;
     private boolean cancelled;
@@ -181,7 +184,7 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
 
         @Override
         void request(Http2Headers fields, String body, @Nullable Http2Headers withTrailers) {
-            StringBuilder out = new StringBuilder("POST / HTTP/1.1\r\nhost: a\r\n");
+            StringBuilder out = new StringBuilder("POST " + target + " HTTP/1.1\r\nhost: a\r\n");
             lines(fields, out);
             if (withTrailers != null || !body.isEmpty() && !fields.contains("content-length")) {
                 out.append("transfer-encoding: chunked\r\n\r\n4\r\n")
@@ -248,7 +251,7 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
                     .method("POST")
                     .scheme("http")
                     .authority("a")
-                    .path("/")
+                    .path(target)
                     .add(fields);
             boolean bodyless = body.isEmpty();
             headers(all, bodyless && withTrailers == null);
@@ -326,7 +329,8 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
         @Override
         void request(Http2Headers fields, String body, @Nullable Http2Headers withTrailers) {
             try {
-                DispatchRequest.Builder request = DispatchRequest.post("/").authority("a");
+                DispatchRequest.Builder request =
+                        DispatchRequest.post(target.toString()).authority("a");
                 fields.forEach(field -> request.header(field.getKey(), field.getValue()));
                 if (!body.isEmpty()) {
                     request.body(publisher(body));

@@ -192,6 +192,8 @@ final class RuntimeChild implements ChildListener {
     // What the child asks for and reports.
 
     void onPoll(ApiConnection connection) {
+        // The child has left the streams that were stopped. Until now, it may hang in them.
+        given.values().removeIf(invocation -> invocation.state == Invocation.State.ENDED);
         polls.add(connection);
         serveIfAsked();
         pool.onFree(this);

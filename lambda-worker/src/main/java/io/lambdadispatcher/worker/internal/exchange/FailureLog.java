@@ -26,6 +26,12 @@ public final class FailureLog {
         report("handler", request, cause);
     }
 
+    /** @param loss the header that a response loses, see {@code ResponseReader} */
+    public static void reportLoss(String loss) {
+        log.warn(
+                "{}. Set LAMBDA_DISPATCHER_EVENT to the format of the responses. Further losses are not logged.", loss);
+    }
+
     /** @param request appears in the log as text */
     public static void report(String what, Object request, Throwable cause) {
         long now = System.nanoTime();

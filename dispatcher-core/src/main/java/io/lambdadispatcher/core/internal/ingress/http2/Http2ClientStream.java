@@ -15,8 +15,8 @@ import io.lambdadispatcher.wire.http.Authority;
 import io.lambdadispatcher.wire.http.Grpc;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.Methods;
-import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.http.TextAnswer;
+import io.lambdadispatcher.wire.http.TunnelHead;
 import io.lambdadispatcher.wire.http2.DataOutlet;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
@@ -429,7 +429,11 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     private void onTunnelHead(Http2Headers head) {
-        tunnel = StatusCode.isSuccess(StatusCode.parse(head.status()));
+        tunnel = TunnelHead.opens(head);
+        if (head.remove(TunnelHead.NOT_SWITCHED)) {
+            // Any 2xx would tell the client that the tunnel is open (RFC 8441 section 5).
+            head.status(HttpResponseStatus.BAD_GATEWAY.codeAsText());
+        }
         if (tunnel) {
             head.status(HttpResponseStatus.OK.codeAsText());
             head.remove(HttpHeaderNames.CONTENT_LENGTH);
