@@ -17,6 +17,7 @@ import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
@@ -29,6 +30,7 @@ import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.Worker;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
@@ -39,7 +41,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Flow;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -184,7 +185,10 @@ final class MisusedDispatcher {
             }),
             dispatch("`request(0)` by a subscriber, after the whole response has arrived", rig -> {
                 DispatchResponse response = await(rig.send(post("/ok")));
-                TimeUnit.MILLISECONDS.sleep(200); // The whole response arrives.
+                Await.until("the whole response has arrived", () -> {
+                    PoolSnapshot pool = rig.dispatcher.pools().get(0);
+                    return pool.free() == pool.streams();
+                });
                 FailingSubscriber subscriber = new FailingSubscriber(0);
                 response.body().subscribe(subscriber);
                 return failure(subscriber.end);
@@ -205,7 +209,7 @@ final class MisusedDispatcher {
             }),
             dispatch("a response body that nobody reads", rig -> {
                 DispatchResponse response = await(rig.send(post("/long")));
-                TimeUnit.SECONDS.sleep(1); // The rest of the response arrives, and fills the window.
+                Await.until("the handler's request is cancelled", () -> !rig.logged.isEmpty());
                 return failure(response.bodyAsString()) + "; log: " + rig.logged.peek();
             }));
 
