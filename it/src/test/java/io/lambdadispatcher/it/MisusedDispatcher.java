@@ -17,6 +17,7 @@ import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
@@ -42,7 +43,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Flow;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -207,7 +207,10 @@ final class MisusedDispatcher {
             }),
             dispatch("`request(0)` by a subscriber, after the whole response has arrived", rig -> {
                 DispatchResponse response = await(rig.send(post("/ok")));
-                TimeUnit.MILLISECONDS.sleep(200); // The whole response arrives.
+                Await.until("the whole response has arrived", () -> {
+                    PoolSnapshot pool = rig.dispatcher.pools().get(0);
+                    return pool.free() == pool.streams();
+                });
                 FailingSubscriber subscriber = new FailingSubscriber(0);
                 response.body().subscribe(subscriber);
                 return failure(subscriber.end);
@@ -228,7 +231,7 @@ final class MisusedDispatcher {
             }),
             dispatch("a response body that nobody reads", rig -> {
                 DispatchResponse response = await(rig.send(post("/long")));
-                TimeUnit.SECONDS.sleep(1); // The rest of the response arrives, and fills the window.
+                Await.until("the handler's request is cancelled", () -> !rig.logged.isEmpty());
                 return failure(response.bodyAsString()) + "; log: " + rig.logged.peek();
             }));
 

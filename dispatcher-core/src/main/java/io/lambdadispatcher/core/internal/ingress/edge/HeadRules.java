@@ -166,10 +166,11 @@ public final class HeadRules {
         return forwarding.key(client, head);
     }
 
-    /** Checks the first letter only, which excludes most headers. */
+    /** Checks little more than the first letter, which excludes most headers. */
     private boolean mayMatter(CharSequence name) {
-        return (HopByHop.firstLetter(name) & firstLetters) != 0
-                && (name.charAt(0) != ':' || name.length() == PROTOCOL.length());
+        return (HopByHop.firstLetter(name) & firstLetters) == 0
+                ? HopByHop.isDisguised(name)
+                : name.charAt(0) != ':' || name.length() == PROTOCOL.length();
     }
 
     /** Returns a random id of 128 bits, as many as trace ids have. It may be predictable. */

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.ConnectionAge;
 import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.edge.LingeringClose;
 import io.lambdadispatcher.core.internal.ingress.edge.LoopWatch;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
 import io.lambdadispatcher.core.internal.ingress.edge.ResponseDate;
@@ -130,7 +131,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
                         .maxHeaderListSize(limits.maxHeaderBytes())
                         .connectProtocolEnabled(true),
                 parts -> new Http2ClientConnection(parts, context));
-        pipeline.addLast(handler);
+        pipeline.addLast(new LingeringClose(), handler);
     }
 
     @Override
@@ -209,6 +210,16 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             log.debug("client {}: connection error: {}", context.client(), PrintableText.startOf(cause));
         }
         super.onConnectionError(ctx, outbound, cause, error);
+        // Later, because a stream can be on the stack. The channel closes when the client has had the
+        // time to read why.
+        ctx.executor().execute(this::giveUp);
+    }
+
+    private void giveUp() {
+        if (watch != null) {
+            watch.remove(this);
+        }
+        release();
     }
 
     @Override
