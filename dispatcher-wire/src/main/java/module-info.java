@@ -18,6 +18,7 @@ module io.lambdadispatcher.wire {
             io.lambdadispatcher.core,
             io.lambdadispatcher.worker;
     exports io.lambdadispatcher.wire.http to
+            io.lambdadispatcher.aws,
             io.lambdadispatcher.core,
             io.lambdadispatcher.test,
             io.lambdadispatcher.worker;

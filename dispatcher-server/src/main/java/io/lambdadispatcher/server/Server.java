@@ -25,6 +25,7 @@ import io.lambdadispatcher.server.metrics.Metrics;
 import io.lambdadispatcher.server.tracing.TraceExport;
 import io.lambdadispatcher.server.transport.TlsProvider;
 import io.lambdadispatcher.server.transport.TransportChoice;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
@@ -122,20 +123,9 @@ final class Server {
         try {
             openParts();
         } catch (UncheckedIOException | IllegalArgumentException e) {
-            throw new StartException(reason(e), e);
+            throw new StartException(PrintableText.ofFailure(e), e);
         }
         announce();
-    }
-
-    /**
-     * The message of an {@link UncheckedIOException} begins with a class name, its cause's does
-     * not.
-     */
-    private static String reason(RuntimeException e) {
-        Throwable inner = e instanceof UncheckedIOException ? e.getCause() : null;
-        Throwable cause = inner == null ? e : inner;
-        String message = cause.getMessage();
-        return message == null ? cause.toString() : message;
     }
 
     private void openParts() throws StartException {
@@ -329,7 +319,7 @@ final class Server {
 
     /** The dispatcher names the address. This adds the settings that have it. */
     private StartException cannotListen(UncheckedIOException e) {
-        String reason = reason(e);
+        String reason = String.valueOf(Objects.requireNonNull(e.getCause()).getMessage());
         OptionalInt workers = OptionalInt.of(configuration.get(Settings.WORKERS_PORT));
         // The TLS port is the last, because it is not open if there is no certificate.
         List<Map.Entry<String, InetSocketAddress>> ports = List.of(

@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -19,7 +20,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -255,14 +255,8 @@ final class ConfigurationChecks {
         }
         try {
             tls.load();
-        } catch (IllegalArgumentException e) {
-            reportCertificates(certificate, key, clients, e.getMessage());
-        } catch (UncheckedIOException e) {
-            reportCertificates(
-                    certificate,
-                    key,
-                    clients,
-                    Objects.requireNonNull(e.getCause()).getMessage());
+        } catch (IllegalArgumentException | UncheckedIOException e) {
+            reportCertificates(certificate, key, clients, PrintableText.ofFailure(e));
         }
     }
 

@@ -38,7 +38,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -382,7 +381,7 @@ public final class LaunchSupervisor {
 
         private void onVersion(@Nullable String version, @Nullable Throwable error) {
             askingVersion = false;
-            String problem = error == null ? null : PrintableText.startOf(String.valueOf(rootMessage(error)));
+            String problem = error == null ? null : PrintableText.ofFailure(error);
             if (version != null && error == null) {
                 controller.onVersion(version);
             }
@@ -397,12 +396,6 @@ public final class LaunchSupervisor {
                             problem);
                 }
             }
-        }
-
-        private static @Nullable String rootMessage(Throwable error) {
-            return error instanceof CompletionException && error.getCause() != null
-                    ? error.getCause().getMessage()
-                    : error.getMessage();
         }
 
         /** Warms environments up, if it is time. In a fleet, one dispatcher does. */
