@@ -25,6 +25,9 @@ module io.lambdadispatcher.wire {
     exports io.lambdadispatcher.wire.http2 to
             io.lambdadispatcher.core,
             io.lambdadispatcher.worker;
+    exports io.lambdadispatcher.wire.tls to
+            io.lambdadispatcher.core,
+            io.lambdadispatcher.worker;
     exports io.lambdadispatcher.wire.worker to
             io.lambdadispatcher.core,
             io.lambdadispatcher.worker;

@@ -1,10 +1,8 @@
 package io.lambdadispatcher.core.options;
 
+import io.lambdadispatcher.wire.tls.PemFile;
 import java.nio.file.Path;
-import java.security.GeneralSecurityException;
 import java.security.PrivateKey;
-import java.security.PublicKey;
-import java.security.Signature;
 import java.security.cert.X509Certificate;
 import java.util.List;
 import java.util.Objects;
@@ -39,7 +37,7 @@ public final class TlsOptions {
      * Returns options that do not require client certificates.
      *
      * @param certificateChain PEM file that starts with the listener's own certificate
-     * @param privateKey PEM file with the key in PKCS #8, not encrypted
+     * @param privateKey PEM file with the key in PKCS #8, PKCS #1 or SEC 1, not encrypted
      */
     public static TlsOptions of(Path certificateChain, Path privateKey) {
         return new TlsOptions(certificateChain, privateKey, null);
@@ -74,40 +72,15 @@ public final class TlsOptions {
      *     another certificate
      */
     public Contents load() {
-        List<X509Certificate> chain = new PemFile("certificate chain", certificateChain).chain();
-        PrivateKey key = new PemFile("private key", privateKey).privateKey();
-        if (!belong(chain.get(0).getPublicKey(), key)) {
-            throw new IllegalArgumentException("private key file " + privateKey
-                    + ": expected the key of the first certificate in " + certificateChain + ", got another key");
-        }
+        PemFile chain = PemFile.read("certificate chain", certificateChain);
         Path authorities = clientCertificates;
         return new Contents(
-                chain,
-                key,
+                chain.chain(),
+                PemFile.read("private key", privateKey).keyOf(chain),
                 authorities == null
                         ? List.of()
-                        : new PemFile("client certificate authorities", authorities).certificates());
-    }
-
-    /** Signs with the private key and verifies with the public key. */
-    private static boolean belong(PublicKey publicKey, PrivateKey key) {
-        String algorithm = switch (publicKey.getAlgorithm()) {
-            case "RSA" -> "SHA256withRSA";
-            case "EC" -> "SHA256withECDSA";
-            default -> publicKey.getAlgorithm();
-        };
-        byte[] signed = {1};
-        try {
-            Signature signature = Signature.getInstance(algorithm);
-            signature.initSign(key);
-            signature.update(signed);
-            byte[] bytes = signature.sign();
-            signature.initVerify(publicKey);
-            signature.update(signed);
-            return signature.verify(bytes);
-        } catch (GeneralSecurityException e) {
-            return false;
-        }
+                        : PemFile.read("client certificate authorities", authorities)
+                                .certificates());
     }
 
     /** Returns the PEM file of the certificate chain. */

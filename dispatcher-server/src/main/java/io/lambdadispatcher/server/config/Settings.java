@@ -98,7 +98,7 @@ public final class Settings {
     public static final Setting<Path> PUBLIC_TLS_CERTIFICATE = PUBLIC.setting("public.tls.certificate", file())
             .doc("PEM file with the certificate chain of the TLS port. The port's own certificate comes first.");
     public static final Setting<Path> PUBLIC_TLS_KEY = PUBLIC.setting("public.tls.key", file())
-            .doc("PEM file with the private key of the TLS port: PKCS #8, unencrypted.");
+            .doc("PEM file with the private key of the TLS port: PKCS #8, PKCS #1 or SEC 1, unencrypted.");
     public static final Setting<Path> PUBLIC_TLS_CLIENT_CERTIFICATES = PUBLIC.setting(
                     "public.tls.client-certificates", file())
             .doc("PEM file with certificate authorities. Clients must present a certificate that one of them issued.");
@@ -111,7 +111,7 @@ public final class Settings {
     public static final Setting<Path> WORKERS_TLS_CERTIFICATE = WORKERS.setting("workers.tls.certificate", file())
             .doc("PEM file with the certificate chain of the worker port. Setting it turns on TLS.");
     public static final Setting<Path> WORKERS_TLS_KEY = WORKERS.setting("workers.tls.key", file())
-            .doc("PEM file with the private key of the worker port: PKCS #8, unencrypted.");
+            .doc("PEM file with the private key of the worker port: PKCS #8, PKCS #1 or SEC 1, unencrypted.");
     public static final Setting<Path> WORKERS_TLS_CLIENT_CERTIFICATES = WORKERS.setting(
                     "workers.tls.client-certificates", file())
             .doc("PEM file with certificate authorities. Workers must present a certificate that one of them issued.");
