@@ -78,9 +78,15 @@ final class ForwardingHeaders {
      * @param head headers of its request
      */
     Object key(@Nullable SocketAddress address, Http2Headers head) {
-        CharSequence named = policy.clientHeader().isEmpty() ? null : head.get(policy.clientHeader());
-        if (named != null) {
-            return named.toString();
+        if (!policy.clientHeader().isEmpty()) {
+            // The last one, because a proxy may add its own after what the client has sent.
+            String named = null;
+            for (CharSequence value : head.getAll(policy.clientHeader())) {
+                named = value.toString();
+            }
+            if (named != null) {
+                return named;
+            }
         }
         return address == peer.address ? peerKey : key(address);
     }
