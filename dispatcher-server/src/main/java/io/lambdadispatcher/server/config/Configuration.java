@@ -75,6 +75,11 @@ public final class Configuration {
                 Settings.WORKERS_TLS_CLIENT_CERTIFICATES);
     }
 
+    /** Returns the certificate of the admin port; {@code null} = none is set. */
+    public @Nullable TlsOptions adminTls() {
+        return ConfigurationChecks.tls(values, Settings.ADMIN_TLS_CERTIFICATE, Settings.ADMIN_TLS_KEY, null);
+    }
+
     public boolean isDefault(Setting<?> setting) {
         return values.isDefault(setting);
     }

@@ -107,6 +107,9 @@ final class Reloadable {
             Settings.ADMIN_HOSTS,
             Settings.ADMIN_TOKEN,
             Settings.ADMIN_TOKEN_FILE,
+            Settings.ADMIN_READ_TOKEN_FILE,
+            Settings.ADMIN_TLS_CERTIFICATE,
+            Settings.ADMIN_TLS_KEY,
             Settings.LOG_LEVEL,
             Settings.TRACING_RATIO,
             Settings.SHUTDOWN_DELAY,
@@ -135,6 +138,9 @@ final class Reloadable {
                             Settings.WORKERS_TLS_CERTIFICATE,
                             Settings.WORKERS_TLS_KEY,
                             Settings.WORKERS_TLS_CLIENT_CERTIFICATES)),
+            new Group(
+                    List.of(Settings.ADMIN_TLS_CERTIFICATE),
+                    List.of(Settings.ADMIN_TLS_CERTIFICATE, Settings.ADMIN_TLS_KEY)),
             new Group(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE),
             new Group(Settings.FUNCTION_SECRET, Settings.FUNCTION_SECRET_FILE));
 

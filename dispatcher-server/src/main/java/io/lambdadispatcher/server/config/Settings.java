@@ -600,6 +600,18 @@ public final class Settings {
             .setting("admin.token-file", ValueType.secretsFile())
             .doc("File that holds one token in each line, instead of admin.token. All are accepted, so that each person"
                     + " or program can have its own, and a token can be replaced.");
+    public static final Setting<List<byte[]>> ADMIN_READ_TOKEN_FILE = OBSERVING
+            .setting("admin.read-token-file", ValueType.secretsFile())
+            .doc(
+                    "File that holds one token in each line. A request must carry one of these, or one of admin.token-file, to"
+                            + " read anything but /health, /ready and /started. These tokens change nothing. If it is not set,"
+                            + " everybody who reaches the port may read.");
+    public static final Setting<Path> ADMIN_TLS_CERTIFICATE = OBSERVING
+            .setting("admin.tls.certificate", file())
+            .doc("PEM file with the certificate chain of the admin port. Setting it turns on TLS.");
+    public static final Setting<Path> ADMIN_TLS_KEY = OBSERVING
+            .setting("admin.tls.key", file())
+            .doc("PEM file with the private key of the admin port: PKCS #8, PKCS #1 or SEC 1, unencrypted.");
     public static final Setting<Level> LOG_LEVEL = OBSERVING
             .setting("log.level", choice(Level.class), "info")
             .doc("Level of the dispatcher's own log, which goes to standard error.");
