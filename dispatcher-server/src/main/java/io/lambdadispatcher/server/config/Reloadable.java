@@ -9,6 +9,7 @@ final class Reloadable {
     private static final Set<Setting<?>> SETTINGS = Set.of(
             Settings.PUBLIC_TLS_CERTIFICATE,
             Settings.PUBLIC_TLS_KEY,
+            Settings.PUBLIC_TLS_PROFILE,
             Settings.PUBLIC_TLS_CLIENT_CERTIFICATES,
             Settings.WORKERS_TLS_CERTIFICATE,
             Settings.WORKERS_TLS_KEY,

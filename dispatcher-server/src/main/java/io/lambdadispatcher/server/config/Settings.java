@@ -44,6 +44,7 @@ import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RetryCondition;
+import io.lambdadispatcher.core.options.TlsProfile;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
 import io.lambdadispatcher.server.config.FunctionConfiguration.ShadowMethods;
@@ -99,9 +100,16 @@ public final class Settings {
             .doc("PEM file with the certificate chain of the TLS port. The port's own certificate comes first.");
     public static final Setting<Path> PUBLIC_TLS_KEY = PUBLIC.setting("public.tls.key", file())
             .doc("PEM file with the private key of the TLS port: PKCS #8, PKCS #1 or SEC 1, unencrypted.");
+    public static final Setting<TlsProfile> PUBLIC_TLS_PROFILE = PUBLIC.setting(
+                    "public.tls.profile", choice(TlsProfile.class), "intermediate")
+            .doc(
+                    "Versions and cipher suites of the TLS port: intermediate = TLS 1.3 and 1.2 with forward secrecy, modern ="
+                            + " TLS 1.3 only.");
     public static final Setting<Path> PUBLIC_TLS_CLIENT_CERTIFICATES = PUBLIC.setting(
                     "public.tls.client-certificates", file())
-            .doc("PEM file with certificate authorities. Clients must present a certificate that one of them issued.");
+            .doc(
+                    "PEM file with certificate authorities. Clients must present a certificate that one of them issued, and that is"
+                            + " not in a revocation list (CRL) of the file.");
 
     private static final Topic WORKERS = new Topic("Worker port");
     public static final Setting<String> WORKERS_HOST =

@@ -12,6 +12,7 @@ import java.security.PrivateKey;
 import java.security.PublicKey;
 import java.security.Signature;
 import java.security.cert.CertificateFactory;
+import java.security.cert.X509CRL;
 import java.security.cert.X509Certificate;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.ArrayList;
@@ -140,6 +141,30 @@ public final class PemFile {
             throw invalid("expected certificates in PEM, got " + contents(), null);
         }
         return List.copyOf(certificates);
+    }
+
+    /**
+     * Returns the lists of revoked certificates (RFC 5280, section 5), which may be none.
+     *
+     * @throws IllegalArgumentException if one is not valid
+     */
+    public List<X509CRL> revocations() {
+        List<X509CRL> lists = new ArrayList<>();
+        for (Block block : blocks) {
+            if (block.label.equals("X509 CRL")) {
+                byte[] bytes = decode(block);
+                try {
+                    lists.add((X509CRL)
+                            CertificateFactory.getInstance("X.509").generateCRL(new ByteArrayInputStream(bytes)));
+                } catch (GeneralSecurityException e) {
+                    throw invalid(
+                            "expected revocation lists in PEM, got one that is not valid, in line " + block.line + ": "
+                                    + e.getMessage(),
+                            e);
+                }
+            }
+        }
+        return List.copyOf(lists);
     }
 
     /**

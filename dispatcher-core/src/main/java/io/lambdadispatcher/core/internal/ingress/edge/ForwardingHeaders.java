@@ -39,6 +39,7 @@ final class ForwardingHeaders {
     private final TrustedHeaders trusted;
     private final ForwardingPolicy policy;
     private final AsciiString scheme;
+    private final @Nullable AsciiString certificate;
     private final Client peer;
     private final Object peerKey;
     private final boolean unproxied;
@@ -52,7 +53,10 @@ final class ForwardingHeaders {
 
     private record Client(@Nullable SocketAddress address, AsciiString text) {}
 
-    ForwardingHeaders(TrustedHeaders trusted, String scheme, @Nullable SocketAddress remote) {
+    /** @param certificate describes the peer's certificate; {@code null} = it has none */
+    ForwardingHeaders(
+            TrustedHeaders trusted, String scheme, @Nullable SocketAddress remote, @Nullable AsciiString certificate) {
+        this.certificate = certificate;
         this.trusted = trusted;
         this.policy = trusted.policy();
         this.scheme = AsciiString.cached(scheme);
@@ -98,6 +102,10 @@ final class ForwardingHeaders {
      */
     void apply(Http2Headers head) {
         CharSequence authority = head.authority();
+        if (certificate != null) {
+            head.remove(ClientCertificate.HEADER);
+            HeadRules.add(head, ClientCertificate.HEADER, certificate);
+        }
         if (unproxied) {
             add(head, scheme, authority);
             return;
