@@ -84,7 +84,10 @@ public final class TlsOptions {
             List<X509CRL> revocations,
             TlsProfile profile) {
 
-        /** Creates the contents of a port with {@link TlsProfile#INTERMEDIATE} that ignores revocation. */
+        /**
+         * Creates the contents of a port with {@link TlsProfile#INTERMEDIATE} that ignores
+         * revocation.
+         */
         public Contents(List<X509Certificate> chain, PrivateKey privateKey, List<X509Certificate> authorities) {
             this(chain, privateKey, authorities, List.of(), TlsProfile.INTERMEDIATE);
         }

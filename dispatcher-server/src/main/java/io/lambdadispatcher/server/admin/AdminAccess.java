@@ -37,8 +37,8 @@ public final class AdminAccess {
      * @param hosts accepted Host names in lower case, in addition to {@code localhost} and IP
      *     addresses
      * @param tokens one of them is required for changes; empty = nothing can be changed
-     * @param readTokens one of these or of {@code tokens} is required to read; empty = everybody may
-     *     read
+     * @param readTokens one of these or of {@code tokens} is required to read; empty = everybody
+     *     may read
      */
     public AdminAccess(Set<String> hosts, List<byte[]> tokens, List<byte[]> readTokens) {
         this.hosts = Set.copyOf(hosts);

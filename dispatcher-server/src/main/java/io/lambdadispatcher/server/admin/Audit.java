@@ -14,8 +14,8 @@ import org.slf4j.event.Level;
 
 /**
  * Logs each attempt to change something, and each wrong token: what, who, and the result, in one
- * line, and as key-value pairs for the log in JSON. Nothing else uses the logger, so these lines can
- * be found, and go elsewhere.
+ * line, and as key-value pairs for the log in JSON. Nothing else uses the logger, so these lines
+ * can be found, and go elsewhere.
  */
 final class Audit {
     static final String LOGGER = "audit";

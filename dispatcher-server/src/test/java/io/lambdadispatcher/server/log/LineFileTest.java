@@ -55,7 +55,7 @@ class LineFileTest {
         assertThat(file).hasContent("newer\n");
     }
 
-    /** The log tells who has requested what. Who has created the file decides about an existing one. */
+    /** The log tells who has requested what. An existing file is as somebody wants it. */
     @Test
     @EnabledOnOs({OS.LINUX, OS.MAC})
     void should_create_a_file_for_its_owner_only() throws Exception {

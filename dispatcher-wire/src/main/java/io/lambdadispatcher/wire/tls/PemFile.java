@@ -202,8 +202,8 @@ public final class PemFile {
      * Returns the private key of a certificate chain.
      *
      * @param chain the file with the chain, which may be this one
-     * @throws IllegalArgumentException if there is no key that can be used, or if it does not belong
-     *     to the first certificate of the chain
+     * @throws IllegalArgumentException if there is no key that can be used, or if it does not
+     *     belong to the first certificate of the chain
      */
     public PrivateKey keyOf(PemFile chain) {
         List<X509Certificate> certificates = chain.chain();
@@ -272,7 +272,9 @@ public final class PemFile {
                 null);
     }
 
-    /** The curve is in the key, or in a block of its own before it, as {@code openssl ecparam} writes. */
+    /**
+     * The curve is in the key, or in a block before it, as {@code openssl ecparam -genkey} writes.
+     */
     private byte[] ofSec1(byte[] key) {
         byte[] curve = blocks.stream()
                 .filter(block -> block.label.equals("EC PARAMETERS"))
@@ -295,7 +297,7 @@ public final class PemFile {
         }
     }
 
-    /** Returns what was found in the place of what was expected. */
+    /** Returns what the file has instead of what was expected. */
     private String contents() {
         return blocks.isEmpty()
                 ? "none"

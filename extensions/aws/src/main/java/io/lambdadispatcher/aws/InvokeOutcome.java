@@ -61,7 +61,9 @@ final class InvokeOutcome {
                         + (lastWords.isEmpty() ? "" : "; last log line: " + oneLine(lastWords)));
     }
 
-    /** Returns type and message of an error, and of its causes, as AWS's runtime for Java has them. */
+    /**
+     * Returns type and message of an error, and of its causes, which AWS's runtime for Java writes.
+     */
     private static String messages(Map<String, ?> error) {
         StringBuilder text = new StringBuilder();
         Object each = error;

@@ -35,8 +35,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * TLS of listeners, with OpenSSL if netty-tcnative is on the class path, otherwise with the JDK. Any
- * thread.
+ * TLS of listeners, with OpenSSL if netty-tcnative is on the class path, otherwise with the JDK.
+ * Any thread.
  */
 public final class TlsContexts {
     private static final Logger log = LoggerFactory.getLogger(TlsContexts.class);

@@ -52,7 +52,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Clients with certificates, over HTTP/1.1 and HTTP/2, to a function that answers with its event. */
+/** Clients with certificates, over HTTP/1.1 and HTTP/2. The function answers with the header. */
 class ClientCertificateTest {
     private static final String HEADER = "x-forwarded-client-cert";
 

@@ -561,7 +561,7 @@ class WorkerSideTest {
                     .close();
             String forged =
                     new LaunchToken("g", "w3", Instant.now().plusSeconds(60)).sign(LaunchToken.key(SECRET, "f"));
-            // When its worker has ended, nobody may use its token again, and ids are not kept for ever.
+            // When its worker has ended, nobody may use its token, and ids are not kept forever.
             String endless =
                     new LaunchToken("f", "w6", Instant.now().plusSeconds(3600)).sign(LaunchToken.key(SECRET, "f"));
             for (ScriptedWorker stranger : List.of(
