@@ -110,10 +110,14 @@ public final class PrintableText {
                 : text.toString();
     }
 
-    /** One word, for example the name of a file or a host, says nothing without the class. */
+    /**
+     * One word, for example the name of a file or a host, says nothing without the class. Nor does
+     * the message of an error of the JVM, which is the name of a class or a method.
+     */
     private static String said(Throwable failure) {
         String message = failure.getMessage();
-        return message != null && message.indexOf(' ') >= 0 ? message : failure.toString();
+        boolean isSentence = message != null && message.indexOf(' ') >= 0 && !(failure instanceof Error);
+        return isSentence ? message : failure.toString();
     }
 
     private static String inOneLine(String text) {

@@ -84,6 +84,7 @@ class PrintableTextTest {
                 new IllegalStateException("the root of it"),
                 new NoSuchFileException("/a/file"),
                 new UnknownHostException("a.example"),
+                new NoSuchMethodError("'int a.B.c()'"),
                 new IOException());
         for (int i = 0; i < 20_000; i++) {
             Throwable root = roots.get(random.nextInt(roots.size()));
@@ -91,7 +92,7 @@ class PrintableTextTest {
             for (int depth = random.nextInt(5); depth > 0; depth--) {
                 failure = wrapped(failure, random);
             }
-            boolean sentence = root.getMessage() != null && root.getMessage().contains(" ");
+            boolean sentence = root.getMessage() != null && root.getMessage().contains(" ") && !(root instanceof Error);
             assertThat(PrintableText.ofFailure(failure))
                     .hasSizeLessThan(4_001)
                     .contains(sentence ? root.getMessage() : root.toString());
