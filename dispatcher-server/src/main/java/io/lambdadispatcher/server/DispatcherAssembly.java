@@ -28,6 +28,7 @@ import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.launch.LocalLauncher;
 import io.lambdadispatcher.server.launch.LocalWorkers;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.File;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -191,7 +192,7 @@ final class DispatcherAssembly {
                     + Base64.getMimeEncoder().encodeToString(encoded)
                     + "\n-----END CERTIFICATE-----\n";
         } catch (CertificateEncodingException e) {
-            throw new IllegalArgumentException("workers.tls.certificate: " + e.getMessage(), e);
+            throw new IllegalArgumentException("workers.tls.certificate: " + PrintableText.ofFailure(e), e);
         }
     }
 
@@ -225,7 +226,7 @@ final class DispatcherAssembly {
             locate(builder, Settings.AWS_ENDPOINT);
             return builder.maxInvocations(limit).build();
         } catch (RuntimeException e) {
-            throw new StartException("direct requests: " + e.getMessage(), e);
+            throw new StartException("direct requests: " + PrintableText.ofFailure(e), e);
         }
     }
 
@@ -301,7 +302,7 @@ final class DispatcherAssembly {
             launcher.verify();
             return launcher;
         } catch (RuntimeException e) {
-            throw new StartException("launcher lambda: " + e.getMessage(), e);
+            throw new StartException("launcher lambda: " + PrintableText.ofFailure(e), e);
         }
     }
 
@@ -316,7 +317,7 @@ final class DispatcherAssembly {
         try {
             return ledgerTable().build();
         } catch (RuntimeException e) {
-            throw new StartException("fleet.table: " + e.getMessage(), e);
+            throw new StartException("fleet.table: " + PrintableText.ofFailure(e), e);
         }
     }
 

@@ -3,6 +3,7 @@ package io.lambdadispatcher.server;
 import io.lambdadispatcher.aws.DynamoDbLedger;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.Settings;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.PrintWriter;
 import java.util.Map;
 import picocli.CommandLine.Model.CommandSpec;
@@ -48,7 +49,7 @@ final class FleetInitCommand extends SettingsCommand {
         try {
             table = new DispatcherAssembly(configuration).ledgerTable().createTable();
         } catch (RuntimeException e) {
-            return refuse("fleet.table: " + e.getMessage(), ExitCode.FAILED);
+            return refuse("fleet.table: " + PrintableText.ofFailure(e), ExitCode.FAILED);
         }
         out.println(
                 table.created()

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http2.BlockedLoopWatch;
 import io.lambdadispatcher.wire.http2.NettyRequirement;
 import io.lambdadispatcher.worker.config.WorkerConfig;
@@ -278,7 +279,7 @@ public final class Worker implements AutoCloseable {
 
     private void cannotStart(Throwable failure) {
         draining = true;
-        because("the handler cannot start: " + failure.getMessage());
+        because("the handler cannot start: " + PrintableText.ofFailure(failure));
         log.error("worker {} exits: {}", workerId(), reason);
         log.debug("the handler cannot start", failure);
         finish();

@@ -29,6 +29,8 @@ final class AccessLine {
 
     private static final AsciiString X_FORWARDED_FOR = AsciiString.cached("x-forwarded-for");
 
+    private static final AsciiString X_FORWARDED_CLIENT_CERT = AsciiString.cached("x-forwarded-client-cert");
+
     private final List<AccessField> fields;
     private final @Nullable CharSequence requestIdHeader;
     private final StringBuilder line = new StringBuilder(512);
@@ -53,6 +55,7 @@ final class AccessLine {
             case FUNCTION -> text(field, end.function());
             case WORKER -> text(field, end.workerId());
             case CLIENT -> text(field, address(end.remoteAddress()));
+            case CLIENT_CERTIFICATE -> text(field, end.headers().get(X_FORWARDED_CLIENT_CERT));
             case FORWARDED_FOR -> text(field, end.headers().get(X_FORWARDED_FOR));
             case PROTOCOL -> text(field, protocol(end.protocol()));
             case METHOD -> text(field, end.method());

@@ -106,13 +106,13 @@ public interface WorkerLauncher extends AutoCloseable {
     /**
      * The result of a worker that exited or was not started.
      *
-     * @param detail a description in one line, for logs. Control characters are escaped, and only
-     *     the first 2,048 characters are kept
+     * @param detail a description in one line, for logs. Control characters are escaped, and the
+     *     middle of a very long description is left out
      */
     record WorkerExit(Cause cause, String detail) {
         public WorkerExit {
             Objects.requireNonNull(cause, "cause");
-            detail = detail == null ? "the launcher gives no reason" : PrintableText.of(detail, 2048);
+            detail = detail == null ? "the launcher gives no reason" : PrintableText.ofFailure(detail);
         }
 
         public boolean failed() {

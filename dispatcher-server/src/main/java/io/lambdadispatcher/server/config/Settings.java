@@ -44,6 +44,7 @@ import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RetryCondition;
+import io.lambdadispatcher.core.options.TlsProfile;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
 import io.lambdadispatcher.server.config.FunctionConfiguration.ShadowMethods;
@@ -98,10 +99,17 @@ public final class Settings {
     public static final Setting<Path> PUBLIC_TLS_CERTIFICATE = PUBLIC.setting("public.tls.certificate", file())
             .doc("PEM file with the certificate chain of the TLS port. The port's own certificate comes first.");
     public static final Setting<Path> PUBLIC_TLS_KEY = PUBLIC.setting("public.tls.key", file())
-            .doc("PEM file with the private key of the TLS port: PKCS #8, unencrypted.");
+            .doc("PEM file with the private key of the TLS port: PKCS #8, PKCS #1 or SEC 1, unencrypted.");
+    public static final Setting<TlsProfile> PUBLIC_TLS_PROFILE = PUBLIC.setting(
+                    "public.tls.profile", choice(TlsProfile.class), "intermediate")
+            .doc(
+                    "Versions and cipher suites of the TLS port: intermediate = TLS 1.3 and 1.2 with forward secrecy, modern ="
+                            + " TLS 1.3 only.");
     public static final Setting<Path> PUBLIC_TLS_CLIENT_CERTIFICATES = PUBLIC.setting(
                     "public.tls.client-certificates", file())
-            .doc("PEM file with certificate authorities. Clients must present a certificate that one of them issued.");
+            .doc(
+                    "PEM file with certificate authorities. Clients must present a certificate that one of them issued, and that is"
+                            + " not in a revocation list (CRL) of the file.");
 
     private static final Topic WORKERS = new Topic("Worker port");
     public static final Setting<String> WORKERS_HOST =
@@ -111,7 +119,7 @@ public final class Settings {
     public static final Setting<Path> WORKERS_TLS_CERTIFICATE = WORKERS.setting("workers.tls.certificate", file())
             .doc("PEM file with the certificate chain of the worker port. Setting it turns on TLS.");
     public static final Setting<Path> WORKERS_TLS_KEY = WORKERS.setting("workers.tls.key", file())
-            .doc("PEM file with the private key of the worker port: PKCS #8, unencrypted.");
+            .doc("PEM file with the private key of the worker port: PKCS #8, PKCS #1 or SEC 1, unencrypted.");
     public static final Setting<Path> WORKERS_TLS_CLIENT_CERTIFICATES = WORKERS.setting(
                     "workers.tls.client-certificates", file())
             .doc("PEM file with certificate authorities. Workers must present a certificate that one of them issued.");
@@ -611,6 +619,18 @@ public final class Settings {
             .setting("admin.token-file", ValueType.secretsFile())
             .doc("File that holds one token in each line, instead of admin.token. All are accepted, so that each person"
                     + " or program can have its own, and a token can be replaced.");
+    public static final Setting<List<byte[]>> ADMIN_READ_TOKEN_FILE = OBSERVING
+            .setting("admin.read-token-file", ValueType.secretsFile())
+            .doc(
+                    "File that holds one token in each line. A request must carry one of these, or one of admin.token-file, to"
+                            + " read anything but /health, /ready and /started. These tokens change nothing. If it is not set,"
+                            + " everybody who reaches the port may read.");
+    public static final Setting<Path> ADMIN_TLS_CERTIFICATE = OBSERVING
+            .setting("admin.tls.certificate", file())
+            .doc("PEM file with the certificate chain of the admin port. Setting it turns on TLS.");
+    public static final Setting<Path> ADMIN_TLS_KEY = OBSERVING
+            .setting("admin.tls.key", file())
+            .doc("PEM file with the private key of the admin port: PKCS #8, PKCS #1 or SEC 1, unencrypted.");
     public static final Setting<Level> LOG_LEVEL = OBSERVING
             .setting("log.level", choice(Level.class), "info")
             .doc("Level of the dispatcher's own log, which goes to standard error.");

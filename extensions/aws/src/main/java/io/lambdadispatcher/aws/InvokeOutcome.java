@@ -3,6 +3,7 @@ package io.lambdadispatcher.aws;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
 import java.net.UnknownHostException;
@@ -33,7 +34,7 @@ import software.amazon.awssdk.services.lambda.model.TooManyRequestsException;
  * </ul>
  */
 final class InvokeOutcome {
-    private static final int LONGEST_DETAIL = 400;
+    private static final int MAX_CAUSES = 20;
 
     private InvokeOutcome() {}
 
@@ -51,26 +52,46 @@ final class InvokeOutcome {
                     oneLine((reason == null ? "returned" : reason)
                             + (requests == null ? "" : " after " + requests + " requests")));
         }
-        Object type = members.get("errorType");
-        Object message = members.get("errorMessage");
+        String message =
+                members.get("errorMessage") == null ? new String(payload, StandardCharsets.UTF_8) : messages(members);
         String lastWords = lastLogLine(response.logResult());
         return new WorkerExit(
                 Cause.FAILED,
-                oneLine(response.functionError() + ": " + (type == null ? "" : type + ": ")
-                                + (message == null ? new String(payload, StandardCharsets.UTF_8) : message))
+                PrintableText.ofFailure(oneLine(response.functionError() + ": " + message))
                         + (lastWords.isEmpty() ? "" : "; last log line: " + oneLine(lastWords)));
+    }
+
+    /**
+     * Returns type and message of an error, and of its causes, which AWS's runtime for Java writes.
+     */
+    private static String messages(Map<String, ?> error) {
+        StringBuilder text = new StringBuilder();
+        Object each = error;
+        for (int i = 0; each instanceof Map<?, ?> members && i < MAX_CAUSES; i++) {
+            Object message = String.valueOf(members.get("errorMessage"));
+            if (text.indexOf(message.toString()) < 0) {
+                text.append(text.isEmpty() ? "" : ": ")
+                        .append(members.get("errorType") == null ? "" : members.get("errorType") + ": ")
+                        .append(message);
+            }
+            each = members.get("cause");
+        }
+        return text.toString();
     }
 
     static WorkerExit of(Throwable error) {
         Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
         if (cause instanceof TooManyRequestsException throttled) {
-            return new WorkerExit(Cause.THROTTLED, oneLine(throttled.reasonAsString() + ": " + throttled.getMessage()));
+            return new WorkerExit(
+                    Cause.THROTTLED, oneLine(throttled.reasonAsString() + ": " + PrintableText.ofFailure(throttled)));
         }
         if (cause instanceof LambdaException answer) {
-            return new WorkerExit(ofStatus(answer), oneLine(String.valueOf(answer.getMessage())));
+            return new WorkerExit(ofStatus(answer), oneLine(PrintableText.ofFailure(answer)));
         }
         String what = cause instanceof TimeoutException ? "timed out: " : "";
-        return new WorkerExit(isWithoutConnection(cause) ? Cause.UNAVAILABLE : Cause.LOST, oneLine(what + cause));
+        return new WorkerExit(
+                isWithoutConnection(cause) ? Cause.UNAVAILABLE : Cause.LOST,
+                oneLine(what + PrintableText.startOf(cause)));
     }
 
     /** Returns the outcome of an invocation that the client did not begin to send. */
@@ -139,7 +160,6 @@ final class InvokeOutcome {
     }
 
     static String oneLine(String text) {
-        String line = text.replaceAll("\\s+", " ").strip();
-        return line.length() <= LONGEST_DETAIL ? line : line.substring(0, LONGEST_DETAIL) + "…";
+        return text.replaceAll("\\s+", " ").strip();
     }
 }

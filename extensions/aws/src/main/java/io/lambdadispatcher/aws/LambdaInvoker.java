@@ -3,6 +3,7 @@ package io.lambdadispatcher.aws;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.InvokeException;
 import io.lambdadispatcher.core.spi.InvokeException.Reason;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.time.Duration;
 import java.util.Map;
@@ -104,7 +105,7 @@ public final class LambdaInvoker implements FunctionInvoker {
 
     private static InvokeException exception(String lambda, Throwable error) {
         Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
-        return new InvokeException(reason(cause), lambda + ": " + cause.getMessage(), cause);
+        return new InvokeException(reason(cause), lambda + ": " + PrintableText.ofFailure(cause), cause);
     }
 
     private static Reason reason(Throwable cause) {

@@ -181,7 +181,7 @@ public final class DirectFunction {
                 cause instanceof InvokeException problem ? problem.reason() : InvokeException.Reason.UNAVAILABLE;
         boolean ofTheRequest = reason == InvokeException.Reason.TOO_LARGE;
         if (!ofTheRequest && lastProblem.getAndSet(reason) != reason) {
-            log.warn("function {} cannot be invoked directly, {}: {}", name, reason, PrintableText.startOf(cause));
+            log.warn("function {} cannot be invoked directly, {}: {}", name, reason, PrintableText.ofFailure(cause));
         } else {
             log.debug("function {} cannot be invoked directly, {}", name, reason, cause);
         }

@@ -19,7 +19,6 @@ public record Failure(
         String detail,
         int retryAfterSeconds,
         @Nullable Quota quota) {
-    private static final int MAX_DETAIL_CHARS = 2048;
 
     /**
      * A quota of requests, for the header fields of draft-ietf-httpapi-ratelimit-headers-11.
@@ -44,7 +43,7 @@ public record Failure(
 
     /** Handlers and peers wrote some of the details, and embedding programs log them. */
     public Failure {
-        detail = PrintableText.of(detail, MAX_DETAIL_CHARS);
+        detail = PrintableText.ofFailure(detail);
     }
 
     /** Creates a failure after which a client may retry after a time. */

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
+import java.util.Iterator;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -17,6 +18,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestAdmission {
     private static final String ROUTE = "";
+
+    /** Not the value of any header. */
+    private static final String SEVERAL_VALUES = "\n";
+
     private static final Priority[] PRIORITIES = Priority.values();
 
     private final String function;
@@ -127,10 +132,14 @@ public final class RequestAdmission {
         return policy.priority();
     }
 
-    /** Requests without the header count together. */
+    /**
+     * Requests without the header count together, and so do those with several values. Otherwise,
+     * a client could evade a limit with one more value in each request.
+     */
     private static String value(Http2Headers head, AsciiString header) {
-        CharSequence value = head.get(header);
-        return value == null ? "" : value.toString();
+        Iterator<CharSequence> values = head.valueIterator(header);
+        String value = values.hasNext() ? values.next().toString() : "";
+        return values.hasNext() ? SEVERAL_VALUES : value;
     }
 
     private String describe(AdmissionPolicy policy) {

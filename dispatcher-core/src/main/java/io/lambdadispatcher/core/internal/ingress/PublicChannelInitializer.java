@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.ingress;
 
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
+import io.lambdadispatcher.core.internal.ingress.edge.ClientCertificate;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
@@ -155,10 +156,13 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
 
         @Override
         protected void configurePipeline(ChannelHandlerContext ctx, String protocol) {
+            SslHandler tls = ctx.pipeline().get(SslHandler.class);
+            IngressContext known =
+                    context.withCertificate(ClientCertificate.of(tls.engine().getSession()));
             if (ApplicationProtocolNames.HTTP_2.equals(protocol)) {
-                Http2ClientConnection.install(ctx.pipeline(), context);
+                Http2ClientConnection.install(ctx.pipeline(), known);
             } else {
-                Http1ClientConnection.install(ctx.pipeline(), context);
+                Http1ClientConnection.install(ctx.pipeline(), known);
             }
         }
 

@@ -118,7 +118,7 @@ final class GuardedLauncher {
         }
     }
 
-    static Throwable root(Throwable error) {
+    private static Throwable root(Throwable error) {
         return error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
     }
 

@@ -371,10 +371,7 @@ public final class LaunchSupervisor {
 
         private void onVersion(@Nullable String version, @Nullable Throwable error) {
             askingVersion = false;
-            String problem = error == null
-                    ? null
-                    : PrintableText.startOf(
-                            String.valueOf(GuardedLauncher.root(error).getMessage()));
+            String problem = error == null ? null : PrintableText.ofFailure(error);
             if (version != null && error == null) {
                 controller.onVersion(version);
             }
@@ -634,6 +631,7 @@ public final class LaunchSupervisor {
             String id = share == null ? UUID.randomUUID().toString() : share.take();
             // A slot of the fleet ends if the worker has not connected within the launch timeout.
             Duration life = share == null ? TOKEN_LIFE : function.launching().launchTimeout();
+            life = life.compareTo(LaunchToken.MAX_LIFE) < 0 ? life : LaunchToken.MAX_LIFE;
             String token = new LaunchToken(function.name(), id, Instant.now().plus(life)).sign(key);
             registry.onLaunched(id);
             observer.onLaunch(function.name(), id);

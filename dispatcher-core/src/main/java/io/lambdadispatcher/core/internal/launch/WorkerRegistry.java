@@ -504,7 +504,7 @@ public final class WorkerRegistry implements WorkerEvents {
 
     @GuardedBy("this")
     private void retire(String workerId) {
-        retired.put(workerId, Instant.now().plus(LaunchSupervisor.TOKEN_LIFE));
+        retired.put(workerId, Instant.now().plus(LaunchToken.MAX_LIFE));
         if (retired.size() > MAX_RETIRED) {
             retired.remove(retired.keySet().iterator().next());
         }

@@ -51,12 +51,21 @@ public final class HeadRules {
     private final @Nullable AsciiString requestId;
     private final ResponseDate date;
 
-    public HeadRules(TrustedHeaders trusted, String scheme, @Nullable SocketAddress remote, ResponseDate date) {
+    public HeadRules(IngressContext context, ResponseDate date) {
+        this(context.headers(), context.scheme(), context.client(), context.certificate(), date);
+    }
+
+    HeadRules(
+            TrustedHeaders trusted,
+            String scheme,
+            @Nullable SocketAddress remote,
+            @Nullable AsciiString certificate,
+            ResponseDate date) {
         ForwardingPolicy policy = trusted.policy();
         this.trusted = trusted;
         this.firstLetters =
                 trusted.firstLetters() | HopByHop.firstLetter(HttpHeaderNames.COOKIE) | HopByHop.firstLetter(PROTOCOL);
-        this.forwarding = new ForwardingHeaders(trusted, scheme, remote);
+        this.forwarding = new ForwardingHeaders(trusted, scheme, remote, certificate);
         this.via = policy.via();
         this.requestId = policy.requestIdHeader().isEmpty() ? null : AsciiString.of(policy.requestIdHeader());
         this.date = date;

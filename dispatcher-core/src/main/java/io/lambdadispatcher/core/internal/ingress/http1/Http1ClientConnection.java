@@ -134,7 +134,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     public void handlerAdded(ChannelHandlerContext added) {
         ctx = added;
         flush = new CoalescedFlush(this, added);
-        rules = new HeadRules(context.headers(), context.scheme(), context.client(), ResponseDate.of(added.executor()));
+        rules = new HeadRules(context, ResponseDate.of(added.executor()));
         idleSinceNanos = now();
         age = new ConnectionAge(context.limits().maxConnectionAge(), idleSinceNanos);
         writes = new WriteWatch(added.channel());

@@ -156,7 +156,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (rules != null) {
             return;
         }
-        rules = new HeadRules(context.headers(), context.scheme(), context.client(), ResponseDate.of(ctx.executor()));
+        rules = new HeadRules(context, ResponseDate.of(ctx.executor()));
         growConnectionWindow(moreThanAllStreams(context.limits()));
         // Netty would set the limit only when the client acknowledges the SETTINGS, which a client
         // can delay.

@@ -124,7 +124,11 @@ class ForwardingHeadersTest {
 
     private static Seen apply(TrustedHeaders trusted, String remote, String... headers) {
         HeadRules rules = new HeadRules(
-                trusted, "http", new InetSocketAddress(remote, 4711), ResponseDate.of(ImmediateEventExecutor.INSTANCE));
+                trusted,
+                "http",
+                new InetSocketAddress(remote, 4711),
+                null,
+                ResponseDate.of(ImmediateEventExecutor.INSTANCE));
         Http2Headers head = new DefaultHttp2Headers(false)
                 .method("GET")
                 .scheme("http")

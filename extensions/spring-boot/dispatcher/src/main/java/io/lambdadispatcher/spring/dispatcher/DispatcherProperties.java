@@ -74,7 +74,8 @@ public record DispatcherProperties(
      *     the certificate is set.
      * @param certificate PEM file with the certificate chain of the TLS port. The port's own
      *     certificate comes first.
-     * @param key PEM file with the private key of the TLS port: PKCS #8, unencrypted.
+     * @param key PEM file with the private key of the TLS port: PKCS #8, PKCS #1 or SEC 1,
+     *     unencrypted.
      */
     public record Tls(
             @DefaultValue("0.0.0.0") String host,
@@ -114,7 +115,8 @@ public record DispatcherProperties(
      *
      * @param certificate PEM file with the certificate chain of the worker port. Setting it turns
      *     on TLS.
-     * @param key PEM file with the private key of the worker port: PKCS #8, unencrypted.
+     * @param key PEM file with the private key of the worker port: PKCS #8, PKCS #1 or SEC 1,
+     *     unencrypted.
      */
     public record WorkersTls(
             @Nullable Path certificate, @Nullable Path key) {}

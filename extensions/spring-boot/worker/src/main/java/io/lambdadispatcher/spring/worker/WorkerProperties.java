@@ -28,7 +28,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param tlsTrustPem PEM file with the certificate authorities that may vouch for the dispatcher.
  * @param tlsFingerprint SHA-256 of the one certificate to accept, hexadecimal.
  * @param tlsCertificate PEM file with the certificate chain that the worker presents.
- * @param tlsKey PEM file with the private key of that certificate: PKCS #8, unencrypted.
+ * @param tlsKey PEM file with the private key of that certificate: PKCS #8, PKCS #1 or SEC 1,
+ *     unencrypted.
  */
 @ConfigurationProperties("lambda-dispatcher.worker")
 public record WorkerProperties(
