@@ -89,6 +89,7 @@ final class FleetRig implements AutoCloseable {
                     new AdminPages(
                             new Readiness(), launching, new WorkerControl(), LiveSettings.NONE, () -> "", live::json),
                     new AdminAccess(Set.of(), List.of(Rig.SECRET.getBytes(StandardCharsets.US_ASCII)), List.of()),
+                    null,
                     protection -> {});
         }
 

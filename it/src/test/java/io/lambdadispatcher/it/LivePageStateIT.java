@@ -73,6 +73,7 @@ class LivePageStateIT {
                         () -> "",
                         this::document),
                 new AdminAccess(Set.of(), List.of(), List.of()),
+                null,
                 protection -> {});
     }
 
