@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.FleetTime;
 import io.lambdadispatcher.core.internal.ingress.PublicChannelInitializer;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
+import io.lambdadispatcher.core.internal.ingress.edge.CorsMemory;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.edge.TrustedHeaders;
@@ -124,6 +125,7 @@ public final class Dispatcher implements AutoCloseable {
     private final DispatcherObserver observer;
     private final @Nullable ErrorRenderer errorRenderer;
     private final @Nullable String failureHeader;
+    private final CorsMemory cors = new CorsMemory();
     private volatile PublicChannelInitializer.Rules rules;
     private Set<String> headersOfRouter;
     private volatile Secrets secrets;
@@ -300,7 +302,7 @@ public final class Dispatcher implements AutoCloseable {
         return new PublicChannelInitializer.Rules(
                 limits,
                 new TrustedHeaders(forwarding, headers),
-                new ErrorAnswers(errorRenderer, forwarding, failureHeader));
+                new ErrorAnswers(errorRenderer, forwarding, failureHeader, cors));
     }
 
     /**

@@ -113,6 +113,11 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
     }
 
     @Override
+    public void onRouted(String function) {
+        exchange.onRouted(function);
+    }
+
+    @Override
     public void onHead(Http2Headers head, boolean end) {
         if (head.status().charAt(0) != '2') {
             state = State.REFUSED;
