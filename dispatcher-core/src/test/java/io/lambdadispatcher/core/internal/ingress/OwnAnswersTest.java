@@ -2,19 +2,29 @@ package io.lambdadispatcher.core.internal.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.ClientPath.Kind;
 import io.lambdadispatcher.core.internal.ingress.edge.CorsMemory;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
+import io.lambdadispatcher.core.internal.ingress.edge.HealthCheck;
+import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.wire.http.TextAnswer;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Responses that the dispatcher makes instead of a function. */
@@ -139,5 +149,70 @@ class OwnAnswersTest {
         String longer = "https://" + "a".repeat(1000);
         answers.onResponse("f", request("GET", "origin", longer), allowing(longer));
         assertThat(allowed("f", request("GET", "origin", longer))).startsWith("null");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "GET,  /up,      any,                   200",
+        "HEAD, /up,      any,                   200",
+        "GET,  /up?a=b,  any,                   200",
+        "POST, /up,      any,                   passed",
+        "GET,  /upper,   any,                   passed",
+        "GET,  /,        any,                   passed",
+        "GET,  /UP,      any,                   passed",
+    })
+    void should_answer_a_health_check_by_its_path(String method, String path, String agent, String seen) {
+        assertThat(checked(new HealthCheck("/up", "", () -> true), method, path, agent))
+                .isEqualTo(seen);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "/,  ELB-HealthChecker/2.0, 200",
+        "/,  elb-healthchecker/3,   200",
+        "/,  curl/8,                passed",
+        "/,  '',                    passed",
+        "/a, ELB-HealthChecker/2.0, passed",
+    })
+    void should_answer_a_health_check_by_its_user_agent(String path, String agent, String seen) {
+        assertThat(checked(new HealthCheck("/", "ELB-HealthChecker", () -> true), "GET", path, agent))
+                .isEqualTo(seen);
+    }
+
+    @Test
+    void should_answer_503_while_it_is_not_ready() {
+        AtomicBoolean ready = new AtomicBoolean(true);
+        HealthCheck check = new HealthCheck("/up", "", ready::get);
+        assertThat(checked(check, "GET", "/up", "any")).isEqualTo("200");
+        ready.set(false);
+        assertThat(checked(check, "GET", "/up", "any")).isEqualTo("503");
+    }
+
+    private static String checked(HealthCheck check, String method, String path, String agent) {
+        List<String> seen = new ArrayList<>();
+        ResponseSink client = new SilentClient() {
+            @Override
+            public void onHead(Http2Headers head, boolean end) {
+                seen.add(head.status().toString());
+                assertThat(end).isEqualTo(method.equals("HEAD"));
+            }
+
+            @Override
+            public void onData(ByteBuf data, boolean end) {
+                assertThat(data.toString(StandardCharsets.US_ASCII)).endsWith("ready\n");
+                assertThat(end).isTrue();
+                data.release();
+            }
+        };
+        Http2Headers head = request(method).path(path);
+        if (!agent.isEmpty()) {
+            head.add("user-agent", agent);
+        }
+        check.before((passed, end, sink) -> {
+                    seen.add("passed");
+                    return new DiscardingSink();
+                })
+                .open(head, true, client);
+        return String.join(" ", seen);
     }
 }
