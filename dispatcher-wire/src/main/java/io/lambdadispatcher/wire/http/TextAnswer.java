@@ -18,6 +18,12 @@ import io.netty.util.AsciiString;
  * @param body owned by the caller, who releases it instead of sending it if the request was a HEAD
  */
 public record TextAnswer(Http2Headers head, ByteBuf body) {
+    /**
+     * Header of a response that a worker or a filter makes instead of the application, so that the
+     * dispatcher adds what it adds to its own answers.
+     */
+    public static final AsciiString MARK = AsciiString.cached("lambda-dispatcher-answer");
+
     public static final AsciiString CONTENT_TYPE = AsciiString.cached("text/plain; charset=utf-8");
 
     /** @param line without a line end; made printable, see {@link PrintableText} */

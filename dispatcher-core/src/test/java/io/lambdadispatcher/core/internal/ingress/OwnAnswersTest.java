@@ -136,6 +136,17 @@ class OwnAnswersTest {
         assertThat(allowed(null, null)).isEqualTo("* null null null");
     }
 
+    /** A worker whose application does not answer, or the fixed response of a fallback. */
+    @Test
+    void should_let_pages_read_what_stands_in_for_the_function() {
+        Http2Headers request = request("GET", "origin", ORIGIN);
+        answers.onResponse("f", request, allowing(ORIGIN));
+        Http2Headers made = fields(TextAnswer.MARK.toString(), "worker").status("200");
+        answers.onResponse("f", request, made);
+        assertThat(made.get("access-control-allow-origin")).hasToString(ORIGIN);
+        assertThat(allowed("f", request)).startsWith(ORIGIN);
+    }
+
     @Test
     void should_remember_a_bounded_number_of_origins() {
         for (int i = 0; i < 5000; i++) {

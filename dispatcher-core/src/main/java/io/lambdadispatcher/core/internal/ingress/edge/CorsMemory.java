@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.ingress.edge;
 
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
+import io.lambdadispatcher.wire.http.TextAnswer;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
@@ -50,7 +51,8 @@ public final class CorsMemory {
     private volatile boolean used;
 
     /**
-     * Notes what a final response of a function allows.
+     * Notes what a final response of a function allows. If a worker or a filter has made it instead
+     * of the function, it gets the headers of the last one.
      *
      * @param request its request; {@code null} = unknown
      */
@@ -61,6 +63,10 @@ public final class CorsMemory {
             return;
         }
         String origin = from.toString();
+        if (!allows && response.contains(TextAnswer.MARK)) {
+            allow(response, request, function);
+            return;
+        }
         if (!allows) {
             int status = StatusCode.parse(response.status());
             Map<String, Allowed> its = functions.get(function);
