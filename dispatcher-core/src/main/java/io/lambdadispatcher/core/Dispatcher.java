@@ -6,13 +6,16 @@ import io.lambdadispatcher.core.internal.engine.Descriptors;
 import io.lambdadispatcher.core.internal.engine.Engine;
 import io.lambdadispatcher.core.internal.engine.Observers;
 import io.lambdadispatcher.core.internal.engine.TlsContexts;
+import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.FleetTime;
 import io.lambdadispatcher.core.internal.ingress.PublicChannelInitializer;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
+import io.lambdadispatcher.core.internal.ingress.edge.CorsMemory;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
+import io.lambdadispatcher.core.internal.ingress.edge.HealthCheck;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.edge.TrustedHeaders;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
@@ -88,6 +91,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiFunction;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -128,6 +132,8 @@ public final class Dispatcher implements AutoCloseable {
     private final DispatcherObserver observer;
     private final @Nullable ErrorRenderer errorRenderer;
     private final @Nullable String failureHeader;
+    private final @Nullable HealthCheck healthCheck;
+    private final CorsMemory cors = new CorsMemory();
     private volatile PublicChannelInitializer.Rules rules;
     private Set<String> headersOfRouter;
     private volatile Secrets secrets;
@@ -159,6 +165,7 @@ public final class Dispatcher implements AutoCloseable {
         observer = Observers.of(from.observers);
         errorRenderer = from.errorRenderer;
         failureHeader = from.failureHeader;
+        healthCheck = from.healthCheck;
         launchers = from.allLaunchers();
         invoker = from.invoker;
         ledger = from.ledger;
@@ -297,8 +304,17 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     private PublicChannelInitializer clients(@Nullable SslContext tls, String scheme, boolean proxied) {
+        Function<EventLoop, ExchangeOpener> openers = engine::opener;
+        HealthCheck check = healthCheck;
         return new PublicChannelInitializer(
-                () -> rules, tls, scheme, proxied, engine::opener, observer, publicSide, guard);
+                () -> rules,
+                tls,
+                scheme,
+                proxied,
+                check == null ? openers : openers.andThen(check::before),
+                observer,
+                publicSide,
+                guard);
     }
 
     private PublicChannelInitializer.Rules rules(HttpLimits limits, ForwardingPolicy forwarding) {
@@ -309,7 +325,7 @@ public final class Dispatcher implements AutoCloseable {
         return new PublicChannelInitializer.Rules(
                 limits,
                 new TrustedHeaders(forwarding, headers),
-                new ErrorAnswers(errorRenderer, forwarding, failureHeader));
+                new ErrorAnswers(errorRenderer, forwarding, failureHeader, cors));
     }
 
     /**
@@ -980,6 +996,9 @@ public final class Dispatcher implements AutoCloseable {
         String failureHeader;
 
         @Nullable
+        HealthCheck healthCheck;
+
+        @Nullable
         FunctionInvoker invoker;
 
         final Map<String, DirectOptions> direct = new HashMap<>();
@@ -1178,6 +1197,27 @@ public final class Dispatcher implements AutoCloseable {
                         "failureHeader: \"" + name + "\", expected a header name in lower case");
             }
             failureHeader = name;
+            return this;
+        }
+
+        /**
+         * Sets which requests to the public ports are health checks. The dispatcher answers them
+         * with 200 or 503. They reach no function, keep no worker alive, and are not observed.
+         * Default: none are.
+         *
+         * @param path of the requests, without a query
+         * @param userAgent beginning of their header {@code user-agent}; empty = any
+         * @param ready whether the answer is 200, for example {@link Dispatcher#isReady}. Called on
+         *     event loops
+         * @throws IllegalArgumentException if {@code path} does not start with {@code /}, or has a
+         *     query
+         */
+        public Builder healthCheck(String path, String userAgent, BooleanSupplier ready) {
+            if (!path.startsWith("/") || path.indexOf('?') >= 0) {
+                throw new IllegalArgumentException(
+                        "healthCheck: \"" + path + "\", expected a path that starts with / and has no query");
+            }
+            healthCheck = new HealthCheck(path, userAgent, Objects.requireNonNull(ready, "ready"));
             return this;
         }
 

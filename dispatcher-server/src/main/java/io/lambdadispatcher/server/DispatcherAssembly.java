@@ -41,6 +41,7 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -114,6 +115,16 @@ final class DispatcherAssembly {
             builder.eventLoops(eventLoops);
         }
         return builder;
+    }
+
+    /** @param ready what {@code /ready} says */
+    void healthCheck(Dispatcher.Builder builder, BooleanSupplier ready) {
+        String check = configuration.find(Settings.PUBLIC_HEALTH_CHECK);
+        if (check != null) {
+            int blank = check.indexOf(' ');
+            String path = blank < 0 ? check : check.substring(0, blank);
+            builder.healthCheck(path, blank < 0 ? "" : check.substring(blank + 1), ready);
+        }
     }
 
     private RequestRouter router() {

@@ -305,6 +305,7 @@ final class Server {
         try {
             Dispatcher.Builder builder =
                     assembly.builder(transport.transport(), InheritedSockets.of(environment, transport));
+            assembly.healthCheck(builder, readiness::isReady);
             builder.observer(metrics.observer()).observer(guest);
             if (admin != null) {
                 builder.observer(live.observer());

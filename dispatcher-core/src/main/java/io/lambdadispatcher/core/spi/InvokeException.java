@@ -17,6 +17,11 @@ public final class InvokeException extends RuntimeException {
          * not begun.
          */
         THROTTLED,
+        /**
+         * AWS still prepares the function or its network. The function has not begun. The
+         * dispatcher tries again within the queue timeout of the request.
+         */
+        NOT_READY,
         /** There is no such function, alias or version. */
         NOT_FOUND,
         /** There is no permission to invoke the function, or its state does not allow it. */

@@ -97,6 +97,12 @@ public interface WorkerLauncher extends AutoCloseable {
         /** There is currently no capacity for another worker. */
         THROTTLED,
         /**
+         * The platform still prepares the function or its network, so no worker was started. This
+         * passes by itself, and says nothing about the function. Requests wait for it within their
+         * queue timeout.
+         */
+        NOT_READY,
+        /**
          * Launches fail until the configuration is changed. For example, the function does not
          * exist, or there is no permission to invoke it.
          */

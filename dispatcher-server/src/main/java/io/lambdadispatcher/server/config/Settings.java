@@ -111,6 +111,12 @@ public final class Settings {
                     "PEM file with certificate authorities. Clients must present a certificate that one of them issued, and that is"
                             + " not in a revocation list (CRL) of the file.");
 
+    public static final Setting<String> PUBLIC_HEALTH_CHECK = PUBLIC.setting(
+                    "public.health-check", ValueType.healthCheck())
+            .doc("Path of a load balancer's health checks on the public ports, and optionally the beginning of its user"
+                    + " agent. The dispatcher answers them like /ready. If it is not set, they reach a function, and keep"
+                    + " its workers alive.");
+
     private static final Topic WORKERS = new Topic("Worker port");
     public static final Setting<String> WORKERS_HOST =
             WORKERS.setting("workers.host", HOST, "0.0.0.0").doc("Address that the worker port listens on.");

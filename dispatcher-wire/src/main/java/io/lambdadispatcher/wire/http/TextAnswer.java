@@ -20,6 +20,11 @@ import io.netty.util.AsciiString;
 public record TextAnswer(Http2Headers head, ByteBuf body) {
     private static final AsciiString CONTENT_TYPE_OPTIONS = AsciiString.cached("x-content-type-options");
     private static final AsciiString NO_SNIFF = AsciiString.cached("nosniff");
+    /**
+     * Header of a response that a worker or a filter makes instead of the application, so that the
+     * dispatcher adds what it adds to its own answers.
+     */
+    public static final AsciiString MARK = AsciiString.cached("lambda-dispatcher-answer");
 
     public static final AsciiString CONTENT_TYPE = AsciiString.cached("text/plain; charset=utf-8");
 

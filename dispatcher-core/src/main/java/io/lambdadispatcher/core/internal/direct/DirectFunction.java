@@ -187,6 +187,8 @@ public final class DirectFunction {
         }
         return switch (reason) {
             case THROTTLED -> new Failure(Failure.Kind.THROTTLED, "function " + name + " is throttled");
+            case NOT_READY ->
+                new Failure(Failure.Kind.QUEUE_TIMEOUT, "function " + name + " is still being prepared by AWS");
             case TOO_LARGE -> new Failure(Failure.Kind.TOO_LARGE, "the request is too large for function " + name);
             case TIMED_OUT -> new Failure(Failure.Kind.TIMEOUT, "function " + name + " did not answer in time");
             case NOT_FOUND, REFUSED, UNAVAILABLE ->

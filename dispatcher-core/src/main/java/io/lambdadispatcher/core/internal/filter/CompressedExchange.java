@@ -12,6 +12,7 @@ import io.lambdadispatcher.wire.http.AcceptEncoding;
 import io.lambdadispatcher.wire.http.ContentCoding;
 import io.lambdadispatcher.wire.http.ContentEncoder;
 import io.lambdadispatcher.wire.http.ContentLength;
+import io.lambdadispatcher.wire.http.EncodedRepresentation;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -69,6 +70,9 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
     /** The encoding that the client likes best; {@code null} = none. */
     private final @Nullable ContentEncoding chosen;
 
+    /** {@code if-none-match} of the client; {@code null} = none. */
+    private final @Nullable String noneMatch;
+
     private final EncodingLedger ledger = new EncodingLedger();
     private State state = State.REQUESTED;
     private @Nullable RequestSink request;
@@ -91,6 +95,7 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
         int index = AcceptEncoding.choose(head, policy.tokens());
         boolean none = index == AcceptEncoding.IDENTITY || ContentCoding.forbidsTransformation(head);
         this.chosen = none ? null : policy.encodings().get(index);
+        this.noneMatch = EncodedRepresentation.restoreConditions(head);
     }
 
     RequestSink open(FunctionOpener next, boolean end, TrafficPolicy traffic) {
@@ -166,8 +171,14 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
     public void onHead(Http2Headers fields, boolean end) {
         if (state == State.REQUESTED) {
             state = State.PLAIN;
-            if (HttpResponseStatus.NOT_MODIFIED.code() == StatusCode.parse(fields.status())) {
-                describe(fields);
+            int status = StatusCode.parse(fields.status());
+            if (status == HttpResponseStatus.NOT_MODIFIED.code()) {
+                EncodedRepresentation.describeNotModified(fields, head, noneMatch);
+            } else if (status == HttpResponseStatus.PARTIAL_CONTENT.code()) {
+                if (policy.hasType(fields.get(HttpHeaderNames.CONTENT_TYPE))
+                        || EncodedRepresentation.hasSeveralRanges(fields)) {
+                    EncodedRepresentation.describePart(fields);
+                }
             } else if (isCompressible(fields)) {
                 ContentCoding.addVary(fields);
                 if (chosen != null && (headRequest || !end)) {
@@ -182,17 +193,6 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
         return policy.hasType(fields.get(HttpHeaderNames.CONTENT_TYPE))
                 && !ContentCoding.isShorter(fields, policy.minBytes())
                 && ContentCoding.mayEncode(fields);
-    }
-
-    /**
-     * Gives a 304 the headers that a 200 would have (RFC 9110 section 15.4.5). Nobody knows whether
-     * that response would be compressed. A weak tag fits both.
-     */
-    private void describe(Http2Headers fields) {
-        ContentCoding.addVary(fields);
-        if (chosen != null) {
-            ContentCoding.weakenTag(fields);
-        }
     }
 
     /** The response to HEAD has the same headers as the response to GET. */

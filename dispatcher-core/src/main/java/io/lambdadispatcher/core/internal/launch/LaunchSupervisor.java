@@ -47,6 +47,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Runs the {@link CapacityController} of one function. It passes the time, samples of the pool and
@@ -525,12 +526,14 @@ public final class LaunchSupervisor {
             registry.onEnded(workerId);
             observer.onLaunchEnd(function.name(), workerId, exit.failed(), exit.detail());
             if (exit.failed() && !closed) {
-                log.warn(
-                        "worker {} of function {} exited ({}): {}",
-                        workerId,
-                        function.name(),
-                        exit.cause(),
-                        exit.detail());
+                // What passes by itself is told once, as the obstacle of launching.
+                log.atLevel(exit.cause() == Cause.NOT_READY ? Level.DEBUG : Level.WARN)
+                        .log(
+                                "worker {} of function {} exited ({}): {}",
+                                workerId,
+                                function.name(),
+                                exit.cause(),
+                                exit.detail());
             }
             if (share != null && exit.cause() == Cause.LOST) {
                 share.onLost(workerId);

@@ -388,6 +388,10 @@ class CacheFuzzTest {
                     || response.containsKey("access-control-allow-origin") && !vary.contains("origin")) {
                 return "a header without vary";
             }
+            if (!Objects.equals(first.get("origin"), request.get("origin"))
+                    && !"*".equals(response.get("access-control-allow-origin"))) {
+                return "origin";
+            }
             double lifetime = lifetime(made);
             double age = age(made, now);
             double most = number(asked, "max-age");

@@ -126,6 +126,28 @@ class CacheRulesTest {
         assertThat(terms("", 200, response)).isNull();
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '/',
+            value = {
+                "''        / ''                                    / ''        / true",
+                "''        / ''                                    / origin: a / false",
+                "origin: a / ''                                    / origin: a / true",
+                "origin: a / ''                                    / origin: b / false",
+                "origin: a / ''                                    / ''        / false",
+                "''        / |access-control-allow-origin: *       / origin: a / true",
+                "origin: a / |access-control-allow-origin: *       / origin: b / true",
+                "origin: a / |access-control-allow-origin: *       / ''        / true",
+                "origin: a / |access-control-allow-origin: a|vary: origin / origin: a / true",
+                "origin: a / |access-control-allow-origin: a|vary: origin / origin: b / false",
+                "''        / |vary: accept                         / origin: a / false",
+            })
+    void should_answer_other_origins_only_if_all_are_allowed(
+            String first, String response, String later, boolean answers) {
+        assertThat(fit(first, "cache-control: public, max-age=60" + response, later, 1))
+                .isEqualTo(answers ? Fit.FRESH : Fit.NONE);
+    }
+
     @Test
     void should_replace_an_error_with_a_response_that_never_expires_5861_4() {
         String never = "expires: Fri, 31 Dec 9999 23:59:59 GMT|cache-control: stale-if-error=60";

@@ -217,4 +217,36 @@ class AdmissionTest extends OnTwoLoops {
         pool.shard(0).open(head("a"), true, client, policy);
         assertThat(refused()).containsExactly(Failure.Kind.RATE_LIMITED);
     }
+
+    /** A browser sends a preflight request for each of some requests, and a page cannot see it. */
+    @Test
+    void should_not_spend_limits_on_preflight_requests() {
+        connect(0, 100);
+        TrafficPolicy policy = TrafficPolicy.builder()
+                .admission(AdmissionPolicy.builder("default")
+                        .maxRequests(4)
+                        .rateLimit(RateLimit.of(2, Duration.ofHours(1)).perRoute())
+                        .build())
+                .build();
+        Http2Headers preflight = head("a").method("OPTIONS").add("origin", "https://b");
+        preflight.add("access-control-request-method", "PUT");
+        for (int i = 0; i < 4; i++) {
+            pool.shard(0).open(preflight, true, client, policy);
+        }
+        assertThat(refused()).isEmpty();
+        pool.shard(0).open(head("a"), true, client, policy);
+        pool.shard(0).open(head("a"), true, client, policy);
+        assertThat(refused()).isEmpty();
+        pool.shard(0).open(head("a").method("OPTIONS"), true, client, policy);
+        assertThat(refused()).containsExactly(Failure.Kind.RATE_LIMITED);
+        // They are no way around the limits.
+        pool.shard(0).open(preflight, true, client, policy);
+        assertThat(refused()).containsExactly(Failure.Kind.BULKHEAD_FULL);
+        for (int i = 0; i < 100; i++) {
+            attempts.forEach(each -> each.onHead(new DefaultHttp2Headers().status("200"), true));
+            attempts.clear();
+            pool.shard(0).open(preflight, true, client, policy);
+        }
+        assertThat(refused()).hasSize(84).containsOnly(Failure.Kind.RATE_LIMITED);
+    }
 }

@@ -3,7 +3,6 @@ package io.lambdadispatcher.core.internal.ingress.http1;
 import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.ConnectionAge;
-import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
@@ -281,7 +280,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
                 return;
             }
         }
-        TextAnswer answer = context.errors().answer(ctx().alloc(), status, ErrorAnswers.BAD_REQUEST, detail, null);
+        TextAnswer answer = context.errors().reject(ctx().alloc(), status, detail, null);
         rules().ownResponse(answer.head());
         FullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, answer.body());
         Http1ClientExchange.copy(answer.head(), response.headers());

@@ -114,6 +114,11 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
     }
 
     @Override
+    public void onRouted(String function) {
+        exchange.onRouted(function);
+    }
+
+    @Override
     public void onHead(Http2Headers head, boolean end) {
         if (!TunnelHead.opens(head)) {
             state = State.REFUSED;

@@ -5,7 +5,6 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
-import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
 import io.lambdadispatcher.core.observe.ClientProtocol;
@@ -74,6 +73,10 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     private @Nullable Http2Headers head;
 
     private @Nullable SocketAddress client;
+
+    /** The function that gets the request; {@code null} = none so far. */
+    private @Nullable String function;
+
     private boolean headRequest;
 
     /** Whether it is a gRPC call, whose client may wait for the response before it sends more. */
@@ -122,6 +125,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         request = null;
         head = null;
         client = connection.context().client();
+        function = null;
         headRequest = false;
         call = false;
         tunnel = false;
@@ -389,6 +393,11 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     @Override
+    public void onRouted(String name) {
+        function = name;
+    }
+
+    @Override
     public void onInterim(Http2Headers head) {
         if (state != State.REQUESTED) {
             return;
@@ -413,6 +422,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         if (state == State.REQUESTED) {
             state = end ? State.RESPONDED : State.RESPONDING;
             connection.rules().response(head);
+            connection.context().errors().onResponse(function, this.head, head);
             if (tunnel) {
                 onTunnelHead(head);
             }
@@ -475,7 +485,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
                 if (failure.kind() == Failure.Kind.DEADLINE_EXCEEDED && head != null && Grpc.isCall(head)) {
                     answerLateCall(failure.detail());
                 } else {
-                    answer(connection.context().errors().answer(ctx.alloc(), failure, head));
+                    answer(connection.context().errors().answer(ctx.alloc(), failure, head, function));
                 }
             }
             case RESPONDING -> cut(failure);
@@ -529,7 +539,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     private void reject(HttpResponseStatus status, String detail) {
-        answer(connection.context().errors().answer(ctx.alloc(), status, ErrorAnswers.BAD_REQUEST, detail, head));
+        answer(connection.context().errors().reject(ctx.alloc(), status, detail, head));
     }
 
     private void answer(TextAnswer answer) {
@@ -549,6 +559,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     private void answerLateCall(String detail) {
         state = State.RESPONDED;
         Http2Headers answer = Grpc.deadlineExceeded(detail);
+        connection.context().errors().allow(answer, head, function);
         connection.rules().ownResponse(answer);
         writeHead(answer, true);
     }

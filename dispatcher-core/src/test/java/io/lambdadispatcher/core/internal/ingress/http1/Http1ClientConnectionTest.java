@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
+import io.lambdadispatcher.core.internal.ingress.edge.CorsMemory;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
@@ -96,7 +97,7 @@ class Http1ClientConnectionTest {
                         new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                                 .admit(channel, false, this::open),
                         drain,
-                        new ErrorAnswers(null, ForwardingPolicy.defaults(), null),
+                        new ErrorAnswers(null, ForwardingPolicy.defaults(), null, new CorsMemory()),
                         "http",
                         channel.remoteAddress(),
                         observer));

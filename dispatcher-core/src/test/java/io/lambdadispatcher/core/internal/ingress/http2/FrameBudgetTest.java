@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
+import io.lambdadispatcher.core.internal.ingress.edge.CorsMemory;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
@@ -59,7 +60,7 @@ class FrameBudgetTest {
                         new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                                 .admit(channel, false, this::open),
                         new IngressDrain(),
-                        new ErrorAnswers(null, ForwardingPolicy.defaults(), null),
+                        new ErrorAnswers(null, ForwardingPolicy.defaults(), null, new CorsMemory()),
                         "http",
                         channel.remoteAddress(),
                         DispatcherObserver.NONE));
