@@ -123,9 +123,9 @@ public final class HopByHop {
         return letters;
     }
 
-    /** Returns the bit for the first letter of a name. */
+    /** Returns the bit for the first letter of a name; 0 for an empty one, which events can have. */
     public static long firstLetter(CharSequence name) {
-        return 1L << name.charAt(0);
+        return name.isEmpty() ? 0 : 1L << name.charAt(0);
     }
 
     /**
