@@ -97,8 +97,8 @@ public interface WorkerLauncher extends AutoCloseable {
         /** There is currently no capacity for another worker. */
         THROTTLED,
         /**
-         * The platform still prepares the function or its network, so no worker was started. This is
-         * temporary, and says nothing about the function. Requests wait for it within their queue
+         * The platform still prepares the function or its network, so no worker was started. It
+         * is temporary, and says nothing about the function. Requests wait within their queue
          * timeout.
          */
         NOT_READY,
