@@ -429,7 +429,7 @@ public final class HttpLimits {
          * <ol>
          *   <li>It buffers less of each request's body.
          *   <li>It refuses requests with 503. Clients that hold little memory are still served.
-         *   <li>It accepts no connections, and closes those that hold the most memory.
+         *   <li>It closes the connections that hold the most memory.
          * </ol>
          *
          * @param bytes 16 MiB or more; 0 for the default

@@ -551,7 +551,7 @@ public final class Settings {
     public static final Setting<Integer> HTTP_CLIENT_MEMORY = HTTP.setting(
                     "http.client-memory", sizeOrAuto(16 << 20, 1 << 30), "auto")
             .doc("Maximum memory that the dispatcher uses for clients. Above 85 % of it, requests on connections that "
-                    + "hold much get 503. Above 95 %, no connection is accepted, and those that use the most memory are "
+                    + "hold much get 503. Above 95 %, the connections that use the most memory are "
                     + "closed. auto means half of the heap or half of the direct memory, whichever is smaller.");
 
     public static final Setting<Integer> HTTP_CACHE_MEMORY = HTTP.setting(

@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * <ul>
  *   <li>Above 75 % of the limit, less of each request body is buffered ({@link Level#TIGHT}).
  *   <li>Above 85 %, requests of connections that hold much are refused ({@link Level#REFUSING}).
- *   <li>Above 95 %, no connection is accepted, and those that hold the most are closed until 90 %
- *       is left ({@link Level#FULL}).
+ *   <li>Above 95 %, the connections that hold the most are closed until 90 % is used ({@link
+ *       Level#FULL}).
  * </ul>
  *
  * <p><b>Threading.</b> Confined to the event loop, except for {@link #heldBytes} and {@link
@@ -103,9 +103,16 @@ final class ClientMemory {
         return level;
     }
 
-    /** Returns an account for a connection, or {@code null} if there is no memory for it. */
+    /**
+     * Returns an account for a connection, or {@code null} if there is no memory for it. Like
+     * {@link #onRead}, it can close others immediately, so a new client is not the one that pays for
+     * those that hold much.
+     */
     @Nullable
     ClientAccount open(Channel channel, ExchangeOpener opener, int connectionBytes) {
+        if (current == Level.FULL) {
+            cut();
+        }
         if (current == Level.FULL || baseBytes + connectionBytes > percent(CONNECTIONS_PERCENT)) {
             return null;
         }

@@ -267,10 +267,21 @@ class ClientMemoryTest {
         client.account.onHeld(960_000);
         assertThat(memory.level()).isEqualTo(Level.FULL);
         assertThat(client.isOpen()).isTrue();
-        assertThat(memory.open(loop, (head, end, response) -> new DiscardingSink(), CONNECTION))
-                .isNull();
         loop.runPendingTasks();
         assertThat(client.isOpen()).isFalse();
+        assertThat(memory.level()).isEqualTo(Level.CALM);
+    }
+
+    @Test
+    void should_rather_close_the_largest_connection_than_refuse_a_new_one() {
+        Client large = new Client();
+        Client small = new Client();
+        large.held = 960_000;
+        large.account.onHeld(960_000);
+        assertThat(memory.level()).isEqualTo(Level.FULL);
+        assertThat(new Client().isOpen()).isTrue();
+        assertThat(large.isOpen()).isFalse();
+        assertThat(small.isOpen()).isTrue();
         assertThat(memory.level()).isEqualTo(Level.CALM);
     }
 
