@@ -42,7 +42,11 @@ class OtherDispatcher(LambdaDispatcher):
     def settings(self):
         command = [self.java, "-cp", self.class_path, "io.lambdadispatcher.server.Main", "serve", "--help"]
         known = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-        return {name: value for name, value in super().settings().items() if f"--{name}" in known}
+        settings = {name: value for name, value in super().settings().items() if f"--{name}" in known}
+        if not re.search(r"--workers-tls-certificate\S*off", known):
+            # Commits before TLS by default have no TLS without a certificate.
+            settings.pop("workers-tls-certificate", None)
+        return settings
 
     def worker_environment(self):
         """Early commits have another class of the demo's handler, which is their default."""

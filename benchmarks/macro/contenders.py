@@ -255,6 +255,8 @@ class LambdaDispatcher(Contender):
             "public-tls-port": "off",
             "workers-host": "127.0.0.1",
             "workers-port": self.worker_port,
+            # The other proxies have no TLS to their backends either.
+            "workers-tls-certificate": "off",
             "admin-port": free_port(),
             "shutdown-delay": "0",
             "function-launcher": "self",
@@ -293,6 +295,7 @@ class LambdaDispatcher(Contender):
             # A launch token is valid for only one worker, once.
             "LAMBDA_DISPATCHER_WORKER_ID": f"benchmark-{uuid.uuid4()}",
             "LAMBDA_DISPATCHER_SECRET": SECRET,
+            "LAMBDA_DISPATCHER_TLS": "false",
             "LAMBDA_DISPATCHER_HANDLER": "io.lambdadispatcher.server.demo.DemoHandler",
             "LAMBDA_DISPATCHER_CONNECTIONS": str(self.worker_shape[0]),
             "LAMBDA_DISPATCHER_STREAMS": str(self.worker_shape[1]),

@@ -20,6 +20,7 @@ import io.lambdadispatcher.core.internal.launch.WorkerCommands;
 import io.lambdadispatcher.core.internal.launch.WorkerInspection;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
+import io.lambdadispatcher.core.internal.worker.PortIdentities;
 import io.lambdadispatcher.core.internal.worker.WorkerPort;
 import io.lambdadispatcher.core.observe.BreakerSnapshot;
 import io.lambdadispatcher.core.observe.CacheSnapshot;
@@ -101,7 +102,7 @@ import org.slf4j.LoggerFactory;
  * Dispatcher dispatcher = Dispatcher.builder()
  *         .function(FunctionOptions.of("hello"))
  *         .publicListener(ListenerOptions.plain("0.0.0.0", 8080))
- *         .workerListener(ListenerOptions.plain("0.0.0.0", 8444))
+ *         .workerListener(ListenerOptions.workers("0.0.0.0", 8444))
  *         .secret(secret)
  *         .start();
  * }</pre>
@@ -127,6 +128,9 @@ public final class Dispatcher implements AutoCloseable {
     private volatile PublicChannelInitializer.Rules rules;
     private Set<String> headersOfRouter;
     private volatile Secrets secrets;
+    /** Whether the keys of the worker port follow from the secrets. Guarded by this dispatcher. */
+    private boolean derivesPortKeys;
+
     private final Set<WorkerLauncher> launchers;
     private final @Nullable FunctionInvoker invoker;
     private final @Nullable Ledger ledger;
@@ -186,8 +190,10 @@ public final class Dispatcher implements AutoCloseable {
         fleet = from.ledger == null ? null : memberOf(from.ledger);
         List<Channel> bound = new ArrayList<>();
         try {
-            superviseLaunches(from, direct, workerListener.tls() != null);
-            workerHandler = workerPort(from, workerListener);
+            derivesPortKeys = workerListener.isForWorkers();
+            PortIdentities identities = identities(workerListener.tls(), secrets, PortIdentities.NONE);
+            superviseLaunches(from, direct, identities.fingerprints());
+            workerHandler = workerPort(from, identities);
             bound.add(engine.listen(workerListener, workerHandler, acceptsPerTurn, worker -> true));
             for (ListenerOptions listener : from.publicListeners) {
                 PublicChannelInitializer clients = publicPort(listener);
@@ -231,7 +237,7 @@ public final class Dispatcher implements AutoCloseable {
         return version == null ? "" : version;
     }
 
-    private void superviseLaunches(Builder from, Map<String, DirectFunction> direct, boolean tls) {
+    private void superviseLaunches(Builder from, Map<String, DirectFunction> direct, List<String> fingerprints) {
         Map<String, WorkerLauncher> launcherOf = from.launcherOf();
         engine.pools().forEach((function, pool) -> {
             WorkerLauncher launcher = launcherOf.get(function);
@@ -243,8 +249,8 @@ public final class Dispatcher implements AutoCloseable {
                                 launcher,
                                 registry,
                                 fleet == null ? engine.anyLoop() : fleetLoop,
-                                secrets.keys(function).get(0),
-                                tls,
+                                new LaunchSupervisor.Access(
+                                        secrets.keys(function).get(0), fingerprints),
                                 direct.get(function),
                                 fleet,
                                 observer));
@@ -263,12 +269,19 @@ public final class Dispatcher implements AutoCloseable {
                         .toList();
     }
 
-    private WorkerPort workerPort(Builder from, ListenerOptions listener) {
-        TlsOptions tls = listener.tls();
+    /** @param others if there are no files, and the keys do not follow from the secrets */
+    private PortIdentities identities(@Nullable TlsOptions files, Secrets secrets, PortIdentities others) {
+        if (files != null) {
+            return TlsContexts.forWorkers(files);
+        }
+        return derivesPortKeys ? TlsContexts.forWorkers(secrets.common()) : others;
+    }
+
+    private WorkerPort workerPort(Builder from, PortIdentities identities) {
         return new WorkerPort(
                 new WorkerPort.Access(
                         secrets::keys,
-                        tls == null ? null : TlsContexts.forWorkers(tls),
+                        identities,
                         from.pingInterval,
                         from.pingTimeout,
                         from.limits.headerTimeout(),
@@ -329,10 +342,11 @@ public final class Dispatcher implements AutoCloseable {
         }
         publicTls.forEach(PublicChannelInitializer::setTls);
         secrets = changed;
+        derivesPortKeys &= change.workerTls == null;
         // Tokens are accepted before they are signed.
         workerHandler.setAccess(access);
-        supervisors.forEach((function, supervisor) ->
-                supervisor.setKey(changed.keys(function).get(0)));
+        supervisors.forEach((function, supervisor) -> supervisor.setAccess(new LaunchSupervisor.Access(
+                changed.keys(function).get(0), access.tls().fingerprints())));
         // New workers get tokens of the new secret.
         change.functions.values().forEach(this::applyOptions);
         HttpLimits limits = change.limits;
@@ -388,12 +402,12 @@ public final class Dispatcher implements AutoCloseable {
     private WorkerPort.Access access(DispatcherChange change, Secrets secrets) {
         WorkerPort.Access from = workerHandler.access();
         TlsOptions tls = change.workerTls;
-        if (tls != null && from.tls() == null) {
+        if (tls != null && !from.tls().hasTls()) {
             throw new IllegalArgumentException("workerTls: expected a worker listener that has TLS already");
         }
         return new WorkerPort.Access(
                 secrets::keys,
-                tls == null ? from.tls() : TlsContexts.forWorkers(tls),
+                tls == null && change.secrets == null ? from.tls() : identities(tls, secrets, from.tls()),
                 from.pingInterval(),
                 from.pingTimeout(),
                 change.limits == null ? from.handshakeTimeout() : change.limits.headerTimeout(),
@@ -434,6 +448,15 @@ public final class Dispatcher implements AutoCloseable {
         return publicPorts.stream()
                 .map(port -> (InetSocketAddress) port.localAddress())
                 .toList();
+    }
+
+    /**
+     * Returns the fingerprints of the worker port's public keys (RFC 7469 section 2.4), the one of
+     * most connections first. Workers accept no other port. There is one for each secret, or that
+     * of the certificate of {@link ListenerOptions#tls}, or none without TLS.
+     */
+    public List<String> workerFingerprints() {
+        return workerHandler.access().tls().fingerprints();
     }
 
     /** Returns the address of the worker port that is bound. */
@@ -981,7 +1004,10 @@ public final class Dispatcher implements AutoCloseable {
             return this;
         }
 
-        /** Sets the port that workers dial. Required. */
+        /**
+         * Sets the port that workers dial. Required. Use {@link ListenerOptions#workers}, unless
+         * you have certificates for the port, or want no TLS.
+         */
         public Builder workerListener(ListenerOptions listener) {
             workerListener = Objects.requireNonNull(listener, "workerListener");
             return this;
@@ -999,7 +1025,8 @@ public final class Dispatcher implements AutoCloseable {
         /**
          * Sets the secret that the keys of all functions are derived from, at least 16 bytes. A key
          * signs the launch tokens of its function. Workers that launch themselves need the secret
-         * or their function's key. Default: random.
+         * or their function's key. The key of the worker port follows from the secret, too, so
+         * anybody who reaches the port can test guesses: take random bytes. Default: random.
          *
          * @param others further secrets, whose tokens are accepted as well, so that the secret can
          *     be replaced while workers and other dispatchers still use another one
@@ -1224,6 +1251,10 @@ public final class Dispatcher implements AutoCloseable {
             if (workers.isProxyProtocol()) {
                 throw new IllegalArgumentException(
                         "workerListener: withProxyProtocol() is set, expected it only for public listeners");
+            }
+            if (publicListeners.stream().anyMatch(ListenerOptions::isForWorkers)) {
+                throw new IllegalArgumentException(
+                        "publicListener: ListenerOptions.workers(...), expected plain(...) or tls(...)");
             }
             if (functions.isEmpty()) {
                 throw new IllegalArgumentException("function: not set, expected at least one function");

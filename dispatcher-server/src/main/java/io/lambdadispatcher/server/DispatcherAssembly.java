@@ -33,10 +33,8 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.cert.CertificateEncodingException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.function.Supplier;
@@ -55,7 +53,6 @@ final class DispatcherAssembly {
     private final List<FunctionConfiguration> functions;
     private final List<Runnable> closings = new ArrayList<>();
     private @Nullable LocalLauncher localLauncher;
-    private @Nullable LambdaLauncher lambdaLauncher;
 
     DispatcherAssembly(Configuration configuration) {
         this(configuration, AdvertisedAddress::find);
@@ -150,13 +147,8 @@ final class DispatcherAssembly {
         }
         changeSecrets(change);
         // All that can fail comes before the change.
-        String certificate = workers == null ? null : certificate(workers);
         LocalWorkers localOptions = start.localLauncher == null ? null : localWorkers();
         change.apply();
-        LambdaLauncher lambda = start.lambdaLauncher;
-        if (lambda != null && certificate != null) {
-            lambda.setCertificate(certificate);
-        }
         LocalLauncher local = start.localLauncher;
         if (local != null && localOptions != null) {
             local.setOptions(localOptions);
@@ -178,18 +170,6 @@ final class DispatcherAssembly {
             if (own != null) {
                 change.secret(function.options().name(), own.get(0), others(own));
             }
-        }
-    }
-
-    /** Returns the port's own certificate, without what else its file has. */
-    private static String certificate(TlsOptions tls) {
-        try {
-            byte[] encoded = tls.load().chain().get(0).getEncoded();
-            return "-----BEGIN CERTIFICATE-----\n"
-                    + Base64.getMimeEncoder().encodeToString(encoded)
-                    + "\n-----END CERTIFICATE-----\n";
-        } catch (CertificateEncodingException e) {
-            throw new IllegalArgumentException("workers.tls.certificate: " + e.getMessage(), e);
         }
     }
 
@@ -255,8 +235,7 @@ final class DispatcherAssembly {
             launch(Launcher.LOCAL, localLauncher, builder);
         }
         if (any(Launcher.LAMBDA)) {
-            lambdaLauncher = lambdaLauncher();
-            launch(Launcher.LAMBDA, lambdaLauncher, builder);
+            launch(Launcher.LAMBDA, lambdaLauncher(), builder);
         }
     }
 
@@ -290,11 +269,7 @@ final class DispatcherAssembly {
                 .filter(function -> function.launcher() == Launcher.LAMBDA)
                 .forEach(function -> builder.function(function.options().name(), function.lambda()));
         locate(builder, Settings.AWS_ENDPOINT);
-        TlsOptions tls = configuration.workerTls();
         try {
-            if (tls != null) {
-                builder.certificate(certificate(tls));
-            }
             LambdaLauncher launcher = builder.build();
             launcher.verify();
             return launcher;
@@ -372,7 +347,10 @@ final class DispatcherAssembly {
         InetSocketAddress address = new InetSocketAddress(
                 configuration.get(Settings.WORKERS_HOST), configuration.get(Settings.WORKERS_PORT));
         TlsOptions tls = configuration.workerTls();
-        return tls == null ? ListenerOptions.plain(address) : ListenerOptions.tls(address, tls);
+        if (tls != null) {
+            return ListenerOptions.tls(address, tls);
+        }
+        return configuration.hasPlainWorkers() ? ListenerOptions.plain(address) : ListenerOptions.workers(address);
     }
 
     private LocalWorkers localWorkers() {
@@ -391,7 +369,6 @@ final class DispatcherAssembly {
                 functions.stream()
                         .filter(function -> function.handler() != null)
                         .collect(Collectors.toMap(f -> f.options().name(), FunctionConfiguration::handler)),
-                configuration.find(Settings.WORKERS_TLS_CERTIFICATE),
                 isInFleet());
     }
 

@@ -140,6 +140,7 @@ class PeersTest {
                         Harness.SECRET,
                         List.of(InetSocketAddress.createUnresolved(
                                 "localhost", one.address().getPort())))
+                .plain()
                 .connections(1)
                 .streams(1))) {
             // The connection to "localhost" is one to the other dispatcher, which needs no second.

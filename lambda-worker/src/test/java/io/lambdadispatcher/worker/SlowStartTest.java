@@ -183,6 +183,7 @@ class SlowStartTest {
         WorkerConfig config = WorkerConfig.builder(
                         "f", new Credential.Token("t"), List.of(InetSocketAddress.createUnresolved("h", 1)))
                 .workerId("w1")
+                .plain()
                 .deadline(Duration.ofMillis(payloadMillis))
                 .build();
         return LambdaHandler.withDeadline(config, Duration.ofMillis(waitedMillis), remainingMillis)

@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker;
 import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.worker.PortKey;
 import io.lambdadispatcher.worker.config.WorkerTls;
 import io.netty.handler.ssl.ApplicationProtocolConfig;
 import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
@@ -16,9 +17,7 @@ import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
 import java.time.Duration;
-import java.util.HexFormat;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -52,10 +51,8 @@ class TlsTest {
                 .build();
     }
 
-    private static String fingerprint(X509Bundle bundle) throws Exception {
-        byte[] digest = MessageDigest.getInstance("SHA-256")
-                .digest(bundle.getCertificate().getEncoded());
-        return HexFormat.ofDelimiter(":").formatHex(digest);
+    private static String fingerprint(X509Bundle bundle) {
+        return PortKey.fingerprint(bundle.getCertificate().getPublicKey());
     }
 
     private static void assertServes(SslContext server, WorkerTls tls) throws Exception {
@@ -66,8 +63,11 @@ class TlsTest {
     }
 
     @Test
-    void should_trust_one_certificate_by_its_fingerprint() throws Exception {
-        assertServes(server(ClientAuth.NONE, SELF_SIGNED), WorkerTls.fingerprint(fingerprint(SELF_SIGNED)));
+    void should_trust_a_public_key_by_its_fingerprint() throws Exception {
+        String own = fingerprint(SELF_SIGNED);
+        assertServes(server(ClientAuth.NONE, SELF_SIGNED), WorkerTls.fingerprint(own));
+        assertServes(
+                server(ClientAuth.NONE, SELF_SIGNED), WorkerTls.fingerprint(fingerprint(selfSigned("b")) + "," + own));
     }
 
     @Test

@@ -66,13 +66,18 @@ public final class Configuration {
                 Settings.PUBLIC_TLS_CLIENT_CERTIFICATES);
     }
 
-    /** Returns the certificates of the worker port; {@code null} = none are set. */
+    /** Returns the certificates of the worker port; {@code null} = it has none. */
     public @Nullable TlsOptions workerTls() {
         return ConfigurationChecks.tls(
                 values,
                 Settings.WORKERS_TLS_CERTIFICATE,
                 Settings.WORKERS_TLS_KEY,
                 Settings.WORKERS_TLS_CLIENT_CERTIFICATES);
+    }
+
+    /** Returns whether the worker port has no TLS. */
+    public boolean hasPlainWorkers() {
+        return ConfigurationChecks.isOff(values, Settings.WORKERS_TLS_CERTIFICATE);
     }
 
     public boolean isDefault(Setting<?> setting) {

@@ -239,12 +239,14 @@ final class ConfigurationChecks {
     }
 
     private void checkTls(Setting<Path> certificate, Setting<Path> key, Setting<Path> clients) {
-        if (checked.isSet(certificate)) {
+        if (checked.isSet(certificate) && !isOff(checked, certificate)) {
             require(checked.isSet(key), certificate, key.name() + " to be set as well", key);
             checkCertificates(certificate, key, clients);
         } else {
-            require(!checked.isSet(key), key, certificate.name() + " to be set as well", certificate);
-            require(!checked.isSet(clients), clients, certificate.name() + " to be set as well", certificate);
+            String file = isOff(checked, certificate) ? " to a file" : "";
+            String expected = certificate.name() + " to be set" + file + " as well";
+            require(!checked.isSet(key), key, expected, certificate);
+            require(!checked.isSet(clients), clients, expected, certificate);
         }
     }
 
@@ -280,12 +282,16 @@ final class ConfigurationChecks {
             SettingValues values, Setting<Path> certificate, Setting<Path> key, Setting<Path> clients) {
         Path chain = values.find(certificate);
         Path privateKey = values.find(key);
-        if (chain == null || privateKey == null) {
+        if (chain == null || privateKey == null || isOff(values, certificate)) {
             return null;
         }
         Path authorities = values.find(clients);
         TlsOptions tls = TlsOptions.of(chain, privateKey);
         return authorities == null ? tls : tls.withClientCertificates(authorities);
+    }
+
+    static boolean isOff(SettingValues values, Setting<Path> certificate) {
+        return ValueType.OFF.equals(values.find(certificate));
     }
 
     private void checkPorts() {
@@ -631,5 +637,14 @@ final class ConfigurationChecks {
                 Settings.FUNCTION_LAUNCHER,
                 "function.secret, workers.secret or a file with one of them to be set, because self-launched workers"
                         + " sign their tokens with it");
+        require(
+                !complete
+                        || dispatcher.isSet(Settings.WORKERS_SECRET)
+                        || dispatcher.isSet(Settings.WORKERS_SECRET_FILE)
+                        || dispatcher.isSet(Settings.WORKERS_TLS_CERTIFICATE)
+                        || !checked.isSet(Settings.FUNCTION_SECRET) && !checked.isSet(Settings.FUNCTION_SECRET_FILE),
+                Settings.FUNCTION_LAUNCHER,
+                "workers.secret or workers.secret-file to be set beside function.secret, because the key of the worker"
+                        + " port follows from it, and self-launched workers must know that key");
     }
 }

@@ -52,7 +52,11 @@ public final class TestDispatcher implements AutoCloseable {
                 .start();
         Worker starting = null;
         try {
-            starting = new Worker(WorkerConfig.of(FUNCTION, SECRET, dispatcher.workerAddress()), handler);
+            starting = new Worker(
+                    WorkerConfig.of(FUNCTION, SECRET, dispatcher.workerAddress()).toBuilder()
+                            .plain()
+                            .build(),
+                    handler);
             await(starting.start().ready());
         } catch (RuntimeException e) {
             if (starting != null) {

@@ -11,7 +11,6 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Settings;
-import io.netty.handler.ssl.SslContext;
 import io.netty.util.concurrent.Ticker;
 import java.net.SocketAddress;
 import java.time.Duration;
@@ -44,13 +43,13 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
      *
      * @param keysOf returns the keys of the function with this name, one of which signs its launch
      *     tokens
-     * @param tls {@code null} for h2c with prior knowledge
+     * @param tls none for h2c with prior knowledge
      * @param handshakeTimeout maximum time from the connection's start to HELLO
      * @param zone availability zone of this dispatcher; empty = not known
      */
     public record Access(
             Function<String, List<byte[]>> keysOf,
-            @Nullable SslContext tls,
+            PortIdentities tls,
             Duration pingInterval,
             Duration pingTimeout,
             Duration handshakeTimeout,
@@ -94,10 +93,6 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
 
     @Override
     protected void initChannel(Channel channel) {
-        SslContext tls = access.tls();
-        if (tls != null) {
-            channel.pipeline().addLast(tls.newHandler(channel.alloc()));
-        }
         WorkerPortHandler handler = Http2Assembly.server(
                 new FlatHeadersDecoder(MAX_CONTROL_HEAD_BYTES, 0),
                 Http2Settings.defaultSettings()
@@ -106,7 +101,8 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
                         .maxConcurrentStreams(WireLimits.MAX_STREAMS_PER_CONNECTION + 1L)
                         .maxHeaderListSize(MAX_CONTROL_HEAD_BYTES),
                 parts -> new WorkerPortHandler(parts, this));
-        channel.pipeline().addLast(handler);
+        Access current = access;
+        current.tls().addHandlers(channel.pipeline(), current.handshakeTimeout(), handler);
     }
 
     /** @return {@code null} if there is no such function */

@@ -5,10 +5,12 @@ import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
 import io.lambdadispatcher.wire.worker.HostPort;
 import io.lambdadispatcher.worker.config.WorkerConfig;
+import io.lambdadispatcher.worker.config.WorkerTls;
 import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.netty.channel.EventLoop;
 import java.net.InetSocketAddress;
+import java.security.cert.CertificateException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -67,6 +69,7 @@ public final class ConnectionKeeper {
 
     private static final long FIRST_WAIT_MILLIS = 100;
     private static final long MOST_WAIT_MILLIS = 10_000;
+
     private static final String AGENT = "lambda-dispatcher-java/0.1.0-SNAPSHOT";
 
     private static final Logger log = LoggerFactory.getLogger(ConnectionKeeper.class);
@@ -229,7 +232,11 @@ public final class ConnectionKeeper {
         String why = PrintableText.startOf(cause);
         log.warn("cannot reach dispatcher {}: {}", dialled, why);
         connection = null;
-        retryOrStop(false, "cannot reach " + dialled + ": " + why);
+        // Who has another key does not know the worker's secret, and would reject its token.
+        WorkerTls tls = config.tls();
+        boolean refused =
+                cause instanceof CertificateException && tls != null && tls.trust() == WorkerTls.Trust.FINGERPRINT;
+        retryOrStop(refused, "cannot reach " + dialled + ": " + why);
     }
 
     private void retryOrStop(boolean refusedForGood, String detail) {

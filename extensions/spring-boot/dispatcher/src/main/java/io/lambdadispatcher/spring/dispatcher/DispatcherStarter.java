@@ -119,12 +119,20 @@ final class DispatcherStarter {
             builder.publicListener(listener("public.tls", tls.host(), tls.port(), tls.certificate(), tls.key()));
         }
         DispatcherProperties.Workers workers = properties.workers();
-        builder.workerListener(listener(
-                "workers",
-                workers.host(),
-                workers.port(),
-                workers.tls().certificate(),
-                workers.tls().key()));
+        Path certificate = workers.tls().certificate();
+        if (Path.of("off").equals(certificate)) {
+            builder.workerListener(listener("workers", workers.host(), workers.port(), null, null));
+        } else if (certificate == null && workers.tls().key() == null) {
+            ListenerOptions clear = listener("workers", workers.host(), workers.port(), null, null);
+            builder.workerListener(ListenerOptions.workers(clear.address()));
+        } else {
+            builder.workerListener(listener(
+                    "workers",
+                    workers.host(),
+                    workers.port(),
+                    certificate,
+                    workers.tls().key()));
+        }
     }
 
     private static ListenerOptions listener(
