@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.FleetTime;
+import io.lambdadispatcher.core.internal.fleet.SignedLedger;
 import io.lambdadispatcher.core.internal.ingress.PublicChannelInitializer;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
@@ -212,7 +213,8 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     private FleetMember memberOf(Ledger ledger) {
-        return new FleetMember(ledger, fleetLoop, new SystemTime(), new SecureRandom(), registry::setPeers);
+        SignedLedger signed = new SignedLedger(ledger, () -> secrets.common());
+        return new FleetMember(signed, fleetLoop, new SystemTime(), new SecureRandom(), registry::setPeers);
     }
 
     private void startLaunches(Builder from) {

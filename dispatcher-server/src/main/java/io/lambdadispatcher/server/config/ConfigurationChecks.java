@@ -9,6 +9,8 @@ import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -203,6 +205,12 @@ final class ConfigurationChecks {
                     Settings.FLEET_TABLE,
                     "workers.secret or workers.secret-file to be set as well, the same for all dispatchers");
             require(
+                    !isOff(checked, Settings.WORKERS_TLS_CERTIFICATE) || isLoopback(checked.get(Settings.WORKERS_HOST)),
+                    Settings.WORKERS_TLS_CERTIFICATE,
+                    "not off in a fleet (fleet.table), because workers send their tokens to all of its dispatchers, or"
+                            + " workers.host to be a loopback address",
+                    Settings.WORKERS_HOST);
+            require(
                     !checked.isSet(Settings.STATE_FILE),
                     Settings.STATE_FILE,
                     "not to be set, because fleet.table keeps what it would keep");
@@ -288,6 +296,11 @@ final class ConfigurationChecks {
         Path authorities = values.find(clients);
         TlsOptions tls = TlsOptions.of(chain, privateKey);
         return authorities == null ? tls : tls.withClientCertificates(authorities);
+    }
+
+    private static boolean isLoopback(String host) {
+        InetAddress address = new InetSocketAddress(host, 0).getAddress();
+        return address != null && address.isLoopbackAddress();
     }
 
     static boolean isOff(SettingValues values, Setting<Path> certificate) {

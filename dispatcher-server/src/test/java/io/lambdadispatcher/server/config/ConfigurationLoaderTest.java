@@ -872,6 +872,15 @@ class ConfigurationLoaderTest {
 
         flags.put("--fleet-table", "dispatchers");
         assertThat(load().get(Settings.FLEET_NAME)).isEqualTo("production");
+
+        flags.put("--workers-tls-certificate", "off");
+        assertThat(problems())
+                .containsExactly(
+                        "workers.tls.certificate: expected not off in a fleet (fleet.table), because workers send"
+                                + " their tokens to all of its dispatchers, or workers.host to be a loopback address, got \"off\""
+                                + " (flag --workers-tls-certificate)");
+        flags.put("--workers-host", "127.0.0.1");
+        assertThat(load().hasPlainWorkers()).isTrue();
     }
 
     @Test

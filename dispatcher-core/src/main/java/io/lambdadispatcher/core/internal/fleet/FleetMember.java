@@ -79,6 +79,8 @@ public final class FleetMember {
     private final Map<String, FunctionShare> shares = new LinkedHashMap<>();
     private final Map<String, Peer> peers = new TreeMap<>();
     private final Map<String, Long> leftNanos = new HashMap<>();
+    private static final String FOREIGN = "no dispatcher of the fleet has written it";
+
     /** Why each of these entries cannot be read, by key. */
     private final Map<String, String> unreadable = new TreeMap<>();
 
@@ -333,13 +335,23 @@ public final class FleetMember {
         everRead = true;
         readNanos = now;
         Map<String, Ledger.Entry> byKey = new HashMap<>();
+        List<String> foreign = new ArrayList<>();
         for (Ledger.Entry entry : entries) {
             byKey.put(entry.key(), entry);
             if (entry.value().isEmpty()) {
-                onUnreadable(entry.key(), "no dispatcher has written it");
+                if (unreadable.put(entry.key(), FOREIGN) == null) {
+                    foreign.add(entry.key());
+                }
             } else if (unreadable.containsKey(entry.key()) && !isParsed(entry.key())) {
                 onReadable(entry.key());
             }
+        }
+        if (!foreign.isEmpty()) {
+            log.warn(
+                    "{} entries of the ledger are ignored, because no dispatcher with the secret of this fleet has written"
+                            + " them, such as '{}'. Use another fleet.name for another fleet, otherwise remove them",
+                    foreign.size(),
+                    PrintableText.startOf(foreign.get(0)));
         }
         unreadable.keySet().retainAll(byKey.keySet());
         Ledger.Entry own = byKey.get(PREFIX + id);
@@ -365,10 +377,15 @@ public final class FleetMember {
 
     private void onMember(String peerId, Ledger.Entry entry, long look) {
         Peer peer = peers.get(peerId);
+        // What no dispatcher has written is no sign of life.
+        boolean foreign = entry.value().isEmpty();
         if (peer == null) {
+            if (foreign) {
+                return;
+            }
             peers.put(peerId, new Peer(parsed(entry, MemberEntry.UNKNOWN), entry.version(), time.nanos()));
             leftNanos.remove(peerId);
-        } else if (peer.version != entry.version()) {
+        } else if (peer.version != entry.version() && !foreign) {
             peer.entry = parsed(entry, peer.entry);
             peer.version = entry.version();
             peer.silentNanos = 0;

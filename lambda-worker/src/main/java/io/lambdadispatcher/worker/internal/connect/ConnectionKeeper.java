@@ -70,6 +70,11 @@ public final class ConnectionKeeper {
     private static final long FIRST_WAIT_MILLIS = 100;
     private static final long MOST_WAIT_MILLIS = 10_000;
 
+    /** A fleet changes at most once a second. */
+    private static final int MOST_PEERS_PER_WINDOW = 100;
+
+    private static final long PEERS_WINDOW_NANOS = TimeUnit.SECONDS.toNanos(10);
+
     private static final String AGENT = "lambda-dispatcher-java/0.1.0-SNAPSHOT";
 
     private static final Logger log = LoggerFactory.getLogger(ConnectionKeeper.class);
@@ -267,6 +272,8 @@ public final class ConnectionKeeper {
     private final class Events implements ConnectionListener {
         private final String dialled;
         private boolean ready;
+        private long peersSinceNanos;
+        private int peersCount;
 
         Events(String dialled) {
             this.dialled = dialled;
@@ -295,16 +302,25 @@ public final class ConnectionKeeper {
         }
 
         @Override
-        public void onPeers(List<String> peers) {
+        public boolean onPeers(List<String> peers) {
+            long now = System.nanoTime();
+            if (peersCount == 0 || now - peersSinceNanos >= PEERS_WINDOW_NANOS) {
+                peersSinceNanos = now;
+                peersCount = 0;
+            }
+            if (++peersCount > MOST_PEERS_PER_WINDOW) {
+                return false;
+            }
             InetSocketAddress sender = HostPort.parse(peers.get(0));
             if (sender == null) {
                 log.warn("the dispatcher {} names itself '{}', expected host:port", dialled, peers.get(0));
-                return;
+                return true;
             }
             addresses = List.of(sender);
             nextAddress = 0;
             address = HostPort.text(sender);
             owner.onPeers(ConnectionKeeper.this, peers);
+            return true;
         }
 
         @Override
