@@ -4,7 +4,7 @@
 #   docker build -f docker/web.Dockerfile --build-arg APP_IMAGE=my-app .
 ARG APP_IMAGE=node:22-bookworm-slim
 FROM ${APP_IMAGE}
-# Replaces: COPY --from=public.ecr.aws/awsguru/aws-lambda-adapter:1.0.0 /lambda-adapter /opt/extensions/lambda-adapter
+# Replaces: COPY --from=public.ecr.aws/awsguru/aws-lambda-adapter:1.1.0 /lambda-adapter /opt/extensions/lambda-adapter
 COPY layer/ /opt/
 
 # Outside Lambda, or to start the worker first: the worker is the main process and starts the application.

@@ -174,8 +174,8 @@ def caption(work, deployment, at):
     return (
         f"Calculated by benchmarks/macro/costs.py, not measured on AWS. Steady traffic, list prices of us-east-1. A request takes {work.service_ms:g} ms, "
         f"{work.cpu_ms:g} ms of it CPU time, with {work.memory} MB of memory. {deployment.dispatchers} dispatchers of {deployment.task_vcpus:g} vCPU "
-        f"and {deployment.task_gb:g} GB on Fargate are included. Load balancer, data transfer and logs are not included. The dispatcher costs less than "
-        f"plain Lambda from {at:.0f} requests/s on. Fargate without Lambda runs at least {costs.FEWEST_TASKS} tasks.")
+        f"and {deployment.task_gb:g} GB on Fargate, their endpoints and a load balancer are included. Traffic through these, and logs, are not. The dispatcher costs less than "
+        f"plain Lambda from {at:.0f} requests/s on. Fargate without Lambda runs at least {costs.FEWEST_TASKS} tasks of {costs.SMALLEST_TASK:g} vCPU.")
 
 
 def rates():

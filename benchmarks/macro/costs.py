@@ -6,8 +6,10 @@
     benchmarks/macro/costs.py --dispatchers 1 --lambda-gb-second 0.0000133334
     benchmarks/macro/costs.py --check                             checks the formulas against figures that were calculated by hand
 
-Traffic is steady. Prices are list prices of us-east-1, without free tier and savings plans. The load balancer, data transfer and logs are not included:
-they cost about the same in all cases, or depend on the traffic. Uses only the standard library.
+Traffic is steady. Prices are list prices of us-east-1, without free tier and savings plans. What runs without traffic is what docker/cloudformation.json
+runs: two dispatchers, a worker for each, interface endpoints, and a load balancer. Fargate alone needs the load balancer and endpoints, too. One invocation
+for each request needs neither, because a function URL costs nothing. Not included is what depends on the traffic: the load balancer's capacity units, data
+transfer, and logs. Uses only the standard library.
 """
 import argparse
 import math
@@ -20,8 +22,11 @@ VCPU_MEGABYTES = 1769  # of a Lambda function that has one vCPU
 LIFE_SECONDS = 850  # of a worker whose timeout is 900 s; the spread of ends and early replacement shorten it
 OVERLAP = 0.01  # share of a worker's life in which its replacement is also paid for
 IDLE_AFTER_SECONDS = 300  # function.idle-after
-FEWEST_INSTANCES = 3  # minimum of Lambda Managed Instances
+FEWEST_INSTANCES = 3  # default minimum of Lambda Managed Instances
 FEWEST_TASKS = 2  # minimum of a plain service, one task in each of two zones
+SMALLEST_TASK = 0.25  # vCPU on Fargate
+TASK_GB = 2  # of a plain service, for each vCPU
+ENDPOINTS = 3  # interface endpoints of a service on Fargate in private subnets: ecr.api, ecr.dkr and logs. A dispatcher also needs lambda
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class Prices:
     fargate_vcpu_hour: float = 0.04048  # Linux on x86
     fargate_gb_hour: float = 0.004445
     endpoint_hour: float = 0.01  # of an interface endpoint in one zone
+    load_balancer_hour: float = 0.0225  # Application Load Balancer, without capacity units
     instance_hour: float = 0.0816  # m7g.large
     instance_fee: float = 0.15  # share of the instance price that Lambda Managed Instances add
     instance_vcpus: int = 2
@@ -44,6 +50,7 @@ class Deployment:
     task_vcpus: float = 1
     task_gb: float = 2
     endpoint_zones: int = 2
+    kept_workers: int = 1  # function.min-workers, for each dispatcher
     head_room: float = 0.25  # function.headroom
     cpu_target: float = 0.7  # CPU utilisation of a worker whose streams are all busy
     most_streams: int = 100
@@ -100,26 +107,36 @@ def service_beside_others(work, deployment):
 
 
 def workers(work, deployment):
-    """Returns the workers of all dispatchers. It is less than one for each dispatcher if there is not always a worker."""
+    """Returns the workers of all dispatchers. It is less than one for each dispatcher if none is kept and there is not always a worker."""
     rate = work.rate / deployment.dispatchers
     load = rate * service_beside_others(work, deployment)
     needed = math.ceil(load * (1 + deployment.head_room) / streams(work, deployment))
     there = 1 - math.exp(-rate * IDLE_AFTER_SECONDS)  # the share of time with a request in the last IDLE_AFTER_SECONDS
-    return deployment.dispatchers * (there if needed <= 1 else needed)
+    return deployment.dispatchers * max(deployment.kept_workers, there if needed <= 1 else needed)
+
+
+def front(endpoints, deployment, prices):
+    """Returns the cost of the load balancer and of interface endpoints in each zone."""
+    return MONTH_HOURS * (prices.load_balancer_hour + endpoints * deployment.endpoint_zones * prices.endpoint_hour)
+
+
+def task(vcpus, gb, prices):
+    return MONTH_HOURS * (vcpus * prices.fargate_vcpu_hour + gb * prices.fargate_gb_hour)
 
 
 def fixed(deployment, prices):
-    """Returns the cost of the dispatchers, and of the endpoint by which they reach Lambda."""
-    task = deployment.task_vcpus * prices.fargate_vcpu_hour + deployment.task_gb * prices.fargate_gb_hour
-    return MONTH_HOURS * (deployment.dispatchers * task + deployment.endpoint_zones * prices.endpoint_hour)
+    """Returns the cost of the dispatchers, and of what they need."""
+    return deployment.dispatchers * task(deployment.task_vcpus, deployment.task_gb, prices) + front(ENDPOINTS + 1, deployment, prices)
+
+
+def kept(count, gb, prices):
+    """Returns the cost of workers that always live."""
+    launches = count * MONTH_SECONDS / LIFE_SECONDS
+    return count * gb * MONTH_SECONDS * (1 + OVERLAP) * prices.lambda_gb_second + launches / 1e6 * prices.million_requests
 
 
 def dispatch(work, deployment, prices):
-    count = workers(work, deployment)
-    gb_seconds = count * work.gb() * MONTH_SECONDS * (1 + OVERLAP)
-    launches = min(work.requests(), count * MONTH_SECONDS / LIFE_SECONDS)
-    variable = gb_seconds * prices.lambda_gb_second + launches / 1e6 * prices.million_requests
-    return variable + fixed(deployment, prices)
+    return kept(workers(work, deployment), work.gb(), prices) + fixed(deployment, prices)
 
 
 def managed_instances(work, deployment, prices):
@@ -130,18 +147,18 @@ def managed_instances(work, deployment, prices):
 
 
 def tasks(work, deployment, prices):
-    """Returns the cost of the handler as a Fargate service that serves all requests itself."""
+    """Returns the cost of the handler as a Fargate service that serves all requests itself, with tasks as small as the traffic permits."""
     busy_vcpus = work.rate * work.cpu_ms / 1000 / deployment.busy_share()
-    count = max(FEWEST_TASKS, math.ceil(busy_vcpus))
-    return count * MONTH_HOURS * (prices.fargate_vcpu_hour + 2 * prices.fargate_gb_hour)
+    vcpus = SMALLEST_TASK * max(FEWEST_TASKS, math.ceil(busy_vcpus / SMALLEST_TASK))
+    return task(vcpus, TASK_GB * vcpus, prices) + front(ENDPOINTS, deployment, prices)
 
 
-def break_even(work, deployment, prices):
-    """Returns the lowest rate from which on dispatching costs less, in steps of 1 %. None: there is none below 100,000/s."""
+def break_even(work, deployment, prices, way=dispatch):
+    """Returns the lowest rate from which on a way costs less than direct, in steps of 1 %. None: there is none below 100,000/s."""
     found, rate = None, 100_000.0
     while rate > 0.001:
         at = replace(work, rate=rate)
-        if dispatch(at, deployment, prices) > direct(at, prices):
+        if way(at, deployment, prices) > direct(at, prices):
             return found
         found, rate = rate, rate / 1.01
     return found
@@ -185,8 +202,29 @@ def table(rows, deployment, prices):
     for work in dict.fromkeys(replace(each, rate=0) for each in rows):
         for count in sorted({1, deployment.dispatchers}):
             at = break_even(work, replace(deployment, dispatchers=count), prices)
-            result = "never costs less than direct" if at is None else f"costs less than direct from {at:,.2g} requests/s on"
-            print(f"{work.name}, {work.memory:,} MB, {count} dispatcher(s): dispatch {result}")
+            print(f"{work.name}, {work.memory:,} MB, {count} dispatcher(s): dispatch {from_rate(at)}")
+        print(f"{work.name}, {work.memory:,} MB: Fargate alone {from_rate(break_even(work, deployment, prices, tasks))}")
+
+
+def from_rate(rate):
+    return "never costs less than direct" if rate is None else f"costs less than direct from {rate:,.2g} requests/s on"
+
+
+def idle(deployment, prices):
+    """Prints what a month costs without traffic."""
+    nothing = replace(IO, rate=0)
+    parts = [
+        (f"{deployment.dispatchers} dispatchers", deployment.dispatchers * task(deployment.task_vcpus, deployment.task_gb, prices)),
+        ("load balancer", front(0, deployment, prices)),
+        ("endpoints", front(ENDPOINTS + 1, deployment, prices) - front(0, deployment, prices)),
+        ("all of these", fixed(deployment, prices)),
+        (f"one worker of {IO.memory} MB", kept(1, IO.gb(), prices)),
+        (f"all, with {deployment.dispatchers * deployment.kept_workers} such workers", dispatch(nothing, deployment, prices)),
+        ("managed instances", managed_instances(nothing, deployment, prices)),
+        ("Fargate alone", tasks(nothing, deployment, prices)),
+        ("of which are tasks", tasks(nothing, deployment, prices) - front(ENDPOINTS, deployment, prices)),
+    ]
+    print("\nWithout traffic: " + "; ".join(f"{name}, {dollars(value)}" for name, value in parts))
 
 
 def check():
@@ -199,11 +237,18 @@ def check():
     # 182.7 ms + 17.3 ms / 0.44; 500/s for each dispatcher: 111 streams, 139 with head room
     assert round(service_beside_others(at, deployment) * 1000) == 222
     assert workers(at, deployment) == 2 * math.ceil(500 * 0.222 * 1.25 / 8) == 36
-    # 36.04 for a task, 14.60 for the endpoint
-    assert round(fixed(deployment, prices), 2) == 86.68
-    assert round(dispatch(at, deployment, prices)) == round(36 * 0.5 * MONTH_SECONDS * 1.01 * 0.0000166667 + 0.022 + 86.68)
-    # one request in five minutes: each of two dispatchers has a worker 39 % of the time
-    assert round(workers(replace(IO, rate=1 / 300), deployment), 2) == round(2 * (1 - math.exp(-0.5)), 2)
+    # 36.04 for each of two tasks, 58.40 for four endpoints in two zones, 16.43 for the load balancer
+    assert round(fixed(deployment, prices), 2) == 146.91
+    assert round(dispatch(at, deployment, prices)) == round(36 * 0.5 * MONTH_SECONDS * 1.01 * 0.0000166667 + 0.022 + 146.91)
+    # two workers of 22.12 are kept
+    assert abs(dispatch(replace(IO, rate=0), deployment, prices) - (146.91 + 2 * 22.12)) < 0.01
+    # one request in five minutes: each of two dispatchers has a worker 39 % of the time, if it keeps none
+    rare = replace(IO, rate=1 / 300)
+    assert round(workers(rare, replace(deployment, kept_workers=0)), 2) == round(2 * (1 - math.exp(-0.5)), 2)
+    assert workers(rare, deployment) == 2
+    # 0.1 busy vCPU are 0.18: two tasks of 0.25 vCPU and 0.5 GB for 9.01 each, three endpoints for 43.80. 1.79: eight such tasks
+    assert abs(tasks(replace(IO, rate=20), deployment, prices) - (18.02 + 43.80 + 16.43)) < 0.01
+    assert abs(tasks(replace(IO, rate=200), deployment, prices) - (72.08 + 43.80 + 16.43)) < 0.01
     # a request that only needs CPU gets a worker stream of its own
     assert streams(CPU, deployment) == 1 and service_beside_others(CPU, deployment) == 0.05
     assert break_even(CPU, deployment, prices) is None
@@ -231,6 +276,7 @@ def main():
         group(**{field: getattr(options, field) for field in group.__dataclass_fields__}) for group in (Prices, Deployment))
     if options.rate is None:
         table(ROWS, deployment, prices)
+        idle(deployment, prices)
         return
     if options.rate <= 0:
         parser.error(f"--rate: expected more than 0, got {options.rate}")

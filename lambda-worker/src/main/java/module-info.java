@@ -1,12 +1,14 @@
 /** The worker as a library: {@link io.lambdadispatcher.worker.Worker}. */
 module io.lambdadispatcher.worker {
     requires transitive io.lambdadispatcher.wire;
-    requires transitive aws.lambda.java.core;
     requires io.netty.handler;
     requires static io.netty.transport.classes.epoll;
     requires static transitive org.jspecify;
     requires org.slf4j;
     requires tools.jackson.core;
+    // Not transitive, because it is an automatic module: a program that calls its types requires
+    // it by itself, and no other program depends on a name that its file gives it.
+    requires aws.lambda.java.core;
     // Only if the program has it: see TraceContext.
     requires static io.opentelemetry.api;
     requires static io.opentelemetry.context;

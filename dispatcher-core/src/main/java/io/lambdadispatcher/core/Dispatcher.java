@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.engine.Descriptors;
 import io.lambdadispatcher.core.internal.engine.Engine;
 import io.lambdadispatcher.core.internal.engine.Observers;
 import io.lambdadispatcher.core.internal.engine.TlsContexts;
+import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
@@ -13,13 +14,16 @@ import io.lambdadispatcher.core.internal.fleet.FleetTime;
 import io.lambdadispatcher.core.internal.fleet.SignedLedger;
 import io.lambdadispatcher.core.internal.ingress.PublicChannelInitializer;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
+import io.lambdadispatcher.core.internal.ingress.edge.CorsMemory;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
+import io.lambdadispatcher.core.internal.ingress.edge.HealthCheck;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.edge.TrustedHeaders;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.internal.launch.WorkerCommands;
 import io.lambdadispatcher.core.internal.launch.WorkerInspection;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
+import io.lambdadispatcher.core.internal.loop.LoopFuture;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.worker.PortIdentities;
 import io.lambdadispatcher.core.internal.worker.WorkerPort;
@@ -53,6 +57,7 @@ import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http2.BlockedLoopWatch;
 import io.lambdadispatcher.wire.http2.NettyRequirement;
 import io.lambdadispatcher.wire.worker.HostPort;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -79,13 +84,16 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiFunction;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -126,6 +134,8 @@ public final class Dispatcher implements AutoCloseable {
     private final DispatcherObserver observer;
     private final @Nullable ErrorRenderer errorRenderer;
     private final @Nullable String failureHeader;
+    private final @Nullable HealthCheck healthCheck;
+    private final CorsMemory cors = new CorsMemory();
     private volatile PublicChannelInitializer.Rules rules;
     private Set<String> headersOfRouter;
     private volatile Secrets secrets;
@@ -145,6 +155,7 @@ public final class Dispatcher implements AutoCloseable {
     private final @Nullable FleetMember fleet;
 
     private final EventLoop fleetLoop;
+    private final BlockedLoopWatch blockedLoops;
     private @Nullable Future<?> fleetTimer;
     private final IngressDrain publicSide = new IngressDrain();
     private final Descriptors descriptors;
@@ -159,11 +170,13 @@ public final class Dispatcher implements AutoCloseable {
         observer = Observers.of(from.observers);
         errorRenderer = from.errorRenderer;
         failureHeader = from.failureHeader;
+        healthCheck = from.healthCheck;
         launchers = from.allLaunchers();
         invoker = from.invoker;
         ledger = from.ledger;
         secrets = from.checkedSecrets();
         Map<String, DirectFunction> direct = from.directFunctions();
+        from.warnOfUnreachableFunctions();
         directFunctions = Set.copyOf(direct.keySet());
         RequestRouter router = from.routerOrFirst();
         engine = new Engine(
@@ -188,6 +201,7 @@ public final class Dispatcher implements AutoCloseable {
                 from.limits, clientConnections, engine.loopIndexes().keySet(), observer);
         engine.limitWaitingBy(guard::freeBytes);
         fleetLoop = engine.anyLoop();
+        blockedLoops = BlockedLoopWatch.start(engine.loopIndexes().keySet(), log::warn);
         fleet = from.ledger == null ? null : memberOf(from.ledger);
         List<Channel> bound = new ArrayList<>();
         try {
@@ -207,6 +221,7 @@ public final class Dispatcher implements AutoCloseable {
         } catch (RuntimeException | Error e) {
             supervisors.values().forEach(LaunchSupervisor::close);
             bound.forEach(port -> port.close().awaitUninterruptibly());
+            blockedLoops.close();
             engine.shutdown(Duration.ZERO);
             throw e;
         }
@@ -283,6 +298,7 @@ public final class Dispatcher implements AutoCloseable {
         return new WorkerPort(
                 new WorkerPort.Access(
                         secrets::keys,
+                        secrets.hint(),
                         identities,
                         from.pingInterval,
                         from.pingTimeout,
@@ -303,8 +319,17 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     private PublicChannelInitializer clients(@Nullable SslContext tls, String scheme, boolean proxied) {
+        Function<EventLoop, ExchangeOpener> openers = engine::opener;
+        HealthCheck check = healthCheck;
         return new PublicChannelInitializer(
-                () -> rules, tls, scheme, proxied, engine::opener, observer, publicSide, guard);
+                () -> rules,
+                tls,
+                scheme,
+                proxied,
+                check == null ? openers : openers.andThen(check::before),
+                observer,
+                publicSide,
+                guard);
     }
 
     private PublicChannelInitializer.Rules rules(HttpLimits limits, ForwardingPolicy forwarding) {
@@ -315,7 +340,7 @@ public final class Dispatcher implements AutoCloseable {
         return new PublicChannelInitializer.Rules(
                 limits,
                 new TrustedHeaders(forwarding, headers),
-                new ErrorAnswers(errorRenderer, forwarding, failureHeader));
+                new ErrorAnswers(errorRenderer, forwarding, failureHeader, cors));
     }
 
     /**
@@ -396,7 +421,10 @@ public final class Dispatcher implements AutoCloseable {
     private Secrets secrets(DispatcherChange change) {
         Map<String, List<byte[]>> own = new HashMap<>(secrets.own());
         own.putAll(change.functionSecrets);
-        Secrets changed = new Secrets(change.secrets == null ? secrets.common() : change.secrets, own);
+        Secrets changed = new Secrets(
+                change.secrets == null ? secrets.common() : change.secrets,
+                secrets.random() && change.secrets == null,
+                own);
         changed.verify(engine.pools().keySet());
         return changed;
     }
@@ -409,6 +437,7 @@ public final class Dispatcher implements AutoCloseable {
         }
         return new WorkerPort.Access(
                 secrets::keys,
+                secrets.hint(),
                 tls == null && change.secrets == null ? from.tls() : identities(tls, secrets, from.tls()),
                 from.pingInterval(),
                 from.pingTimeout(),
@@ -469,21 +498,20 @@ public final class Dispatcher implements AutoCloseable {
     /**
      * Returns whether every function can serve requests, and no close has begun. A function whose
      * workers are launched here can if at least {@code minWorkers} are ready, one whose workers
-     * launch themselves if at least one is, and one with {@link Builder#direct} always.
+     * launch themselves if at least one is, and one with {@link Builder#direct} always. With a
+     * {@code minWorkers} of 0, this is true without any worker, because a load balancer must let
+     * the first request through, which launches one. {@link #pools} says how many are ready.
      */
     public boolean isReady() {
         return closing.get() == null && engine.pools().keySet().stream().allMatch(this::isReady);
     }
 
     private boolean isReady(String function) {
-        LaunchSupervisor supervisor = supervisors.get(function);
-        if (supervisor != null) {
-            return supervisor.isSatisfied();
-        }
-        return directFunctions.contains(function)
-                || registry.snapshot(Objects.requireNonNull(engine.pools().get(function)))
-                                .readyWorkers()
-                        > 0;
+        FunctionPool pool = Objects.requireNonNull(engine.pools().get(function));
+        boolean launched = supervisors.containsKey(function);
+        int unlaunched = directFunctions.contains(function) ? 0 : 1;
+        int required = launched ? pool.options().capacity().minWorkers() : unlaunched;
+        return registry.snapshot(pool).readyWorkers() >= required;
     }
 
     /** Returns a snapshot of each function's pool, in the order of {@link Builder#function}. */
@@ -505,9 +533,12 @@ public final class Dispatcher implements AutoCloseable {
         } catch (RejectedExecutionException e) {
             return CompletableFuture.failedFuture(e);
         }
-        return CompletableFuture.allOf(parts.toArray(CompletableFuture<?>[]::new))
-                .thenApply(all ->
-                        parts.stream().flatMap(part -> part.join().stream()).toList());
+        return LoopFuture.of(
+                fleetLoop,
+                CompletableFuture.allOf(parts.toArray(CompletableFuture<?>[]::new))
+                        .thenApply(all -> parts.stream()
+                                .flatMap(part -> part.join().stream())
+                                .toList()));
     }
 
     /**
@@ -558,7 +589,7 @@ public final class Dispatcher implements AutoCloseable {
         if (limit < 1) {
             throw new IllegalArgumentException("limit: " + limit + ", expected 1 or more");
         }
-        return engine.requests(limit);
+        return LoopFuture.of(fleetLoop, engine.requests(limit));
     }
 
     /** Returns the memory of stored responses, or {@code null} if none was ever to be stored. */
@@ -681,6 +712,11 @@ public final class Dispatcher implements AutoCloseable {
      * Sends a request of the embedding program. If it is called on one of the dispatcher's event
      * loops, the request stays on that loop.
      *
+     * <p>Callbacks such as {@code thenApply} run on that event loop, unless the response has
+     * arrived already. They must not block it, so {@code join()} and {@code get()} throw an
+     * exception there. Callbacks such as {@code thenApplyAsync} run on the executor that they name.
+     * See {@link #send} for code that waits.
+     *
      * <p>The stage fails with {@link DispatchException}, or with the error with which the request's
      * body fails. Cancelling its {@code toCompletableFuture()} cancels the request. A response
      * whose body nobody subscribes to, discards or gathers within {@link HttpLimits#writeTimeout}
@@ -696,6 +732,33 @@ public final class Dispatcher implements AutoCloseable {
                     new Failure(Failure.Kind.SHUTTING_DOWN, "the dispatcher is closing or closed")));
         }
         return engine.dispatch(request, rules.limits().writeTimeout());
+    }
+
+    /**
+     * Sends a request as {@link #dispatch} does, and waits for the headers of the response. For
+     * virtual threads, and for others that may wait. The code that follows runs on the same thread,
+     * so a logging context or a {@code ScopedValue} stays as it is. To wait for the body, call for
+     * example {@code bodyAsString().toCompletableFuture().join()}.
+     *
+     * @throws DispatchException if there is no response
+     * @throws InterruptedException if the thread is interrupted. The request is cancelled then
+     * @throws IllegalStateException on an event loop of the dispatcher, which would wait for itself
+     * @throws IllegalArgumentException as {@link #dispatch} does
+     * @throws CompletionException if the request's body fails with a checked exception
+     */
+    public DispatchResponse send(DispatchRequest request) throws InterruptedException {
+        CompletableFuture<DispatchResponse> response = dispatch(request).toCompletableFuture();
+        try {
+            return response.get();
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof RuntimeException cause) {
+                throw cause;
+            }
+            throw new CompletionException(e.getCause());
+        } finally {
+            // Has no effect if there is a response already.
+            response.cancel(false);
+        }
     }
 
     /**
@@ -721,7 +784,7 @@ public final class Dispatcher implements AutoCloseable {
         if (Objects.requireNonNull(grace, "grace").isNegative() || grace.compareTo(LONGEST_GRACE) > 0) {
             throw new IllegalArgumentException("grace: " + grace + ", expected 0 to 366 days");
         }
-        CompletableFuture<Void> done = new CompletableFuture<>();
+        CompletableFuture<Void> done = new LoopFuture<>(fleetLoop);
         if (!closing.compareAndSet(null, done)) {
             return Objects.requireNonNull(closing.get());
         }
@@ -808,9 +871,10 @@ public final class Dispatcher implements AutoCloseable {
                 .whenComplete((answered, error) -> {
                     registry.goodbyeAll("the dispatcher shuts down");
                     workerPort.close();
-                    closeParts()
-                            .whenComplete((closed, none) ->
-                                    engine.shutdown(Duration.ofSeconds(2)).addListener(shut -> done.complete(null)));
+                    closeParts().whenComplete((closed, none) -> {
+                        blockedLoops.close();
+                        engine.shutdown(Duration.ofSeconds(2)).addListener(shut -> done.complete(null));
+                    });
                 });
     }
 
@@ -859,9 +923,15 @@ public final class Dispatcher implements AutoCloseable {
      * The secrets that sign launch tokens. The first one of a function signs, and all are accepted.
      *
      * @param common of functions that have none of their own
+     * @param random whether the common one is random, because none was set
      * @param own by name of the function
      */
-    private record Secrets(List<byte[]> common, Map<String, List<byte[]>> own) {
+    private record Secrets(List<byte[]> common, boolean random, Map<String, List<byte[]>> own) {
+        /** Returns what to add to the reason for which a token is rejected. */
+        String hint() {
+            return random ? ". No secret is set, so the dispatcher has a random one" : "";
+        }
+
         List<byte[]> keys(String function) {
             return own.getOrDefault(function, common).stream()
                     .map(secret -> LaunchToken.key(secret, function))
@@ -949,6 +1019,9 @@ public final class Dispatcher implements AutoCloseable {
 
         @Nullable
         String failureHeader;
+
+        @Nullable
+        HealthCheck healthCheck;
 
         @Nullable
         FunctionInvoker invoker;
@@ -1157,6 +1230,27 @@ public final class Dispatcher implements AutoCloseable {
         }
 
         /**
+         * Sets which requests to the public ports are health checks. The dispatcher answers them
+         * with 200 or 503. They reach no function, keep no worker alive, and are not observed.
+         * Default: none are.
+         *
+         * @param path of the requests, without a query
+         * @param userAgent beginning of their header {@code user-agent}; empty = any
+         * @param ready whether the answer is 200, for example {@link Dispatcher#isReady}. Called on
+         *     event loops
+         * @throws IllegalArgumentException if {@code path} does not start with {@code /}, or has a
+         *     query
+         */
+        public Builder healthCheck(String path, String userAgent, BooleanSupplier ready) {
+            if (!path.startsWith("/") || path.indexOf('?') >= 0) {
+                throw new IllegalArgumentException(
+                        "healthCheck: \"" + path + "\", expected a path that starts with / and has no query");
+            }
+            healthCheck = new HealthCheck(path, userAgent, Objects.requireNonNull(ready, "ready"));
+            return this;
+        }
+
+        /**
          * Sets what chooses the function of each request. Default: the first function serves all
          * requests.
          */
@@ -1327,8 +1421,22 @@ public final class Dispatcher implements AutoCloseable {
             return all;
         }
 
+        private void warnOfUnreachableFunctions() {
+            for (FunctionOptions function : functions) {
+                String name = function.name();
+                boolean launched = function.capacity().maxWorkers() > 0;
+                if (secrets == null && !launched && !direct.containsKey(name) && !functionSecrets.containsKey(name)) {
+                    log.warn(
+                            "no secret is set, so the dispatcher has a random one, and no worker of function {} can"
+                                    + " connect, because nothing launches it. Call secret()",
+                            name);
+                }
+            }
+        }
+
         private Secrets checkedSecrets() {
-            Secrets all = new Secrets(secrets == null ? List.of(randomSecret()) : secrets, Map.copyOf(functionSecrets));
+            boolean random = secrets == null;
+            Secrets all = new Secrets(random ? List.of(randomSecret()) : secrets, random, Map.copyOf(functionSecrets));
             all.verify(functions.stream().map(FunctionOptions::name).collect(Collectors.toSet()));
             return all;
         }

@@ -1,24 +1,63 @@
 package io.lambdadispatcher.server;
 
+import io.lambdadispatcher.server.ChangeCommand.WrongUseException;
 import io.lambdadispatcher.server.config.Settings;
+import io.lambdadispatcher.server.top.AdminRequest;
+import io.lambdadispatcher.wire.http.PrintableText;
+import io.lambdadispatcher.wire.tls.PemFile;
+import java.io.IOException;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.X509Certificate;
+import java.util.List;
 import java.util.Map;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.ParseResult;
 
-/** The flag that names the admin port of a running dispatcher. */
+/** The flags that name the admin port of a running dispatcher, and what is needed to use it. */
 final class AdminUrl {
+    static final String TOKEN_FILE = "--token-file";
     private static final String FLAG = "--admin-url";
+    private static final String CA_FILE = "--ca-file";
 
+    private final Map<String, String> environment;
     private final String defaultUrl;
 
     AdminUrl(Map<String, String> environment) {
+        this.environment = environment;
         String port = environment.getOrDefault(Settings.ADMIN_PORT.variable(), "");
-        defaultUrl = "http://127.0.0.1:" + (port.matches("[1-9]\\d*") ? port : "9901");
+        String scheme = environment.containsKey(Settings.ADMIN_TLS_CERTIFICATE.variable()) ? "https" : "http";
+        defaultUrl = scheme + "://127.0.0.1:" + (port.matches("[1-9]\\d*") ? port : "9901");
     }
 
-    OptionSpec option() {
+    List<OptionSpec> options() {
+        return List.of(
+                url(),
+                file(TOKEN_FILE, "File that holds the token of the admin port in its first line."),
+                file(
+                        CA_FILE,
+                        "PEM file of the certificate of the admin port, or of its authorities. Default: the file in "
+                                + Settings.ADMIN_TLS_CERTIFICATE.variable() + ", or the JVM's authorities."));
+    }
+
+    private static OptionSpec file(String flag, String description) {
+        return OptionSpec.builder(flag)
+                .paramLabel("FILE")
+                .type(String.class)
+                .description(description)
+                .build();
+    }
+
+    private OptionSpec url() {
         return OptionSpec.builder(FLAG)
                 .paramLabel("URL")
                 .type(String.class)
@@ -37,6 +76,57 @@ final class AdminUrl {
             line.getErr().println(FLAG + ": expected a URL such as http://127.0.0.1:9901, got \"" + given + "\"");
         }
         return url;
+    }
+
+    /** Returns what sends requests to the port, as the flags and the environment say. */
+    AdminRequest port(ParseResult arguments) throws WrongUseException {
+        String authorities =
+                arguments.matchedOptionValue(CA_FILE, environment.get(Settings.ADMIN_TLS_CERTIFICATE.variable()));
+        return new AdminRequest(authorities == null ? null : trusting(authorities), token(arguments));
+    }
+
+    private static SSLContext trusting(String file) throws WrongUseException {
+        try {
+            KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
+            trusted.load(null, null);
+            for (X509Certificate each :
+                    PemFile.read("certificate authorities", Path.of(file)).certificates()) {
+                trusted.setCertificateEntry(String.valueOf(trusted.size()), each);
+            }
+            TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+            factory.init(trusted);
+            SSLContext context = SSLContext.getInstance("TLS");
+            context.init(null, factory.getTrustManagers(), null);
+            return context;
+        } catch (GeneralSecurityException | IOException | RuntimeException e) {
+            throw new WrongUseException(CA_FILE + ": " + PrintableText.ofFailure(e));
+        }
+    }
+
+    private @Nullable String token(ParseResult arguments) throws WrongUseException {
+        String text = environment.get(Settings.ADMIN_TOKEN.variable());
+        String file = arguments.matchedOptionValue(TOKEN_FILE, environment.get(Settings.ADMIN_TOKEN_FILE.variable()));
+        if (file == null && text == null) {
+            return null;
+        }
+        String token = file == null ? text : firstLine(file);
+        if (token == null || !token.matches("[!-~]+")) {
+            throw new WrongUseException((file == null ? Settings.ADMIN_TOKEN.variable() : TOKEN_FILE)
+                    + ": expected a token of visible ASCII characters without spaces"
+                    + (file == null ? "" : " in the first line of " + file));
+        }
+        return token;
+    }
+
+    private static String firstLine(String file) throws WrongUseException {
+        try {
+            return new String(Files.readAllBytes(Path.of(file)), StandardCharsets.ISO_8859_1)
+                    .lines()
+                    .findFirst()
+                    .orElse("");
+        } catch (IOException | InvalidPathException e) {
+            throw new WrongUseException(TOKEN_FILE + ": expected a readable file, got \"" + file + "\"");
+        }
     }
 
     private static @Nullable URI parse(String text) {

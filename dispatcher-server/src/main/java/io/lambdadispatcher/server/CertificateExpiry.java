@@ -46,6 +46,7 @@ final class CertificateExpiry {
             add(found, "public.tls", configuration.publicTls());
         }
         add(found, "workers.tls", configuration.workerTls());
+        add(found, "admin.tls", configuration.adminTls());
         return found;
     }
 

@@ -4,7 +4,6 @@ import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.top.AdminRequest;
 import io.lambdadispatcher.server.top.TopException;
 import io.lambdadispatcher.wire.http.PrintableText;
-import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.URI;
 import java.net.URLEncoder;
@@ -13,28 +12,20 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
-import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParseResult;
 
 /** Changes something in a running dispatcher, through its admin port. Runs on the main thread. */
 abstract class ChangeCommand implements Callable<Integer> {
-    private static final String TOKEN_FILE = "--token-file";
     private static final int UNAUTHORIZED = 401;
 
-    private final Map<String, String> environment;
     private final AdminUrl adminUrl;
     private final CommandSpec spec;
 
     /** @param description the first line says what the command does */
     ChangeCommand(String name, Map<String, String> environment, String... description) {
-        this.environment = environment;
         adminUrl = new AdminUrl(environment);
         spec = CommandSpec.wrapWithoutInspection(this).name(name);
         spec.usageMessage()
@@ -44,15 +35,10 @@ abstract class ChangeCommand implements Callable<Integer> {
                 .sortOptions(false)
                 .footer(
                         "",
-                        "Without " + TOKEN_FILE + ", the token is in " + Settings.ADMIN_TOKEN.variable()
+                        "Without " + AdminUrl.TOKEN_FILE + ", the token is in " + Settings.ADMIN_TOKEN.variable()
                                 + ", or in the file that " + Settings.ADMIN_TOKEN_FILE.variable() + " names.");
         spec.addOption(Main.help());
-        spec.addOption(adminUrl.option());
-        spec.addOption(OptionSpec.builder(TOKEN_FILE)
-                .paramLabel("FILE")
-                .type(String.class)
-                .description("File that holds the token of the admin port in its first line.")
-                .build());
+        adminUrl.options().forEach(spec::addOption);
     }
 
     CommandSpec spec() {
@@ -96,7 +82,7 @@ abstract class ChangeCommand implements Callable<Integer> {
         try {
             ParseResult arguments = spec.commandLine().getParseResult();
             String target = target(arguments);
-            return send(URI.create(url.toString().replaceFirst("/+$", "") + target), token(arguments));
+            return send(URI.create(url.toString().replaceFirst("/+$", "") + target), adminUrl.port(arguments));
         } catch (WrongUseException e) {
             err.println(e.getMessage());
             return ExitCode.USAGE;
@@ -106,12 +92,9 @@ abstract class ChangeCommand implements Callable<Integer> {
         }
     }
 
-    private int send(URI uri, @Nullable String token) throws TopException, InterruptedException {
-        HttpRequest.Builder request = HttpRequest.newBuilder(uri).POST(BodyPublishers.noBody());
-        if (token != null) {
-            request.header("authorization", "Bearer " + token);
-        }
-        HttpResponse<byte[]> answer = AdminRequest.send(request, BodyHandlers.ofByteArray());
+    private int send(URI uri, AdminRequest port) throws TopException, InterruptedException {
+        HttpResponse<byte[]> answer =
+                port.send(HttpRequest.newBuilder(uri).POST(BodyPublishers.noBody()), BodyHandlers.ofByteArray());
         if (answer.statusCode() == 200) {
             PrintWriter out = spec.commandLine().getOut();
             int code = report(answer.body(), out);
@@ -121,34 +104,8 @@ abstract class ChangeCommand implements Callable<Integer> {
         PrintWriter err = spec.commandLine().getErr();
         err.println(PrintableText.of(new String(answer.body(), StandardCharsets.UTF_8).strip()));
         if (answer.statusCode() == UNAUTHORIZED) {
-            err.println("Name the file that holds the token with " + TOKEN_FILE + ".");
+            err.println("Name the file that holds the token with " + AdminUrl.TOKEN_FILE + ".");
         }
         return ExitCode.FAILED;
-    }
-
-    private @Nullable String token(ParseResult arguments) throws WrongUseException {
-        String text = environment.get(Settings.ADMIN_TOKEN.variable());
-        String file = arguments.matchedOptionValue(TOKEN_FILE, environment.get(Settings.ADMIN_TOKEN_FILE.variable()));
-        if (file == null && text == null) {
-            return null;
-        }
-        String token = file == null ? text : firstLine(file);
-        if (token == null || !token.matches("[!-~]+")) {
-            throw new WrongUseException((file == null ? Settings.ADMIN_TOKEN.variable() : TOKEN_FILE)
-                    + ": expected a token of visible ASCII characters without spaces"
-                    + (file == null ? "" : " in the first line of " + file));
-        }
-        return token;
-    }
-
-    private static String firstLine(String file) throws WrongUseException {
-        try {
-            return new String(Files.readAllBytes(Path.of(file)), StandardCharsets.ISO_8859_1)
-                    .lines()
-                    .findFirst()
-                    .orElse("");
-        } catch (IOException | InvalidPathException e) {
-            throw new WrongUseException(TOKEN_FILE + ": expected a readable file, got \"" + file + "\"");
-        }
     }
 }

@@ -23,10 +23,12 @@ import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ErrorFormat;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
+import io.lambdadispatcher.server.config.PathRule;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.launch.LocalLauncher;
 import io.lambdadispatcher.server.launch.LocalWorkers;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.File;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -37,6 +39,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -111,12 +114,23 @@ final class DispatcherAssembly {
         return builder;
     }
 
+    /** @param ready what {@code /ready} says */
+    void healthCheck(Dispatcher.Builder builder, BooleanSupplier ready) {
+        String check = configuration.find(Settings.PUBLIC_HEALTH_CHECK);
+        if (check != null) {
+            int blank = check.indexOf(' ');
+            String path = blank < 0 ? check : check.substring(0, blank);
+            builder.healthCheck(path, blank < 0 ? "" : check.substring(blank + 1), ready);
+        }
+    }
+
     private RequestRouter router() {
         FunctionConfiguration first = functions.get(0);
         if (functions.size() > 1
                 || !first.route().servesAll()
-                || !first.routes().isEmpty()) {
-            return new RouteTable(functions);
+                || !first.routes().isEmpty()
+                || configuration.find(Settings.HTTP_PATH) == PathRule.NORMALIZE) {
+            return new RouteTable(functions, configuration.find(Settings.HTTP_PATH));
         }
         RouteTarget target = RouteTarget.of(first.options().name());
         return head -> target;
@@ -203,7 +217,7 @@ final class DispatcherAssembly {
             locate(builder, Settings.AWS_ENDPOINT);
             return builder.maxInvocations(limit).build();
         } catch (RuntimeException e) {
-            throw new StartException("direct requests: " + e.getMessage(), e);
+            throw new StartException("direct requests: " + PrintableText.ofFailure(e), e);
         }
     }
 
@@ -274,7 +288,7 @@ final class DispatcherAssembly {
             launcher.verify();
             return launcher;
         } catch (RuntimeException e) {
-            throw new StartException("launcher lambda: " + e.getMessage(), e);
+            throw new StartException("launcher lambda: " + PrintableText.ofFailure(e), e);
         }
     }
 
@@ -289,7 +303,7 @@ final class DispatcherAssembly {
         try {
             return ledgerTable().build();
         } catch (RuntimeException e) {
-            throw new StartException("fleet.table: " + e.getMessage(), e);
+            throw new StartException("fleet.table: " + PrintableText.ofFailure(e), e);
         }
     }
 

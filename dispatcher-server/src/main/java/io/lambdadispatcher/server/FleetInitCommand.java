@@ -4,6 +4,7 @@ import io.lambdadispatcher.aws.DynamoDbLedger;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Map;
@@ -50,7 +51,7 @@ final class FleetInitCommand extends SettingsCommand {
         try {
             table = new DispatcherAssembly(configuration).ledgerTable().createTable();
         } catch (RuntimeException e) {
-            return refuse("fleet.table: " + e.getMessage(), ExitCode.FAILED);
+            return refuse("fleet.table: " + PrintableText.ofFailure(e), ExitCode.FAILED);
         }
         out.println(
                 table.created()

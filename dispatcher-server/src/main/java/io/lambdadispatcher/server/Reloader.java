@@ -2,6 +2,7 @@ package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationException;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -116,12 +117,8 @@ final class Reloader implements AutoCloseable {
             seen = new HashMap<>(seen);
             seen.putAll(e.digests());
             refuse(cause, e.problems());
-        } catch (UncheckedIOException e) {
-            refuse(
-                    cause,
-                    List.of(String.valueOf(Objects.requireNonNull(e.getCause()).getMessage())));
-        } catch (IllegalArgumentException e) {
-            refuse(cause, List.of(String.valueOf(e.getMessage())));
+        } catch (UncheckedIOException | IllegalArgumentException e) {
+            refuse(cause, List.of(PrintableText.ofFailure(e)));
         } catch (RuntimeException | Error e) {
             log.error("{}: the reload failed", cause, e);
         }

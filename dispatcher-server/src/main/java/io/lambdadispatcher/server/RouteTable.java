@@ -1,10 +1,13 @@
 package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.spi.AmbiguousPathException;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
+import io.lambdadispatcher.server.config.PathRule;
 import io.lambdadispatcher.server.config.Route;
+import io.lambdadispatcher.wire.http.Authority;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.util.ArrayList;
@@ -40,9 +43,16 @@ final class RouteTable implements RequestRouter {
             .reversed();
 
     private final Entry[] entries;
+    private final PathRule paths;
     private final Set<String> requestHeaders = new HashSet<>();
 
+    /** Creates a table that rejects ambiguous paths if one of the routes has a path. */
     RouteTable(List<FunctionConfiguration> functions) {
+        this(functions, null);
+    }
+
+    /** @param given what the settings say about paths; {@code null} = nothing */
+    RouteTable(List<FunctionConfiguration> functions, @Nullable PathRule given) {
         Map<Route, List<Share>> sharing = new LinkedHashMap<>();
         for (FunctionConfiguration function : functions) {
             String name = function.options().name();
@@ -59,6 +69,10 @@ final class RouteTable implements RequestRouter {
                 .sorted(Map.Entry.comparingByKey(MOST_SPECIFIC_FIRST))
                 .map(shared -> new Entry(shared.getKey(), shared.getValue()))
                 .toArray(Entry[]::new);
+        boolean byPath =
+                sharing.keySet().stream().anyMatch(route -> !route.path().isEmpty());
+        PathRule safe = byPath ? PathRule.REJECT_AMBIGUOUS : PathRule.AS_IS;
+        paths = given == null || given == PathRule.REJECT_AMBIGUOUS ? safe : given;
     }
 
     private void addHeaders(@Nullable TrafficPolicy policy) {
@@ -101,12 +115,37 @@ final class RouteTable implements RequestRouter {
         if (path == null) {
             return null;
         }
+        Entry entry = paths == PathRule.AS_IS || PathSpellings.isPlain(path) ? find(head, path) : findAny(head, path);
+        return entry == null ? null : entry.choose();
+    }
+
+    private @Nullable Entry find(Http2Headers head, CharSequence path) {
         for (Entry entry : entries) {
             if (entry.matches(head, path)) {
-                return entry.choose();
+                return entry;
             }
         }
         return null;
+    }
+
+    /**
+     * Finds the route of a path with several spellings. Normalizes the path if it is to be.
+     *
+     * @throws AmbiguousPathException if an application could take it for a path of another route
+     */
+    private @Nullable Entry findAny(Http2Headers head, CharSequence target) {
+        int query = AsciiString.indexOf(target, '?', 0);
+        String path = (query < 0 ? target : target.subSequence(0, query)).toString();
+        if (paths == PathRule.NORMALIZE) {
+            path = PathSpellings.normalized(path);
+            head.path(AsciiString.of(query < 0 ? path : path + target.subSequence(query, target.length())));
+        }
+        Entry found = find(head, path);
+        Set<String> readings = PathSpellings.readings(path);
+        if (readings == null || readings.stream().anyMatch(reading -> find(head, reading) != found)) {
+            throw AmbiguousPathException.INSTANCE;
+        }
+        return found;
     }
 
     /** One route and the functions that serve it. */
@@ -117,6 +156,10 @@ final class RouteTable implements RequestRouter {
         private final @Nullable AsciiString headerName;
         private final @Nullable AsciiString headerValue;
         private final String path;
+
+        /** The path without percent signs; {@code null} if it has none. */
+        private final @Nullable String decodedPath;
+
         private final RouteTarget[] targets;
 
         /** Ascending. The share of {@code targets[i]} ends before {@code bounds[i]}. */
@@ -131,6 +174,7 @@ final class RouteTable implements RequestRouter {
             headerName = header == null ? null : AsciiString.cached(header.name());
             headerValue = header == null || header.value() == null ? null : AsciiString.cached(header.value());
             path = route.path();
+            decodedPath = path.indexOf('%') < 0 ? null : PathSpellings.decode(path, false);
             targets = new RouteTarget[shares.size()];
             bounds = new int[targets.length];
             int sum = 0;
@@ -142,7 +186,8 @@ final class RouteTable implements RequestRouter {
         }
 
         boolean matches(Http2Headers head, CharSequence target) {
-            return isBelow(target, path) && (anyHost || matchesHost(head.authority())) && matchesHeader(head);
+            boolean below = isBelow(target, path) || decodedPath != null && isBelow(target, decodedPath);
+            return below && (anyHost || matchesHost(head.authority())) && matchesHeader(head);
         }
 
         /**
@@ -164,30 +209,10 @@ final class RouteTable implements RequestRouter {
             if (authority == null) {
                 return false;
             }
-            int end = hostEnd(authority);
+            int end = Authority.hostEnd(authority);
             int start = end - host.length();
             return (below ? start > 0 : start == 0)
                     && AsciiString.regionMatches(authority, true, start, host, 0, host.length());
-        }
-
-        /**
-         * Returns the index of the port's colon, or of the dot that a host may end with (RFC 3986
-         * section 3.2.2).
-         */
-        private static int hostEnd(CharSequence authority) {
-            int end = authority.length();
-            int digits = end;
-            while (digits > 0 && isDigit(authority.charAt(digits - 1))) {
-                digits--;
-            }
-            if (digits > 0 && authority.charAt(digits - 1) == ':') {
-                end = digits - 1;
-            }
-            return end > 0 && authority.charAt(end - 1) == '.' ? end - 1 : end;
-        }
-
-        private static boolean isDigit(char c) {
-            return c >= '0' && c <= '9';
         }
 
         private boolean matchesHeader(Http2Headers head) {

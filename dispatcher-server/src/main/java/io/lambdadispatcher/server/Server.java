@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.AccessLog;
 import io.lambdadispatcher.core.observe.CacheSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.server.DispatcherAssembly.PublicListener;
 import io.lambdadispatcher.server.admin.AdminAccess;
 import io.lambdadispatcher.server.admin.AdminPages;
@@ -25,6 +26,7 @@ import io.lambdadispatcher.server.metrics.Metrics;
 import io.lambdadispatcher.server.tracing.TraceExport;
 import io.lambdadispatcher.server.transport.TlsProvider;
 import io.lambdadispatcher.server.transport.TransportChoice;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
@@ -122,20 +124,9 @@ final class Server {
         try {
             openParts();
         } catch (UncheckedIOException | IllegalArgumentException e) {
-            throw new StartException(reason(e), e);
+            throw new StartException(PrintableText.ofFailure(e), e);
         }
         announce();
-    }
-
-    /**
-     * The message of an {@link UncheckedIOException} begins with a class name, its cause's does
-     * not.
-     */
-    private static String reason(RuntimeException e) {
-        Throwable inner = e instanceof UncheckedIOException ? e.getCause() : null;
-        Throwable cause = inner == null ? e : inner;
-        String message = cause.getMessage();
-        return message == null ? cause.toString() : message;
     }
 
     private void openParts() throws StartException {
@@ -189,6 +180,7 @@ final class Server {
         Configuration next = kept.appliedTo(reload.next());
         Dispatcher serving = Objects.requireNonNull(dispatcher, "not started");
         Map<String, X509Certificate> certificates = CertificateExpiry.read(next);
+        TlsOptions.Contents adminTls = tls(next);
         new DispatcherAssembly(next).change(serving, Objects.requireNonNull(assembly));
         configured = reload.next();
         commanded = kept;
@@ -200,6 +192,7 @@ final class Server {
         AdminServer port = admin;
         if (port != null) {
             port.setAccess(adminAccess());
+            port.setTls(adminTls);
             live.show(serving, configuration);
         }
         announceReady(serving);
@@ -286,9 +279,18 @@ final class Server {
         expiry.warn(Instant.now());
     }
 
+    private static TlsOptions.@Nullable Contents tls(Configuration configuration) {
+        TlsOptions tls = configuration.adminTls();
+        return tls == null ? null : tls.load();
+    }
+
     private AdminAccess adminAccess() {
         List<byte[]> tokens = configuration.find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE);
-        return new AdminAccess(configuration.get(Settings.ADMIN_HOSTS), tokens == null ? List.of() : tokens);
+        List<byte[]> readTokens = configuration.find(Settings.ADMIN_READ_TOKEN_FILE);
+        return new AdminAccess(
+                configuration.get(Settings.ADMIN_HOSTS),
+                tokens == null ? List.of() : tokens,
+                readTokens == null ? List.of() : readTokens);
     }
 
     /** Self-launched workers cannot be launched on demand, so readiness requires at least one. */
@@ -303,6 +305,7 @@ final class Server {
         try {
             Dispatcher.Builder builder =
                     assembly.builder(transport.transport(), InheritedSockets.of(environment, transport));
+            assembly.healthCheck(builder, readiness::isReady);
             builder.observer(metrics.observer()).observer(guest);
             if (admin != null) {
                 builder.observer(live.observer());
@@ -329,7 +332,7 @@ final class Server {
 
     /** The dispatcher names the address. This adds the settings that have it. */
     private StartException cannotListen(UncheckedIOException e) {
-        String reason = reason(e);
+        String reason = String.valueOf(Objects.requireNonNull(e.getCause()).getMessage());
         OptionalInt workers = OptionalInt.of(configuration.get(Settings.WORKERS_PORT));
         // The TLS port is the last, because it is not open if there is no certificate.
         List<Map.Entry<String, InetSocketAddress>> ports = List.of(
@@ -410,6 +413,7 @@ final class Server {
                     address,
                     new AdminPages(readiness, launching, workerControl, new Commands(), metrics::scrape, live::json),
                     adminAccess(),
+                    tls(configuration),
                     metrics.observer()::onProtection);
         } catch (IOException e) {
             throw cannotListen(address, "admin", String.valueOf(e.getMessage()), e);
@@ -438,7 +442,7 @@ final class Server {
             log.info("Listening for workers on {}", url(tls ? "https" : "http", dispatcher.workerAddress()));
         }
         if (admin != null) {
-            log.info("Listening for admin requests on {}", url("http", admin.address()));
+            log.info("Listening for admin requests on {}", adminUrl());
         }
     }
 
@@ -450,7 +454,7 @@ final class Server {
     /** @return {@code null} = the admin port is off */
     @Nullable
     String adminUrl() {
-        return admin == null ? null : url("http", admin.address());
+        return admin == null ? null : url(configuration.adminTls() == null ? "http" : "https", admin.address());
     }
 
     /** Completes when all event loops have responded. */

@@ -1,11 +1,13 @@
 package io.lambdadispatcher.server;
 
+import io.lambdadispatcher.server.top.AdminRequest;
 import io.lambdadispatcher.server.top.Top;
 import io.lambdadispatcher.server.top.TopException;
 import io.lambdadispatcher.server.top.UnixTerminal;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.URI;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
@@ -29,7 +31,7 @@ final class TopCommand implements Callable<Integer> {
         spec.usageMessage()
                 .description(
                         "Shows what a running dispatcher does now: functions, workers, requests, failures and launches.",
-                        "It reads the admin port, which needs no token for that. Press q or Ctrl-C to quit.")
+                        "It reads the admin port, which needs a token for that only if admin.read-token-file is set. Press q or Ctrl-C to quit.")
                 .width(120)
                 .autoWidth(false)
                 .sortOptions(false)
@@ -38,25 +40,25 @@ final class TopCommand implements Callable<Integer> {
                         "COLUMNS and LINES override the size of the terminal. " + NO_COLOUR + " switches colours off.",
                         "If the output is not a terminal, its size is 120 columns and 40 lines.");
         spec.addOption(Main.help());
-        spec.addArgGroup(group(0, "Dispatcher", adminUrl.option()));
+        spec.addArgGroup(group(0, "Dispatcher", adminUrl.options()));
         spec.addArgGroup(group(
                 1,
                 "Output",
-                OptionSpec.builder(ONCE)
+                List.of(OptionSpec.builder(ONCE)
                         .type(boolean.class)
                         .description(
                                 "Prints one screen as plain text and exits. This is also what happens if the output is"
                                         + " not a terminal.")
-                        .build()));
+                        .build())));
     }
 
-    private static ArgGroupSpec group(int order, String title, OptionSpec option) {
-        return ArgGroupSpec.builder()
+    private static ArgGroupSpec group(int order, String title, List<OptionSpec> options) {
+        ArgGroupSpec.Builder group = ArgGroupSpec.builder()
                 .heading("%n" + title + ":%n")
                 .validate(false)
-                .order(order)
-                .addArg(option)
-                .build();
+                .order(order);
+        options.forEach(group::addArg);
+        return group.build();
     }
 
     CommandSpec spec() {
@@ -71,18 +73,27 @@ final class TopCommand implements Callable<Integer> {
             return ExitCode.USAGE;
         }
         try {
-            run(url, line.getParseResult().hasMatchedOption(ONCE), line.getOut());
+            AdminRequest port = adminUrl.port(line.getParseResult());
+            run(url, port, line.getParseResult().hasMatchedOption(ONCE), line.getOut());
             return ExitCode.OK;
+        } catch (ChangeCommand.WrongUseException e) {
+            line.getErr().println(e.getMessage());
+            return ExitCode.USAGE;
         } catch (TopException e) {
             line.getErr().println(e.getMessage());
             return ExitCode.FAILED;
         }
     }
 
-    private void run(URI url, boolean once, PrintWriter out) throws TopException, IOException, InterruptedException {
+    private void run(URI url, AdminRequest port, boolean once, PrintWriter out)
+            throws TopException, IOException, InterruptedException {
         UnixTerminal terminal = new UnixTerminal(environment);
         Top top = new Top(
-                url, terminal, out, environment.getOrDefault(NO_COLOUR, "").isEmpty());
+                url,
+                port,
+                terminal,
+                out,
+                environment.getOrDefault(NO_COLOUR, "").isEmpty());
         if (once || !terminal.isPresent()) {
             top.once();
         } else {

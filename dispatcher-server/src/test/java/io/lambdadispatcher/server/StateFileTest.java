@@ -6,10 +6,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lambdadispatcher.core.observe.LaunchHistory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -101,6 +104,25 @@ class StateFileTest {
 
         assertThat(file()).isSymbolicLink();
         assertThat(target).content().contains("\"api\"");
+    }
+
+    /** What a crash has left in its place could be readable for all, or lead to another file. */
+    @Test
+    @EnabledOnOs({OS.LINUX, OS.MAC})
+    void should_write_a_file_that_only_its_owner_can_read() throws Exception {
+        Path other = Files.writeString(directory.resolve("other"), "of somebody else");
+        Files.createSymbolicLink(file().resolveSibling(file().getFileName() + ".tmp"), other);
+        Files.writeString(file(), "{\"taken\":\"2026-11-22T00:00:00Z\",\"functions\":[]}");
+        Files.setPosixFilePermissions(file(), PosixFilePermissions.fromString("rw-r--r--"));
+
+        try (StateFile state = StateFile.read(file())) {
+            state.keep(() -> List.of(new LaunchHistory("api", false, 7, List.of(), "", "")));
+        }
+
+        assertThat(file()).content().contains("\"api\"");
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file())))
+                .isEqualTo("rw-------");
+        assertThat(other).hasContent("of somebody else");
     }
 
     @Test

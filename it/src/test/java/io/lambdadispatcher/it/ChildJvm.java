@@ -10,6 +10,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -120,7 +121,8 @@ public final class ChildJvm {
         HttpClient client = HttpClient.newHttpClient();
         HttpRequest ping = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/ping"))
                 .build();
-        Await.until("the worker answers", () -> {
+        // A machine under load needs long: two JVMs start without an archive.
+        Await.until("the worker answers", Duration.ofMinutes(5), () -> {
             try {
                 return client.send(ping, BodyHandlers.discarding()).statusCode() == 200;
             } catch (IOException e) {

@@ -87,7 +87,8 @@ final class FleetRig implements AutoCloseable {
                     new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                     new AdminPages(
                             new Readiness(), launching, new WorkerControl(), LiveSettings.NONE, () -> "", live::json),
-                    new AdminAccess(Set.of(), List.of(Rig.SECRET.getBytes(StandardCharsets.US_ASCII))),
+                    new AdminAccess(Set.of(), List.of(Rig.SECRET.getBytes(StandardCharsets.US_ASCII)), List.of()),
+                    null,
                     protection -> {});
         }
 

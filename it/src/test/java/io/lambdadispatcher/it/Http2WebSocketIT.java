@@ -2,6 +2,7 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.net.httpserver.HttpServer;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.it.Http2Connection.Stream;
@@ -23,6 +24,9 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.DefaultHttp2ResetFrame;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
@@ -30,6 +34,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
@@ -110,6 +115,44 @@ class Http2WebSocketIT {
             stream.awaitEnd();
             stream.end();
             frames.close();
+        }
+    }
+
+    /**
+     * A server may ignore an upgrade (RFC 9110 section 7.8). An HTTP/2 client would take any 2xx
+     * for an open tunnel (RFC 8441 section 5).
+     */
+    @Test
+    void should_pass_on_the_response_of_an_application_that_ignores_the_upgrade() throws Exception {
+        HttpServer app = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        app.createContext("/", exchange -> {
+            exchange.sendResponseHeaders(200, 8);
+            exchange.getResponseBody().write("ordinary".getBytes(StandardCharsets.US_ASCII));
+            exchange.close();
+        });
+        app.start();
+        try (Rig other = Rig.start()) {
+            String port = Integer.toString(app.getAddress().getPort());
+            other.worker(1, 2, Map.of("LAMBDA_DISPATCHER_WEB_PORT", port));
+            for (int i = 0; i < 3; i++) {
+                try (Socket socket = new Socket("127.0.0.1", other.plainPort())) {
+                    socket.setSoTimeout(60_000);
+                    String handshake = "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                            + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+                    socket.getOutputStream().write(handshake.getBytes(StandardCharsets.US_ASCII));
+                    String answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
+                    assertThat(answer).startsWith("HTTP/1.1 200 ").endsWith("\r\n\r\nordinary");
+                    assertThat(answer).doesNotContain("not-switched");
+                }
+                try (Http2Connection connection = Http2Connection.to(other)) {
+                    Http2Headers head = connection.open(connect("/"), false).head();
+                    assertThat(head.status()).hasToString("502");
+                    assertThat(head.contains("lambda-dispatcher-not-switched")).isFalse();
+                }
+            }
+            other.awaitAllFree();
+        } finally {
+            app.stop(0);
         }
     }
 

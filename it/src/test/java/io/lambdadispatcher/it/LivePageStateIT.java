@@ -72,7 +72,8 @@ class LivePageStateIT {
                         LiveSettings.NONE,
                         () -> "",
                         this::document),
-                new AdminAccess(Set.of(), List.of()),
+                new AdminAccess(Set.of(), List.of(), List.of()),
+                null,
                 protection -> {});
     }
 

@@ -34,7 +34,7 @@ class MisuseIT {
 
             This page is for developers whose program embeds the dispatcher or runs a worker. It shows the error that each mistake causes.
 
-            - None of these mistakes makes a call hang or affects concurrent requests.
+            - None of these mistakes makes a call hang or affects concurrent requests, except code that blocks an event loop.
             - Exceptions appear with their simple class names.
             - If a handler throws an exception, the worker's log has it. The client gets a general error, or the mistake if the response is
               malformed (`BAD_RESPONSE`).

@@ -17,6 +17,7 @@ import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
@@ -29,6 +30,7 @@ import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.Worker;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
@@ -37,6 +39,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Flow;
 import java.util.concurrent.TimeUnit;
@@ -113,7 +117,27 @@ final class MisusedDispatcher {
             start("a launcher whose `close` throws", rig -> {
                 dispatcher(with -> with.launcher(new NoLauncher())).close();
                 return "close() completes; log: " + String.join("; ", rig.logged);
+            }),
+            start("no secret for a function whose workers are not launched", rig -> {
+                Dispatcher.builder()
+                        .function(FunctionOptions.of("f"))
+                        .workerListener(ANY_PORT)
+                        .eventLoops(1)
+                        .start()
+                        .close();
+                return "log: " + String.join("; ", rig.logged);
             }));
+
+    private static final List<Misuse> LAUNCHERS = List.of(
+            launch("a launcher that throws", request -> fail("no image")),
+            launch("a launcher that returns `null`", request -> null),
+            launch("a launcher whose `exit()` returns `null`", request -> worker(null)),
+            launch(
+                    "a launcher whose `exit()` completes with `null`",
+                    request -> worker(CompletableFuture.completedFuture(null))),
+            launch(
+                    "a launcher whose `exit()` fails",
+                    request -> worker(CompletableFuture.failedFuture(new IllegalStateException("no process")))));
 
     private static final List<Misuse> HEADS = List.of(
             request("a path without `/`", () -> get("ok")),
@@ -184,7 +208,10 @@ final class MisusedDispatcher {
             }),
             dispatch("`request(0)` by a subscriber, after the whole response has arrived", rig -> {
                 DispatchResponse response = await(rig.send(post("/ok")));
-                TimeUnit.MILLISECONDS.sleep(200); // The whole response arrives.
+                Await.until("the whole response has arrived", () -> {
+                    PoolSnapshot pool = rig.dispatcher.pools().get(0);
+                    return pool.free() == pool.streams();
+                });
                 FailingSubscriber subscriber = new FailingSubscriber(0);
                 response.body().subscribe(subscriber);
                 return failure(subscriber.end);
@@ -205,7 +232,7 @@ final class MisusedDispatcher {
             }),
             dispatch("a response body that nobody reads", rig -> {
                 DispatchResponse response = await(rig.send(post("/long")));
-                TimeUnit.SECONDS.sleep(1); // The rest of the response arrives, and fills the window.
+                Await.until("the handler's request is cancelled", () -> !rig.logged.isEmpty());
                 return failure(response.bodyAsString()) + "; log: " + rig.logged.peek();
             }));
 
@@ -228,14 +255,111 @@ final class MisusedDispatcher {
             observer("an observer that throws at the start", start -> fail("cannot begin")),
             observer("an observer that throws at the end", start -> end -> fail("cannot count")));
 
+    private static final List<Misuse> WAITS = List.of(
+            dispatch(
+                    "`join()` in a callback",
+                    rig -> inCallback(rig, () -> {
+                        CompletableFuture<DispatchResponse> response =
+                                rig.send(post("/ok")).toCompletableFuture();
+                        try {
+                            return response.join();
+                        } finally {
+                            response.cancel(false);
+                        }
+                    })),
+            dispatch(
+                    "`send` in a callback",
+                    rig -> inCallback(rig, () -> rig.dispatcher.send(post("/ok").build()))),
+            dispatch("a callback that blocks in another way", rig -> {
+                CountDownLatch blocked = new CountDownLatch(1);
+                CompletionStage<String> released = callback(rig, () -> waitFor(blocked));
+                String line;
+                try {
+                    line = logged(rig, "event loop");
+                } finally {
+                    blocked.countDown();
+                }
+                await(released);
+                return "log: "
+                        + line.replaceAll("\\d+ ms", "N ms")
+                                .replaceAll("loop \\S+", "loop N")
+                                .replaceAll(":\\d+\\).*", ":N)");
+            }));
+
     private MisusedDispatcher() {}
 
+    private static String waitFor(CountDownLatch blocked) {
+        try {
+            return "released: " + blocked.await(60, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Returns a line of the log that another thread writes. */
+    static String logged(MisuseRig rig, String start) {
+        Await.until("a line of the log", () -> rig.logged.stream().anyMatch(line -> line.startsWith(start)));
+        return rig.logged.stream()
+                .filter(line -> line.startsWith(start))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static String inCallback(MisuseRig rig, Callable<?> wrong) throws Exception {
+        return await(callback(rig, () -> thrown(wrong)));
+    }
+
+    /** Runs code on the event loop: the response cannot arrive before the request's body ends. */
+    private static CompletionStage<String> callback(MisuseRig rig, Supplier<String> code) throws Exception {
+        CompletableFuture<Flow.Subscriber<? super ByteBuf>> body = new CompletableFuture<>();
+        CompletionStage<String> result = rig.send(post("/slow").body(publisher(body::complete)))
+                .thenCompose(DispatchResponse::bodyAsString)
+                .thenApply(text -> code.get());
+        await(body).onComplete();
+        return result;
+    }
+
+    private static Misuse launch(
+            String name, Function<WorkerLauncher.LaunchRequest, WorkerLauncher.LaunchedWorker> wrong) {
+        return start(name, rig -> {
+            WorkerLauncher launcher = new WorkerLauncher() {
+                @Override
+                public LaunchedWorker launch(LaunchRequest request) {
+                    return wrong.apply(request);
+                }
+
+                @Override
+                public void close(Duration grace) {}
+            };
+            FunctionOptions function = FunctionOptions.builder("g")
+                    .capacity(CapacityPolicy.fixed(1))
+                    .build();
+            try (Dispatcher failing = dispatcher(with -> with.function(function).launcher("g", launcher))) {
+                Await.until("a reason", () -> failing.capacity().get(0).blockedReason() != null);
+                return "the reason on the live page: "
+                        + failing.capacity().get(0).blockedReason().replaceFirst(".*last failure", "last failure");
+            }
+        });
+    }
+
+    private static WorkerLauncher.LaunchedWorker worker(CompletionStage<WorkerLauncher.WorkerExit> exit) {
+        return new WorkerLauncher.LaunchedWorker() {
+            @Override
+            public CompletionStage<WorkerLauncher.WorkerExit> exit() {
+                return exit;
+            }
+
+            @Override
+            public void kill() {}
+        };
+    }
+
     static Stream<Misuse> starts() {
-        return Stream.of(BUILDERS, LISTENERS, OPTIONS, CALLS).flatMap(List::stream);
+        return Stream.of(BUILDERS, LISTENERS, OPTIONS, CALLS, LAUNCHERS).flatMap(List::stream);
     }
 
     static Stream<Misuse> requests() {
-        return Stream.of(HEADS, BODIES, RESPONSES, STATES).flatMap(List::stream);
+        return Stream.of(HEADS, BODIES, RESPONSES, STATES, WAITS).flatMap(List::stream);
     }
 
     private static Misuse start(String name, Misuse.Code code) {

@@ -45,7 +45,6 @@ final class MisusedWorker {
                     to -> to.respond(head("200").add("X-Name", "1"), Unpooled.EMPTY_BUFFER)),
             respond("a header name with a space", head("200").add("my header", "1")),
             respond("a header value with a line break", head("200").add("x-name", "a\nb")),
-            respond("a header value beyond ISO 8859-1", head("200").add("x-name", "\u20ac")),
             respond("a pseudo-header of requests in a response", head("200").path("/")),
             respond("headers of 300 KB", head("200").add("x-name", "a".repeat(300_000))),
             calls("a response without a status", to -> to.head(new DefaultHttp2Headers(false))),
@@ -133,9 +132,10 @@ final class MisusedWorker {
                 throw new IOException("password=secret");
             }),
             handle("a handler with endless recursion", MisusedWorker::recurse),
-            handle("a handler that never answers", (request, response) -> {}),
-            handle(
+            late("a handler that never answers", 1, (request, response) -> {}),
+            late(
                     "a handler that throws in `onCancel`",
+                    2,
                     (request, response) -> request.onCancel(code -> fail("cannot clean up"))));
 
     private static final List<Misuse> READERS = List.of(
@@ -202,6 +202,19 @@ final class MisusedWorker {
                 ended.close();
                 return thrown(ended::start);
             }),
+            start("two workers with one `WorkerConfig` that has a worker id", rig -> {
+                WorkerConfig named = own(rig).workerId("one").build();
+                try (Worker first = new Worker(named, HANDLER).start();
+                        Worker second = new Worker(named, HANDLER)) {
+                    return thrown(second::start);
+                }
+            }),
+            start("no call of `start`", rig -> {
+                try (Worker forgotten =
+                        new Worker(own(rig).workerId("forgotten").build(), HANDLER)) {
+                    return "log: " + MisusedDispatcher.logged(rig, "worker forgotten");
+                }
+            }),
             start("`ready` after the worker has exited", rig -> {
                 Worker ended = worker(rig.dispatcher, HANDLER);
                 ended.close();
@@ -240,6 +253,11 @@ final class MisusedWorker {
 
     private static Misuse handle(String name, DispatchRequest.Builder request, Handler wrong) {
         return new Misuse(WRITE_HANDLERS, name, rig -> rig.handled(request, wrong, 0));
+    }
+
+    /** The worker's deadline may be a little later than the dispatcher's. */
+    private static Misuse late(String name, int lines, Handler wrong) {
+        return new Misuse(WRITE_HANDLERS, name, rig -> rig.handled(DispatchRequest.post("/wrong"), wrong, lines));
     }
 
     private static Misuse handle(String name, Handler wrong) {

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.worker.adapter.function.FunctionHandler;
 import io.lambdadispatcher.worker.adapter.runtime.RuntimeHandler;
 import io.lambdadispatcher.worker.adapter.web.WebHandler;
@@ -83,7 +84,9 @@ final class HandlerLoader {
         } catch (IllegalArgumentException e) {
             // What is wrong with another variable names that one.
             boolean ofAnother = String.valueOf(e.getMessage()).startsWith(WorkerConfig.VARIABLE_PREFIX);
-            throw ofAnother ? e : new IllegalArgumentException(VARIABLE + "=" + name + ": " + e.getMessage(), e);
+            throw ofAnother
+                    ? e
+                    : new IllegalArgumentException(VARIABLE + "=" + name + ": " + PrintableText.ofFailure(e), e);
         }
     }
 
@@ -127,7 +130,7 @@ final class HandlerLoader {
     /** It is there, but it, or what it needs, does not become a class. */
     private static String unloadable(LinkageError e) {
         if (e instanceof ExceptionInInitializerError && e.getCause() != null) {
-            return "its static initialiser failed: " + e.getCause();
+            return "its static initialiser failed: " + PrintableText.startOf(e.getCause());
         }
         if (e instanceof UnsupportedClassVersionError) {
             return e.getMessage() + ", expected classes for Java "

@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker;
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
 import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.worker.adapter.function.FunctionHandler;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.DrainReason;
@@ -181,8 +182,7 @@ public class LambdaHandler implements RequestStreamHandler {
     }
 
     private static String cannotStart(ExecutionException e) {
-        Throwable cause = e.getCause() == null ? e : e.getCause();
-        return "the handler cannot start: " + cause.getMessage();
+        return "the handler cannot start: " + PrintableText.ofFailure(e);
     }
 
     /**

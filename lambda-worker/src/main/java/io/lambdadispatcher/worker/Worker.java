@@ -1,5 +1,7 @@
 package io.lambdadispatcher.worker;
 
+import io.lambdadispatcher.wire.http.PrintableText;
+import io.lambdadispatcher.wire.http2.BlockedLoopWatch;
 import io.lambdadispatcher.wire.http2.NettyRequirement;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.config.WorkerTls;
@@ -21,8 +23,12 @@ import io.netty.channel.IoEventLoopGroup;
 import io.netty.util.concurrent.EventExecutor;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import java.util.UUID;
+import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
@@ -56,7 +62,14 @@ public final class Worker implements AutoCloseable {
     /** A quarter of the time that is left, however long that is. */
     private static final Duration QUARTER_MARGIN = Duration.ofNanos(Long.MAX_VALUE);
 
+    /** A worker that is not started within this time was probably forgotten. */
+    private static final long UNSTARTED_SECONDS = 10;
+
     private static final Logger log = LoggerFactory.getLogger(Worker.class);
+
+    /** Configurations with a worker id that a worker was started with. */
+    private static final Set<WorkerConfig> STARTED =
+            Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
 
     private final WorkerConfig config;
     private final Handler handler;
@@ -68,6 +81,7 @@ public final class Worker implements AutoCloseable {
     private final EventLoop home;
     private final DownstreamShare share;
     private final Dispatchers dispatchers;
+    private @Nullable BlockedLoopWatch blockedLoops;
     private final long startedNanos;
     private final long deadlineNanos;
     private final List<Future<?>> timers = new ArrayList<>();
@@ -82,8 +96,10 @@ public final class Worker implements AutoCloseable {
     private volatile String reason = "";
 
     /**
-     * Prepares threads and TLS, but dials nothing yet. The deadline counts from here.
+     * Prepares threads and TLS, but dials nothing before {@link #start}. The deadline counts from
+     * here.
      *
+     * @param config one configuration can be used for several workers, unless it has a worker id
      * @throws IllegalArgumentException if TLS cannot be set up as configured
      * @throws IllegalStateException without Netty 4.2.16 or a newer 4.2
      */
@@ -111,9 +127,9 @@ public final class Worker implements AutoCloseable {
      *
      * @param shared event loops of the caller; {@code null} = the worker has its own
      */
-    Worker(WorkerConfig config, Handler handler, @Nullable IoEventLoopGroup shared) {
+    Worker(WorkerConfig given, Handler handler, @Nullable IoEventLoopGroup shared) {
         NettyRequirement.verify();
-        this.config = Objects.requireNonNull(config, "config");
+        this.config = ofOneWorker(Objects.requireNonNull(given, "config"));
         this.handler = Objects.requireNonNull(handler, "handler");
         this.startedNanos = System.nanoTime();
         this.deadlineNanos = config.deadline().isZero()
@@ -127,7 +143,28 @@ public final class Worker implements AutoCloseable {
         this.home = loops.next();
         this.share = new DownstreamShare(handler, this::onHome);
         this.dispatchers = new Dispatchers(config, handler, dialler, loops, home, share, deadlineNanos, new Events());
-        log.debug("worker {} of {} on {}", config.workerId(), config.function(), dialler.transportName());
+        log.debug("worker {} of {} on {}", workerId(), config.function(), dialler.transportName());
+        CompletableFuture.delayedExecutor(UNSTARTED_SECONDS, TimeUnit.SECONDS).execute(this::lookForStart);
+    }
+
+    private static WorkerConfig ofOneWorker(WorkerConfig config) {
+        return config.workerId() == null
+                ? config.toBuilder().workerId("self-" + UUID.randomUUID()).build()
+                : config;
+    }
+
+    private String workerId() {
+        return Objects.requireNonNull(config.workerId());
+    }
+
+    private void lookForStart() {
+        if (!started.get() && !done.isDone()) {
+            log.warn(
+                    "worker {} of function {} was created {} s ago, but start() was not called, so it does not connect",
+                    workerId(),
+                    config.function(),
+                    UNSTARTED_SECONDS);
+        }
     }
 
     private void announce() {
@@ -143,7 +180,8 @@ public final class Worker implements AutoCloseable {
      * Starts the handler if it is a {@link Lifecycle}, then dials in. The worker does not stop the
      * handler when it ends.
      *
-     * @throws IllegalStateException if it was called before, or if the worker has ended
+     * @throws IllegalStateException if it was called before, if the worker has ended, or if another
+     *     worker was started with the same configuration and that has a worker id
      */
     public Worker start() {
         if (!started.compareAndSet(false, true)) {
@@ -152,14 +190,23 @@ public final class Worker implements AutoCloseable {
         if (home.isShuttingDown()) {
             throw new IllegalStateException("start() was called on a worker that has exited. Create a new worker");
         }
+        if (!STARTED.add(config)) {
+            // A dispatcher takes two workers with one id for one worker, or rejects the second.
+            throw new IllegalStateException("another worker was started with this WorkerConfig, whose worker id is "
+                    + workerId() + ". Expected a WorkerConfig without a worker id, or one for each worker");
+        }
+        if (ownsLoops) {
+            blockedLoops = BlockedLoopWatch.start(loops, log::warn);
+        }
         onHome(this::watchDeadline);
         Lifecycles.start(handler).whenComplete((nothing, failure) -> onHome(() -> onHandlerStarted(failure)));
         return this;
     }
 
     /**
-     * Completes when the first connection can take requests. Fails if the worker ends before, or
-     * has ended.
+     * Completes when a dispatcher counts the worker as ready, so that it sends requests to the
+     * first connection. Fails if the worker ends before, or has ended. Does not complete before
+     * {@link #start}.
      */
     public CompletionStage<Worker> ready() {
         return done.isDone() && !ready.isCompletedExceptionally()
@@ -232,8 +279,8 @@ public final class Worker implements AutoCloseable {
 
     private void cannotStart(Throwable failure) {
         draining = true;
-        because("the handler cannot start: " + failure.getMessage());
-        log.error("worker {} exits: {}", config.workerId(), reason);
+        because("the handler cannot start: " + PrintableText.ofFailure(failure));
+        log.error("worker {} exits: {}", workerId(), reason);
         log.debug("the handler cannot start", failure);
         finish();
     }
@@ -289,7 +336,7 @@ public final class Worker implements AutoCloseable {
         }
         draining = true;
         because(why.name());
-        log.info("worker {} is draining: {}", config.workerId(), reason);
+        log.info("worker {} is draining: {}", workerId(), reason);
         Duration grace = shorter(asked, beforeDeadline(DEADLINE_MARGIN));
         if (dispatchers.isRunning()) {
             told = Lifecycles.drain(handler, why, grace);
@@ -340,6 +387,9 @@ public final class Worker implements AutoCloseable {
         if (ownsLoops) {
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS);
         }
+        if (blockedLoops != null) {
+            blockedLoops.close();
+        }
         CompletionStage<?> closed = share.end();
         told.whenComplete((nothing, failure) -> closed.whenComplete((none, never) -> done.complete(summary)));
     }
@@ -348,7 +398,7 @@ public final class Worker implements AutoCloseable {
         long now = System.nanoTime();
         return new WorkerSummary(
                 config.function(),
-                config.workerId(),
+                workerId(),
                 dispatchers.sum(Tally::started),
                 dispatchers.sum(Tally::failed),
                 dispatchers.sum(Tally::requestBytes),
@@ -367,7 +417,7 @@ public final class Worker implements AutoCloseable {
             shutdownTold = false;
             if (readyNanos == 0 && !draining) {
                 readyNanos = System.nanoTime();
-                log.info("worker {} ready after {} ms", config.workerId(), (readyNanos - startedNanos) / 1_000_000);
+                log.info("worker {} ready after {} ms", workerId(), (readyNanos - startedNanos) / 1_000_000);
                 ready.complete(Worker.this);
             }
         }

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
@@ -61,7 +62,7 @@ public final class WorkerMain {
         try {
             main = new WorkerMain(System.getenv());
         } catch (IllegalArgumentException e) {
-            log.error("{}", oneLine(String.valueOf(e.getMessage())));
+            log.error("{}", oneLine(PrintableText.ofFailure(e)));
             System.exit(BAD_CONFIGURATION);
             return;
         }

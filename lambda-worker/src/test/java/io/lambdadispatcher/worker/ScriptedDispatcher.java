@@ -68,6 +68,9 @@ public final class ScriptedDispatcher implements AutoCloseable {
 
     public volatile boolean answersHello = true;
 
+    /** Whether the next connections read nothing after HELLO, until {@link Link#thaw}. */
+    public volatile boolean freezesAfterHello;
+
     /** The version of the protocol for the next connections. */
     public volatile int version = WireLimits.PROTOCOL_VERSION;
 
@@ -184,6 +187,10 @@ public final class ScriptedDispatcher implements AutoCloseable {
         /** Stops reading from the socket, so that not even PINGs are read. */
         public void freeze() {
             ctx.channel().config().setAutoRead(false);
+        }
+
+        public void thaw() {
+            ctx.channel().config().setAutoRead(true);
         }
 
         public void cut() {
@@ -359,6 +366,10 @@ public final class ScriptedDispatcher implements AutoCloseable {
                 sendNow(new Welcome(version, pingIntervalMillis, pingTimeoutMillis));
                 if (!peers.isEmpty()) {
                     sendNow(new Peers(peers));
+                }
+                if (freezesAfterHello) {
+                    // Later, because Netty's decoder asks for more at the end of this read.
+                    ctx.executor().execute(this::freeze);
                 }
                 ctx.channel().closeFuture().addListener(f -> onClosed());
             } else if (message instanceof ControlMessage.Readiness) {

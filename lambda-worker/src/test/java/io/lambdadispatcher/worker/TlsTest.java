@@ -2,8 +2,11 @@ package io.lambdadispatcher.worker;
 
 import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.wire.worker.PortKey;
+import io.lambdadispatcher.worker.config.Credential;
+import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.config.WorkerTls;
 import io.netty.handler.ssl.ApplicationProtocolConfig;
 import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
@@ -15,10 +18,14 @@ import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Base64;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.bouncycastle.asn1.pkcs.PrivateKeyInfo;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -77,6 +84,66 @@ class TlsTest {
         Path certificate = Files.writeString(files.resolve("client.pem"), client.getCertificatePEM());
         Path key = Files.writeString(files.resolve("client.key"), client.getPrivateKeyPEM());
         assertServes(server(ClientAuth.REQUIRE, client), WorkerTls.pem(trust).withClientCertificate(certificate, key));
+    }
+
+    /** In the older format of EC keys, as cert-manager writes it. */
+    @Test
+    void should_show_a_certificate_with_a_key_in_sec1(@TempDir Path files) throws Exception {
+        X509Bundle client = selfSigned("worker");
+        Path certificate = Files.writeString(files.resolve("client.pem"), client.getCertificatePEM());
+        byte[] sec1 = PrivateKeyInfo.getInstance(
+                        client.getKeyPair().getPrivate().getEncoded())
+                .parsePrivateKey()
+                .toASN1Primitive()
+                .getEncoded();
+        Path key = Files.writeString(
+                files.resolve("client.key"),
+                "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n"
+                        + "-----BEGIN EC PRIVATE KEY-----\n"
+                        + Base64.getEncoder().encodeToString(sec1) + "\n-----END EC PRIVATE KEY-----\n");
+        assertServes(
+                server(ClientAuth.REQUIRE, client),
+                WorkerTls.fingerprint(fingerprint(SELF_SIGNED)).withClientCertificate(certificate, key));
+    }
+
+    @Test
+    void should_name_the_file_that_it_cannot_use_and_nothing_else(@TempDir Path files) throws Exception {
+        X509Bundle own = selfSigned("worker");
+        Path certificate = Files.writeString(files.resolve("client.pem"), own.getCertificatePEM());
+        Path key = Files.writeString(files.resolve("client.key"), own.getPrivateKeyPEM());
+        Path other = Files.writeString(
+                files.resolve("other.key"), selfSigned("other").getPrivateKeyPEM());
+        Path missing = files.resolve("missing.pem");
+
+        assertRefused(
+                WorkerTls.system().withClientCertificate(certificate, other),
+                "TLS cannot be set up: private key file " + other
+                        + ": expected the key of the first certificate in client certificate file " + certificate
+                        + ", got another key");
+        assertRefused(
+                WorkerTls.system().withClientCertificate(key, key),
+                "TLS cannot be set up: client certificate file " + key
+                        + ": expected certificates in PEM, got only PRIVATE KEY");
+        assertRefused(
+                WorkerTls.pem(missing),
+                "TLS cannot be set up: certificate authorities file " + missing
+                        + " cannot be read: java.nio.file.NoSuchFileException: " + missing);
+        assertRefused(
+                WorkerTls.pemText("-----BEGIN CERTIFICATE-----\nAAAA"),
+                "TLS cannot be set up: certificate authorities: expected -----END CERTIFICATE----- after the block that"
+                        + " begins in line 1, got none");
+    }
+
+    private static void assertRefused(WorkerTls tls, String message) {
+        WorkerConfig config = WorkerConfig.builder(
+                        "f",
+                        new Credential.Secret("a-secret-for-tests-only"),
+                        List.of(new InetSocketAddress("127.0.0.1", 1)))
+                .tls(tls)
+                .build();
+        assertThatThrownBy(() -> new Worker(config, new PongHandler()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage(message);
     }
 
     @Test

@@ -4,6 +4,10 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
@@ -34,10 +38,12 @@ import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.slf4j.LoggerFactory;
 
 @Timeout(180)
 class WorkerTest {
@@ -425,6 +431,53 @@ class WorkerTest {
             worker.start().ready().toCompletableFuture().get(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
         }
         return new WeakReference<>(handler);
+    }
+
+    @Test
+    void should_be_ready_when_the_dispatcher_has_read_that_it_is() throws Exception {
+        ScriptedDispatcher dispatcher = new ScriptedDispatcher();
+        dispatcher.freezesAfterHello = true;
+        try (Harness harness = new Harness(dispatcher, new PongHandler(), config -> config)) {
+            CompletableFuture<Worker> ready = harness.worker.ready().toCompletableFuture();
+            Await.until(
+                    "HELLO",
+                    () -> !dispatcher.links().isEmpty()
+                            && !dispatcher.links().get(0).messages.isEmpty());
+            Await.remains("the worker is not ready", Duration.ofMillis(300), () -> !ready.isDone());
+            dispatcher.links().get(0).thaw();
+            ready.get(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
+            assertThat(dispatcher.takeReady()).isSameAs(dispatcher.links().get(0));
+        }
+    }
+
+    @Test
+    void should_name_a_handler_that_blocks_the_event_loop() throws Exception {
+        ListAppender<ILoggingEvent> lines = new ListAppender<>();
+        lines.start();
+        Logger log = (Logger) LoggerFactory.getLogger(Worker.class);
+        log.addAppender(lines);
+        log.setLevel(Level.WARN);
+        CountDownLatch release = new CountDownLatch(1);
+        Handler blocking = (request, response) -> {
+            release.await();
+            response.respond(200, "");
+        };
+        try (Harness harness = new Harness(blocking)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(get("/"), 60_000, true);
+            Await.until("a warning", () -> lines.list.stream().anyMatch(line -> line.getLevel() == Level.WARN));
+            release.countDown();
+        } finally {
+            release.countDown();
+            log.detachAppender(lines);
+            log.setLevel(null);
+        }
+        assertThat(lines.list)
+                .filteredOn(line -> line.getLevel() == Level.WARN)
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .singleElement()
+                .asString()
+                .contains(" ms by io.lambdadispatcher.worker.WorkerTest.lambda$");
     }
 
     @Test

@@ -15,6 +15,8 @@ public enum AccessField {
     WORKER,
     /** The client's address, without the port: the peer, or what a trusted proxy names. */
     CLIENT,
+    /** The client's certificate, if the port requires one: {@code x-forwarded-client-cert}. */
+    CLIENT_CERTIFICATE,
     /** The header {@code x-forwarded-for} as the worker received it. */
     FORWARDED_FOR,
     /** The client's protocol: {@code http/1.1}, {@code h2}, or {@code embedded}. */

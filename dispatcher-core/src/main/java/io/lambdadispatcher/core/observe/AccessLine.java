@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.observe;
 
 import io.lambdadispatcher.core.options.ContentEncoding;
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http.TraceParent;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -28,6 +29,8 @@ final class AccessLine {
 
     private static final AsciiString X_FORWARDED_FOR = AsciiString.cached("x-forwarded-for");
 
+    private static final AsciiString X_FORWARDED_CLIENT_CERT = AsciiString.cached("x-forwarded-client-cert");
+
     private final List<AccessField> fields;
     private final @Nullable CharSequence requestIdHeader;
     private final StringBuilder line = new StringBuilder(512);
@@ -52,6 +55,7 @@ final class AccessLine {
             case FUNCTION -> text(field, end.function());
             case WORKER -> text(field, end.workerId());
             case CLIENT -> text(field, address(end.remoteAddress()));
+            case CLIENT_CERTIFICATE -> text(field, end.headers().get(X_FORWARDED_CLIENT_CERT));
             case FORWARDED_FOR -> text(field, end.headers().get(X_FORWARDED_FOR));
             case PROTOCOL -> text(field, protocol(end.protocol()));
             case METHOD -> text(field, end.method());
@@ -134,12 +138,13 @@ final class AccessLine {
     }
 
     /** Appends a text, or nothing if it is {@code null}. */
-    private void text(AccessField field, @Nullable CharSequence value) {
-        if (value == null) {
+    private void text(AccessField field, @Nullable CharSequence bytes) {
+        if (bytes == null) {
             return;
         }
         key(field);
         line.append('"');
+        String value = HeaderText.decode(bytes);
         int length = Math.min(value.length(), MAX_TEXT_CHARS);
         for (int i = 0; i < length; i++) {
             escape(value.charAt(i));

@@ -200,7 +200,7 @@ public final class ForwardingPolicy {
     public static final class Builder {
         private Trust trust = Trust.REPLACE;
         private Headers headers = Headers.X_FORWARDED;
-        private boolean via = true;
+        private boolean via;
         private String clientHeader = "";
         private String requestIdHeader = "";
         private List<String> trustedHeaders = List.of();
@@ -224,7 +224,8 @@ public final class ForwardingPolicy {
 
         /**
          * Sets whether {@code via: 1.1 lambda-dispatcher} is added to requests and responses (RFC
-         * 9110 section 7.6.3). Default: true.
+         * 9110 section 7.6.3). Servers such as nginx do not compress their responses to requests
+         * with this header. Loops are detected without it. Default: false.
          */
         public Builder via(boolean value) {
             via = value;

@@ -1,17 +1,16 @@
 package io.lambdadispatcher.core.options;
 
+import io.lambdadispatcher.wire.tls.PemFile;
 import java.nio.file.Path;
-import java.security.GeneralSecurityException;
 import java.security.PrivateKey;
-import java.security.PublicKey;
-import java.security.Signature;
+import java.security.cert.X509CRL;
 import java.security.cert.X509Certificate;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Certificates and key of a port with TLS 1.3 and 1.2. Immutable.
+ * Certificates, key and profile of a port with TLS. Immutable.
  *
  * <pre>{@code
  * TlsOptions tls = TlsOptions.of(Path.of("chain.pem"), Path.of("key.pem"))
@@ -28,31 +27,43 @@ public final class TlsOptions {
     private final Path certificateChain;
     private final Path privateKey;
     private final @Nullable Path clientCertificates;
+    private final TlsProfile profile;
 
-    private TlsOptions(Path certificateChain, Path privateKey, @Nullable Path clientCertificates) {
+    private TlsOptions(Path certificateChain, Path privateKey, @Nullable Path clientCertificates, TlsProfile profile) {
         this.certificateChain = Objects.requireNonNull(certificateChain, "certificateChain");
         this.privateKey = Objects.requireNonNull(privateKey, "privateKey");
         this.clientCertificates = clientCertificates;
+        this.profile = Objects.requireNonNull(profile, "profile");
     }
 
     /**
      * Returns options that do not require client certificates.
      *
      * @param certificateChain PEM file that starts with the listener's own certificate
-     * @param privateKey PEM file with the key in PKCS #8, not encrypted
+     * @param privateKey PEM file with the key in PKCS #8, PKCS #1 or SEC 1, not encrypted
      */
     public static TlsOptions of(Path certificateChain, Path privateKey) {
-        return new TlsOptions(certificateChain, privateKey, null);
+        return new TlsOptions(certificateChain, privateKey, null, TlsProfile.INTERMEDIATE);
     }
 
     /**
      * Returns these options with required client certificates (mTLS). A client without a valid one
      * is rejected.
      *
-     * @param authorities PEM file of the authorities whose certificates are accepted
+     * <p>The application gets the client's certificate in {@code x-forwarded-client-cert}. Revoked
+     * certificates are rejected if the file has certificate revocation lists (CRLs), too. Then it
+     * must have one of each authority in a client's chain, and none that has expired.
+     *
+     * @param authorities PEM file of the authorities whose certificates are accepted, and of CRLs
      */
     public TlsOptions withClientCertificates(Path authorities) {
-        return new TlsOptions(certificateChain, privateKey, Objects.requireNonNull(authorities, "authorities"));
+        return new TlsOptions(
+                certificateChain, privateKey, Objects.requireNonNull(authorities, "authorities"), profile);
+    }
+
+    /** Returns these options with a profile. Default: {@link TlsProfile#INTERMEDIATE}. */
+    public TlsOptions withProfile(TlsProfile newProfile) {
+        return new TlsOptions(certificateChain, privateKey, clientCertificates, newProfile);
     }
 
     /**
@@ -62,8 +73,25 @@ public final class TlsOptions {
      * @param privateKey the private key of the first certificate
      * @param authorities the authorities that issue client certificates; empty if client
      *     certificates are not required
+     * @param revocations lists of the certificates that they have revoked; empty if revocation is
+     *     not checked
+     * @param profile which versions and cipher suites of TLS the port offers
      */
-    public record Contents(List<X509Certificate> chain, PrivateKey privateKey, List<X509Certificate> authorities) {}
+    public record Contents(
+            List<X509Certificate> chain,
+            PrivateKey privateKey,
+            List<X509Certificate> authorities,
+            List<X509CRL> revocations,
+            TlsProfile profile) {
+
+        /**
+         * Creates the contents of a port with {@link TlsProfile#INTERMEDIATE} that ignores
+         * revocation.
+         */
+        public Contents(List<X509Certificate> chain, PrivateKey privateKey, List<X509Certificate> authorities) {
+            this(chain, privateKey, authorities, List.of(), TlsProfile.INTERMEDIATE);
+        }
+    }
 
     /**
      * Reads the files, and checks that the key belongs to the first certificate of the chain. An
@@ -74,40 +102,13 @@ public final class TlsOptions {
      *     another certificate
      */
     public Contents load() {
-        List<X509Certificate> chain = new PemFile("certificate chain", certificateChain).chain();
-        PrivateKey key = new PemFile("private key", privateKey).privateKey();
-        if (!belong(chain.get(0).getPublicKey(), key)) {
-            throw new IllegalArgumentException("private key file " + privateKey
-                    + ": expected the key of the first certificate in " + certificateChain + ", got another key");
+        PemFile chain = PemFile.read("certificate chain", certificateChain);
+        PrivateKey key = PemFile.read("private key", privateKey).keyOf(chain);
+        if (clientCertificates == null) {
+            return new Contents(chain.chain(), key, List.of(), List.of(), profile);
         }
-        Path authorities = clientCertificates;
-        return new Contents(
-                chain,
-                key,
-                authorities == null
-                        ? List.of()
-                        : new PemFile("client certificate authorities", authorities).certificates());
-    }
-
-    /** Signs with the private key and verifies with the public key. */
-    private static boolean belong(PublicKey publicKey, PrivateKey key) {
-        String algorithm = switch (publicKey.getAlgorithm()) {
-            case "RSA" -> "SHA256withRSA";
-            case "EC" -> "SHA256withECDSA";
-            default -> publicKey.getAlgorithm();
-        };
-        byte[] signed = {1};
-        try {
-            Signature signature = Signature.getInstance(algorithm);
-            signature.initSign(key);
-            signature.update(signed);
-            byte[] bytes = signature.sign();
-            signature.initVerify(publicKey);
-            signature.update(signed);
-            return signature.verify(bytes);
-        } catch (GeneralSecurityException e) {
-            return false;
-        }
+        PemFile authorities = PemFile.read("client certificate authorities", clientCertificates);
+        return new Contents(chain.chain(), key, authorities.certificates(), authorities.revocations(), profile);
     }
 
     /** Returns the PEM file of the certificate chain. */
@@ -118,6 +119,11 @@ public final class TlsOptions {
     /** Returns the PEM file of the private key. */
     public Path privateKey() {
         return privateKey;
+    }
+
+    /** Returns which versions and cipher suites of TLS the port offers. */
+    public TlsProfile profile() {
+        return profile;
     }
 
     /**

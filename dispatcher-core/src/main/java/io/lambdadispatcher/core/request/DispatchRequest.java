@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.request;
 
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.OutgoingHeaders;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -58,8 +59,8 @@ public final class DispatchRequest {
      * Begins a request.
      *
      * @param method the method, which must not be CONNECT
-     * @param path the path and query, which begin with {@code /} and have only visible ASCII
-     *     characters; or {@code *}
+     * @param path the path and query, which begin with {@code /}; or {@code *}. Text is sent as
+     *     UTF-8
      * @throws IllegalArgumentException if no HTTP request can have this method or path
      */
     public static Builder builder(String method, String path) {
@@ -111,9 +112,14 @@ public final class DispatchRequest {
                     "method",
                     method,
                     "any method except CONNECT, because a tunnel is not a request");
-            verify(HeaderSyntax.isPath(path), "path", path, "visible ASCII that begins with '/' or '*' and has no '#'");
+            // One character for each byte, as in the headers.
+            this.path = HeaderText.bytesOf(path).toString();
+            verify(
+                    HeaderSyntax.isPath(this.path),
+                    "path",
+                    path,
+                    "visible characters that begin with '/' or '*' and have no '#'");
             this.method = method;
-            this.path = path;
         }
 
         private static void verify(boolean holds, String name, String value, String expected) {
@@ -149,13 +155,13 @@ public final class DispatchRequest {
          * Adds a header.
          *
          * @param name the name, which is sent in lower case
-         * @param value the value, with characters of ISO 8859-1 only
+         * @param value the value. An {@code AsciiString}, or a string whose characters are the
+         *     bytes of UTF-8, is sent unchanged, and other text is sent as UTF-8
          * @throws IllegalArgumentException if no HTTP request can have this header
          */
         public Builder header(CharSequence name, CharSequence value) {
             OutgoingHeaders.verifyName(name);
-            OutgoingHeaders.verifyValue(name, value);
-            headers.add(AsciiString.of(name).toLowerCase(), value);
+            headers.add(AsciiString.of(name).toLowerCase(), OutgoingHeaders.verifyValue(name, value));
             return this;
         }
 

@@ -1,11 +1,13 @@
 package io.lambdadispatcher.core.request;
 
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
@@ -59,13 +61,14 @@ public final class DispatchResponse {
     }
 
     /**
-     * Returns the first value of a header, or {@code null} if there is none.
+     * Returns the first value of a header as text: UTF-8, or ISO 8859-1 if it is not valid UTF-8.
+     * {@code null} if there is none.
      *
      * @param name the name in lower case
      */
     public @Nullable String header(CharSequence name) {
         CharSequence value = headers.get(name);
-        return value == null ? null : value.toString();
+        return value == null ? null : HeaderText.decode(value);
     }
 
     /**
@@ -92,9 +95,10 @@ public final class DispatchResponse {
      *     body is too long, and then the response is cancelled
      */
     public CompletionStage<byte[]> bodyAsBytes(int maxBytes) {
-        GatheredBody gathered = new GatheredBody(maxBytes);
-        body.subscribe(gathered);
-        return gathered.bytes();
+        // Like the dispatcher's other stages, it refuses to be waited for on an event loop.
+        CompletableFuture<byte[]> bytes = trailers.toCompletableFuture().newIncompleteFuture();
+        body.subscribe(new GatheredBody(maxBytes, bytes));
+        return bytes;
     }
 
     /**

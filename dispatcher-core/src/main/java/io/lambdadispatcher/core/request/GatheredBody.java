@@ -4,7 +4,6 @@ import io.netty.buffer.ByteBuf;
 import java.io.ByteArrayOutputStream;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import org.jspecify.annotations.Nullable;
 
@@ -13,19 +12,17 @@ final class GatheredBody implements Flow.Subscriber<ByteBuf> {
     private static final int BAD_GATEWAY = 502;
 
     private final int maxBytes;
-    private final CompletableFuture<byte[]> bytes = new CompletableFuture<>();
+    private final CompletableFuture<byte[]> bytes;
     private final ByteArrayOutputStream gathered = new ByteArrayOutputStream();
     private Flow.@Nullable Subscription subscription;
 
-    GatheredBody(int maxBytes) {
+    /** @param bytes receives the body */
+    GatheredBody(int maxBytes, CompletableFuture<byte[]> bytes) {
         if (maxBytes < 0) {
             throw new IllegalArgumentException("maxBytes: " + maxBytes + ", expected 0 or more");
         }
         this.maxBytes = maxBytes;
-    }
-
-    CompletionStage<byte[]> bytes() {
-        return bytes;
+        this.bytes = bytes;
     }
 
     @Override

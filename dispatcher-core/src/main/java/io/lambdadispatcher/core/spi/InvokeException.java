@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reports that an invocation has no result. The message is for logs, not for clients. Its control
- * characters are escaped, and a long message is cut.
+ * characters are escaped, and the middle of a very long message is left out.
  */
 public final class InvokeException extends RuntimeException {
     private static final long serialVersionUID = 1L;
@@ -17,6 +17,11 @@ public final class InvokeException extends RuntimeException {
          * not begun.
          */
         THROTTLED,
+        /**
+         * AWS still prepares the function or its network. The function has not begun. The
+         * dispatcher tries again within the queue timeout of the request.
+         */
+        NOT_READY,
         /** There is no such function, alias or version. */
         NOT_FOUND,
         /** There is no permission to invoke the function, or its state does not allow it. */
@@ -32,7 +37,7 @@ public final class InvokeException extends RuntimeException {
     private final Reason reason;
 
     public InvokeException(Reason reason, String message, @Nullable Throwable cause) {
-        super(PrintableText.startOf(message), cause);
+        super(PrintableText.ofFailure(message), cause);
         this.reason = reason;
     }
 

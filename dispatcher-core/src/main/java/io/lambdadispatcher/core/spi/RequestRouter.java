@@ -18,9 +18,13 @@ import org.jspecify.annotations.Nullable;
 @FunctionalInterface
 public interface RequestRouter {
     /**
-     * Returns the function that serves a request. If the method throws, the client receives 500.
+     * Returns the function that serves a request. If the method throws anything but the exception
+     * below, the client receives 500.
      *
+     * @param head its {@code :path} is as the client sent it, and may be replaced. Applications can
+     *     take different spellings, such as {@code /%6Cogin} and {@code //login}, for one path
      * @return a target with the name of a configured function, or {@code null} to send 404
+     * @throws AmbiguousPathException to send 400
      */
     @Nullable
     RouteTarget route(Http2Headers head);

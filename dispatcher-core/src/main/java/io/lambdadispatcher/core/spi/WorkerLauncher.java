@@ -4,13 +4,19 @@ import io.lambdadispatcher.wire.http.PrintableText;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
  * Starts workers, for example as invocations of a Lambda function or as processes.
  *
- * <p><b>Threading.</b> Called on any thread. Must not block, except in {@link #close}.
+ * <p><b>Threading.</b> Called on any thread, usually an event loop. Must not block, except in
+ * {@link #close}. A call of 500 ms or more is logged.
+ *
+ * <p><b>Errors.</b> A launcher that throws or returns {@code null} has failed to launch a worker,
+ * and launches continue with a backoff. A worker whose {@link LaunchedWorker#exit} fails is {@link
+ * Cause#LOST}.
  */
 public interface WorkerLauncher extends AutoCloseable {
 
@@ -92,6 +98,12 @@ public interface WorkerLauncher extends AutoCloseable {
         /** There is currently no capacity for another worker. */
         THROTTLED,
         /**
+         * The platform still prepares the function or its network, so no worker was started. This
+         * passes by itself, and says nothing about the function. Requests wait for it within their
+         * queue timeout.
+         */
+        NOT_READY,
+        /**
          * Launches fail until the configuration is changed. For example, the function does not
          * exist, or there is no permission to invoke it.
          */
@@ -101,12 +113,13 @@ public interface WorkerLauncher extends AutoCloseable {
     /**
      * The result of a worker that exited or was not started.
      *
-     * @param detail a description in one line, for logs. Control characters are escaped, and only
-     *     the first 2,048 characters are kept
+     * @param detail a description in one line, for logs. Control characters are escaped, and the
+     *     middle of a very long description is left out
      */
     record WorkerExit(Cause cause, String detail) {
         public WorkerExit {
-            detail = PrintableText.of(String.valueOf(detail), 2048);
+            Objects.requireNonNull(cause, "cause");
+            detail = detail == null ? "the launcher gives no reason" : PrintableText.ofFailure(detail);
         }
 
         public boolean failed() {
@@ -122,7 +135,11 @@ public interface WorkerLauncher extends AutoCloseable {
          */
         CompletionStage<WorkerExit> exit();
 
-        /** Terminates a worker that does not respond. Has no effect if the worker has exited. */
+        /**
+         * Terminates a worker that does not respond. Has no effect if the worker has exited. If
+         * {@link #exit} does not complete within the launch timeout after it, the worker is {@link
+         * Cause#LOST}.
+         */
         void kill();
     }
 

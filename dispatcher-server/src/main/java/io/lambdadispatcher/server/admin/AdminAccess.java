@@ -4,6 +4,7 @@ import static io.netty.handler.codec.http.HttpResponseStatus.BAD_REQUEST;
 import static io.netty.handler.codec.http.HttpResponseStatus.FORBIDDEN;
 import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
 
+import io.lambdadispatcher.wire.http.Authority;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpRequest;
@@ -27,18 +28,35 @@ import org.jspecify.annotations.Nullable;
 public final class AdminAccess {
     private static final Pattern HOST = Pattern.compile("(\\[[^]]*]|[^:\\[]*)(:\\d{1,5})?");
     private static final String BEARER = "Bearer ";
+    private static final Caller NOBODY = new Caller(0, false);
 
     private final Set<String> hosts;
     private final List<byte[]> tokens;
+    private final List<byte[]> readTokens;
 
     /**
      * @param hosts accepted Host names in lower case, in addition to {@code localhost} and IP
      *     addresses
      * @param tokens one of them is required for changes; empty = nothing can be changed
+     * @param readTokens one of these or of {@code tokens} is required to read; empty = everybody
+     *     may read
      */
-    public AdminAccess(Set<String> hosts, List<byte[]> tokens) {
+    public AdminAccess(Set<String> hosts, List<byte[]> tokens, List<byte[]> readTokens) {
         this.hosts = Set.copyOf(hosts);
         this.tokens = tokens.stream().map(byte[]::clone).toList();
+        this.readTokens = readTokens.stream().map(byte[]::clone).toList();
+    }
+
+    /**
+     * Who has sent a request.
+     *
+     * @param token the number of the token for changes that the request has, from 1 on, or 0
+     * @param reads whether it has a token that is only for reading
+     */
+    record Caller(int token, boolean reads) {
+        boolean isKnown() {
+            return token > 0 || reads;
+        }
     }
 
     /**
@@ -74,10 +92,10 @@ public final class AdminAccess {
      * after {@link #refuseHost} has accepted the Host.
      */
     @Nullable
-    FullHttpResponse refuseChange(HttpRequest request) {
+    FullHttpResponse refuseChange(HttpRequest request, Caller caller) {
         String host = request.headers().get(HttpHeaderNames.HOST);
         for (String origin : request.headers().getAll(HttpHeaderNames.ORIGIN)) {
-            if (!origin.equalsIgnoreCase("http://" + host) && !origin.equalsIgnoreCase("https://" + host)) {
+            if (!isOrigin(origin, "http", host) && !isOrigin(origin, "https", host)) {
                 return AdminAnswers.text(FORBIDDEN, "origin: expected none, or that of this host\n");
             }
         }
@@ -87,25 +105,45 @@ public final class AdminAccess {
                     "Nothing can be changed, because no token is configured. Set admin.token-file, which a reload puts"
                             + " in force.\n");
         }
-        return token(request) > 0
+        return caller.token > 0 ? null : unauthorized("admin.token-file or admin.token");
+    }
+
+    /** Returns the answer to a request that must not read anything; {@code null} = it may. */
+    @Nullable
+    FullHttpResponse refuseRead(Caller caller) {
+        return readTokens.isEmpty() || caller.isKnown()
                 ? null
-                : AdminAnswers.text(
-                        UNAUTHORIZED,
-                        "authorization: expected Bearer and a token of admin.token-file or admin.token\n",
-                        HttpHeaderNames.WWW_AUTHENTICATE,
-                        "Bearer");
+                : unauthorized("admin.read-token-file, admin.token-file or admin.token");
+    }
+
+    private static FullHttpResponse unauthorized(String settings) {
+        return AdminAnswers.text(
+                UNAUTHORIZED,
+                "authorization: expected Bearer and a token of " + settings + "\n",
+                HttpHeaderNames.WWW_AUTHENTICATE,
+                "Bearer");
+    }
+
+    private static boolean isOrigin(String origin, String scheme, String host) {
+        String start = scheme + "://";
+        return origin.regionMatches(true, 0, start, 0, start.length())
+                && Authority.isSame(origin.substring(start.length()), host, scheme);
     }
 
     /**
-     * Returns the number of the token that a request has, from 1 on, or 0 if it has none. Takes the
-     * same time whichever token it is, and however much of it is right.
+     * Returns who has sent a request. Takes the same time whichever token it has, and however much
+     * of it is right.
      */
-    int token(HttpRequest request) {
+    Caller caller(HttpRequest request) {
         List<String> values = request.headers().getAll(HttpHeaderNames.AUTHORIZATION);
         if (values.size() != 1 || !values.get(0).regionMatches(true, 0, BEARER, 0, BEARER.length())) {
-            return 0;
+            return NOBODY;
         }
         byte[] given = values.get(0).substring(BEARER.length()).trim().getBytes(StandardCharsets.ISO_8859_1);
+        return new Caller(number(tokens, given), number(readTokens, given) > 0);
+    }
+
+    private static int number(List<byte[]> tokens, byte[] given) {
         int found = 0;
         for (int i = 0; i < tokens.size(); i++) {
             // The first argument decides how long the comparison takes.

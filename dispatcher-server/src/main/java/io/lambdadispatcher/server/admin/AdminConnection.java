@@ -4,6 +4,7 @@ import static io.netty.handler.codec.http.HttpResponseStatus.BAD_REQUEST;
 import static io.netty.handler.codec.http.HttpResponseStatus.METHOD_NOT_ALLOWED;
 import static io.netty.handler.codec.http.HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE;
 import static io.netty.handler.codec.http.HttpResponseStatus.SERVICE_UNAVAILABLE;
+import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
 
 import io.lambdadispatcher.core.observe.Protection;
 import io.netty.buffer.Unpooled;
@@ -65,14 +66,28 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
     private @Nullable ChannelHandlerContext context;
     private @Nullable HttpRequest request;
     private @Nullable Future<?> timeout;
+    private AdminConnections.Unwritten unwritten;
     private long bodyBytes;
     private boolean receiving;
-    private boolean answering;
+    private Standing standing = Standing.IDLE;
+
+    /** What happens to a connection if there are too many: those with a lower one close first. */
+    enum Standing {
+        /** The answer to a wrong token waits. */
+        DELAYED,
+        /** No request is being answered. */
+        IDLE,
+        /** A request without a token is being answered. */
+        ANSWERING,
+        /** A request with a token is being answered. */
+        ANSWERING_KNOWN
+    }
 
     AdminConnection(AdminConnections all, AdminPages pages, Consumer<Protection> protections) {
         this.all = all;
         this.pages = pages;
         this.protections = protections;
+        this.unwritten = all.events;
     }
 
     /** Returns a handler that notices the first byte of a request. Place it before the decoder. */
@@ -89,8 +104,17 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
         };
     }
 
-    boolean isAnswering() {
-        return answering;
+    Standing standing() {
+        return standing;
+    }
+
+    private boolean isAnswering() {
+        return standing != Standing.IDLE;
+    }
+
+    /** Returns the host or network of the client. */
+    Object network() {
+        return Guesses.network(context().channel().remoteAddress());
     }
 
     void close() {
@@ -135,7 +159,7 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
     /** The decoder may pass messages on until now. */
     @Override
     public void handlerRemoved(ChannelHandlerContext ctx) {
-        answering = true;
+        standing = Standing.ANSWERING;
         pipelined.forEach(ReferenceCountUtil::release);
         pipelined.clear();
     }
@@ -148,13 +172,13 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
 
     @Override
     public void channelReadComplete(ChannelHandlerContext ctx) {
-        if (!answering) {
+        if (!isAnswering()) {
             ctx.read();
         }
     }
 
     private void takeAll() {
-        while (!answering && !pipelined.isEmpty()) {
+        while (!isAnswering() && !pipelined.isEmpty()) {
             HttpObject next = pipelined.remove();
             try {
                 take(next);
@@ -188,29 +212,41 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
      * Closes the connection after the response, because the start of the next request is unknown.
      */
     private void refuse(FullHttpResponse answer) {
-        beginAnswer();
+        beginAnswer(Standing.ANSWERING);
         write(answer, false);
     }
 
-    private void beginAnswer() {
-        answering = true;
+    private void beginAnswer(Standing begun) {
+        standing = begun;
         all.changed(this);
         cancelTimeout();
     }
 
     private void answer(HttpRequest request) {
-        beginAnswer();
+        AdminAccess.Caller caller = all.access().caller(request);
+        beginAnswer(caller.isKnown() ? Standing.ANSWERING_KNOWN : Standing.ANSWERING);
         boolean keepAlive = request.protocolVersion().isKeepAliveDefault() && HttpUtil.isKeepAlive(request);
         SocketAddress remote = context().channel().remoteAddress();
         AdminPages.Page page = pages.find(request.uri());
         boolean change = page.changes(request);
-        int token = change ? all.access().token(request) : 0;
-        FullHttpResponse refusal = refusal(request, page);
+        FullHttpResponse refusal = refusal(request, page, caller);
         if (refusal != null) {
-            if (change) {
-                Audit.attempted(request, remote, token, refusal);
+            boolean guess =
+                    refusal.status().equals(UNAUTHORIZED) && request.headers().contains(HttpHeaderNames.AUTHORIZATION);
+            if (change || guess) {
+                all.audit.refused(request, remote, caller.token(), refusal, System.nanoTime());
             }
-            write(refusal, keepAlive);
+            if (guess) {
+                standing = Standing.DELAYED;
+                context()
+                        .executor()
+                        .schedule(
+                                () -> writeNow(refusal, keepAlive),
+                                all.guesses.delayMillis(remote, System.nanoTime()),
+                                TimeUnit.MILLISECONDS);
+            } else {
+                write(refusal, keepAlive);
+            }
             return;
         }
         Supplier<byte[]> event = page.event();
@@ -221,7 +257,7 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
         page.executor().execute(() -> {
             FullHttpResponse made = page.answer(request);
             if (change) {
-                Audit.attempted(request, remote, token, made);
+                Audit.attempted(request, remote, caller.token(), made);
             }
             write(made, keepAlive);
         });
@@ -229,11 +265,11 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
 
     /** Answers with events until the client disconnects, one a second or fewer. */
     private void beginEvents(Executor executor, Supplier<byte[]> event) {
-        if (!all.mayStream()) {
+        if (!all.mayStream(this)) {
             write(AdminAnswers.text(SERVICE_UNAVAILABLE, "too many viewers of the live page\n"), false);
             return;
         }
-        context().channel().closeFuture().addListener(closed -> all.onStreamEnd());
+        unwritten = standing == Standing.ANSWERING_KNOWN ? all.knownEvents : all.events;
         context().writeAndFlush(AdminAnswers.events());
         // Notices when the client disconnects.
         context().read();
@@ -249,7 +285,7 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
 
     /** The next event follows a second after this one has been written. */
     private void writeEvent(byte[] made, Executor executor, Supplier<byte[]> event) {
-        if (!context().channel().isActive() || !all.events.mayWrite(made.length)) {
+        if (!context().channel().isActive() || !unwritten.mayWrite(made.length)) {
             close();
             return;
         }
@@ -257,7 +293,7 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
         context()
                 .writeAndFlush(new DefaultHttpContent(Unpooled.wrappedBuffer(made)))
                 .addListener((ChannelFuture written) -> {
-                    all.events.wrote(made.length);
+                    unwritten.wrote(made.length);
                     cancelTimeout();
                     if (written.isSuccess()) {
                         timeout = context()
@@ -269,14 +305,16 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
                 });
     }
 
-    private @Nullable FullHttpResponse refusal(HttpRequest request, AdminPages.Page page) {
+    private @Nullable FullHttpResponse refusal(HttpRequest request, AdminPages.Page page, AdminAccess.Caller caller) {
         FullHttpResponse refusal = page.forAnyHost() ? null : all.access().refuseHost(request);
         if (refusal == null && !page.allows(request.method())) {
             return AdminAnswers.text(
                     METHOD_NOT_ALLOWED, "expected " + page.methods() + "\n", HttpHeaderNames.ALLOW, page.methods());
         }
         if (refusal == null && page.changes(request)) {
-            refusal = all.access().refuseChange(request);
+            refusal = all.access().refuseChange(request, caller);
+        } else if (refusal == null && !page.open()) {
+            refusal = all.access().refuseRead(caller);
         }
         if (refusal != null) {
             protections.accept(Protection.ADMIN_REFUSED);
@@ -311,12 +349,12 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
     }
 
     private void awaitNext() {
-        answering = false;
+        standing = Standing.IDLE;
         receiving = !pipelined.isEmpty();
         all.changed(this);
         closeAfter(receiving ? REQUEST_SECONDS : IDLE_SECONDS);
         takeAll();
-        if (!answering) {
+        if (!isAnswering()) {
             context().read();
         }
     }

@@ -1,14 +1,21 @@
 package io.lambdadispatcher.server.admin;
 
 import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.server.admin.AdminConnection.Standing;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.codec.http.HttpServerCodec;
+import io.netty.handler.ssl.SslContext;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * All connections of the admin port, with common limits on their number and on unwritten bytes.
@@ -33,17 +40,32 @@ final class AdminConnections extends ChannelInitializer<Channel> {
     final Unwritten answers = new Unwritten();
     /** Separate, so that slow viewers of the live page do not prevent other answers. */
     final Unwritten events = new Unwritten();
+    /** Separate, so that viewers without a token do not prevent events to those with one. */
+    final Unwritten knownEvents = new Unwritten();
 
-    private int streams;
+    final Guesses guesses = new Guesses();
+    final Audit audit = new Audit();
 
-    AdminConnections(AdminPages pages, AdminAccess access, Consumer<Protection> protections) {
+    /** Viewers of the live page, the oldest one first. */
+    private final Set<AdminConnection> streams = new LinkedHashSet<>();
+
+    private volatile @Nullable SslContext tls;
+
+    /** @param tls {@code null} = none */
+    AdminConnections(AdminPages pages, AdminAccess access, @Nullable SslContext tls, Consumer<Protection> protections) {
         this.pages = pages;
         this.access = access;
+        this.tls = tls;
         this.protections = protections;
     }
 
     void setAccess(AdminAccess value) {
         access = value;
+    }
+
+    /** Replaces the certificate for connections that open from now on. */
+    void setTls(@Nullable SslContext value) {
+        tls = value;
     }
 
     AdminAccess access() {
@@ -62,20 +84,23 @@ final class AdminConnections extends ChannelInitializer<Channel> {
         HttpDecoderConfig limits = new HttpDecoderConfig()
                 .setMaxInitialLineLength(MAX_REQUEST_LINE_BYTES)
                 .setMaxHeaderSize(MAX_HEAD_BYTES);
+        SslContext secure = tls;
+        if (secure != null) {
+            channel.pipeline().addLast(secure.newHandler(channel.alloc()));
+        }
         channel.pipeline().addLast(connection.firstByteWatch(), new HttpServerCodec(limits), connection);
     }
 
     /**
      * Adds a connection. At the maximum, closes the connection that has not changed its state for
-     * the longest time. Connections without a response in progress are closed first.
+     * the longest time, of those with the lowest standing.
      */
     void opened(AdminConnection connection) {
         if (open.size() >= MAX_CONNECTIONS) {
             protections.accept(Protection.ADMIN_CONNECTION_LIMIT);
             AdminConnection victim = open.stream()
-                    .filter(other -> !other.isAnswering())
-                    .findFirst()
-                    .orElseGet(() -> open.iterator().next());
+                    .min(Comparator.comparing(AdminConnection::standing))
+                    .orElseThrow();
             // Immediately, because the next connection of this turn must not choose the same
             // victim.
             open.remove(victim);
@@ -95,20 +120,48 @@ final class AdminConnections extends ChannelInitializer<Channel> {
 
     void closed(AdminConnection connection) {
         open.remove(connection);
+        streams.remove(connection);
+        if (open.isEmpty()) {
+            audit.tellLeftOut();
+        }
     }
 
-    /** Returns whether one more endless response may begin. If so, {@link #onStreamEnd} follows. */
-    boolean mayStream() {
-        if (streams == MAX_STREAMS) {
+    /**
+     * Returns whether one more endless response may begin. At the maximum, it takes the place of
+     * another: of one without a token, or if all have one, of any. Among these, the oldest one of
+     * the host that has the most is closed, so that no host can take all places.
+     */
+    boolean mayStream(AdminConnection newer) {
+        if (streams.size() >= MAX_STREAMS) {
             protections.accept(Protection.ADMIN_CONNECTION_LIMIT);
-            return false;
+            AdminConnection victim = victim(newer);
+            if (victim == null) {
+                return false;
+            }
+            streams.remove(victim);
+            victim.close();
         }
-        streams++;
+        streams.add(newer);
         return true;
     }
 
-    void onStreamEnd() {
-        streams--;
+    private @Nullable AdminConnection victim(AdminConnection newer) {
+        Standing lowest = streams.stream()
+                .map(AdminConnection::standing)
+                .min(Comparator.naturalOrder())
+                .orElseThrow();
+        if (lowest.compareTo(newer.standing()) > 0) {
+            return null;
+        }
+        Map<Object, Integer> byNetwork = new HashMap<>();
+        streams.stream()
+                .filter(each -> each.standing() == lowest)
+                .forEach(each -> byNetwork.merge(each.network(), 1, Integer::sum));
+        int most = Collections.max(byNetwork.values());
+        return streams.stream()
+                .filter(each -> each.standing() == lowest && byNetwork.get(each.network()) == most)
+                .findFirst()
+                .orElseThrow();
     }
 
     /** Bytes of one kind that are not written yet. */

@@ -65,6 +65,7 @@ public final class AdminPages implements AutoCloseable {
      *
      * @param executor runs {@code get} and {@code post}
      * @param forAnyHost whether any Host is accepted, because load balancers send various names
+     * @param open whether everybody may read it, because it shows nothing of this dispatcher
      * @param get answers GET and HEAD; {@code null} = only POST is allowed
      * @param post answers POST, which changes something; {@code null} = POST is not allowed
      * @param event returns the next event of a response that consists of server-sent events;
@@ -73,17 +74,18 @@ public final class AdminPages implements AutoCloseable {
     record Page(
             Executor executor,
             boolean forAnyHost,
+            boolean open,
             @Nullable Supplier<FullHttpResponse> get,
             @Nullable Change post,
             @Nullable Supplier<byte[]> event) {
 
         Page(Executor executor, boolean forAnyHost, Supplier<FullHttpResponse> get, @Nullable Change post) {
-            this(executor, forAnyHost, get, post, null);
+            this(executor, forAnyHost, forAnyHost, get, post, null);
         }
 
         /** Creates a page that only changes something. */
         static Page command(Executor executor, Change post) {
-            return new Page(executor, false, null, post, null);
+            return new Page(executor, false, false, null, post, null);
         }
 
         boolean allows(HttpMethod method) {
@@ -143,7 +145,7 @@ public final class AdminPages implements AutoCloseable {
         all.put("/live.css", file(Live.class, "live.css", "text/css; charset=utf-8"));
         all.put("/live.js", file(Live.class, "live.js", "text/javascript; charset=utf-8"));
         all.put("/api/openapi.yaml", file(AdminPages.class, "admin-api.yaml", "application/yaml"));
-        all.put("/events", new Page(inspections, false, AdminPages::notFound, null, () -> event(documents)));
+        all.put("/events", new Page(inspections, false, false, AdminPages::notFound, null, () -> event(documents)));
         for (String name : DOCUMENTS) {
             Executor executor = WAIT_FOR_EVENT_LOOPS.contains(name) ? inspections : work;
             all.put("/api/" + name, new Page(executor, false, () -> document(documents, name), null));
@@ -184,11 +186,13 @@ public final class AdminPages implements AutoCloseable {
         return new Page(
                 Runnable::run,
                 false,
+                true,
                 () -> {
                     FullHttpResponse answer = AdminAnswers.of(OK, contentType, content);
                     answer.headers().set(HttpHeaderNames.CONTENT_SECURITY_POLICY, OWN_FILES_ONLY);
                     return answer;
                 },
+                null,
                 null);
     }
 

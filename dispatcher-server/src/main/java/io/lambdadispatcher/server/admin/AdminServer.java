@@ -1,6 +1,8 @@
 package io.lambdadispatcher.server.admin;
 
 import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.options.TlsOptions;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
@@ -8,11 +10,15 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The admin port. It serves HTTP/1.1 on a separate event loop, so that it answers even if all other
@@ -34,15 +40,20 @@ public final class AdminServer implements AutoCloseable {
      * Opens the port.
      *
      * @param pages closed with this server, also if the port cannot be bound
+     * @param tls certificate and key of the port; {@code null} = it has no TLS
      * @param protections counts refused requests and closed connections; called on this server's
      *     event loop
      * @throws IOException if the port cannot be bound
      */
     public AdminServer(
-            InetSocketAddress address, AdminPages pages, AdminAccess access, Consumer<Protection> protections)
+            InetSocketAddress address,
+            AdminPages pages,
+            AdminAccess access,
+            TlsOptions.@Nullable Contents tls,
+            Consumer<Protection> protections)
             throws IOException {
         this.pages = pages;
-        this.connections = new AdminConnections(pages, access, protections);
+        this.connections = new AdminConnections(pages, access, context(tls), protections);
         ChannelFuture bound = new ServerBootstrap()
                 .group(loop)
                 .channel(NioServerSocketChannel.class)
@@ -60,6 +71,28 @@ public final class AdminServer implements AutoCloseable {
     /** Replaces what decides which requests are accepted. */
     public void setAccess(AdminAccess access) {
         connections.setAccess(access);
+    }
+
+    /**
+     * Replaces the certificate and its key.
+     *
+     * @throws IllegalArgumentException if TLS cannot use them
+     */
+    public void setTls(TlsOptions.@Nullable Contents tls) {
+        connections.setTls(context(tls));
+    }
+
+    private static @Nullable SslContext context(TlsOptions.@Nullable Contents tls) {
+        if (tls == null) {
+            return null;
+        }
+        try {
+            return SslContextBuilder.forServer(tls.privateKey(), tls.chain())
+                    .protocols("TLSv1.3", "TLSv1.2")
+                    .build();
+        } catch (SSLException e) {
+            throw new IllegalArgumentException("admin.tls.certificate: " + PrintableText.ofFailure(e), e);
+        }
     }
 
     public InetSocketAddress address() {

@@ -7,22 +7,60 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * Logs each attempt to change something: what, who, and the result, in one line, and as key-value
- * pairs for the log in JSON. Nothing else uses the logger, so these lines can be found, and go
- * elsewhere. Any thread.
+ * Logs each attempt to change something, and each wrong token: what, who, and the result, in one
+ * line, and as key-value pairs for the log in JSON. Nothing else uses the logger, so these lines
+ * can be found, and go elsewhere.
  */
 final class Audit {
     static final String LOGGER = "audit";
 
+    /** Refused attempts that are logged one by one, and time until there is one more. */
+    static final int MAX_REFUSED_LINES = 20;
+
+    static final long REFUSED_LINE_NANOS = TimeUnit.SECONDS.toNanos(3);
+
     private static final Logger log = LoggerFactory.getLogger(LOGGER);
     private static final int MAX_RESULT_CHARS = 500;
 
-    private Audit() {}
+    private long refusedLines = MAX_REFUSED_LINES;
+    private long refilledNanos;
+    private long leftOut;
+
+    /**
+     * Logs an attempt that was refused before anything looked at what it wants. Whoever can reach
+     * the port can make such attempts, so only some of them are logged in a flood. Confined to the
+     * port's event loop.
+     */
+    void refused(HttpRequest request, SocketAddress remote, int token, FullHttpResponse answer, long nowNanos) {
+        long more = (nowNanos - refilledNanos) / REFUSED_LINE_NANOS;
+        if (more > 0 || refusedLines == MAX_REFUSED_LINES) {
+            refusedLines = Math.min(MAX_REFUSED_LINES, refusedLines + more);
+            refilledNanos = nowNanos;
+        }
+        if (refusedLines == 0) {
+            leftOut++;
+            return;
+        }
+        refusedLines--;
+        tellLeftOut();
+        attempted(request, remote, token, answer);
+    }
+
+    /** Logs how many refused attempts were not logged since the last line about one, if any. */
+    void tellLeftOut() {
+        if (leftOut > 0) {
+            log.atWarn()
+                    .addKeyValue("leftOut", leftOut)
+                    .log("{} more refused requests were not logged, because there were too many", leftOut);
+            leftOut = 0;
+        }
+    }
 
     /**
      * @param token the number of the token that the request has, from 1 on; 0 = it has none

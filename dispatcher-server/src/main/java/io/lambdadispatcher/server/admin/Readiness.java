@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 /** Tells whether a load balancer may send requests here, and if not, why. Any thread. */
 public final class Readiness {
     private volatile Supplier<@Nullable String> obstacle = () -> "starting";
+    private volatile BooleanSupplier ready = () -> false;
     private volatile boolean wasReady;
     private volatile boolean ending;
 
@@ -22,18 +23,25 @@ public final class Readiness {
     }
 
     void serving(
-            BooleanSupplier ready,
+            BooleanSupplier isReady,
             Supplier<List<PoolSnapshot>> pools,
             Supplier<List<CapacitySnapshot>> capacity,
             Map<String, Integer> minimum) {
         Map<String, Integer> needed = Map.copyOf(minimum);
-        obstacle = () -> ready.getAsBoolean() ? null : missing(pools.get(), capacity.get(), needed);
+        ready = isReady;
+        obstacle = () -> isReady.getAsBoolean() ? null : missing(pools.get(), capacity.get(), needed);
     }
 
     /** Makes {@link #obstacle} report a shutdown, permanently. */
     public void shuttingDown() {
         ending = true;
+        ready = () -> false;
         obstacle = () -> "shutting down";
+    }
+
+    /** Returns whether {@link #obstacle} finds none, for an event loop. */
+    public boolean isReady() {
+        return ready.getAsBoolean();
     }
 
     /** Returns why the server is not ready, in one line; {@code null} = ready. */

@@ -59,11 +59,12 @@ public final class Configuration {
 
     /** Returns the certificates of the public TLS port; {@code null} = none are set. */
     public @Nullable TlsOptions publicTls() {
-        return ConfigurationChecks.tls(
+        TlsOptions tls = ConfigurationChecks.tls(
                 values,
                 Settings.PUBLIC_TLS_CERTIFICATE,
                 Settings.PUBLIC_TLS_KEY,
                 Settings.PUBLIC_TLS_CLIENT_CERTIFICATES);
+        return tls == null ? null : tls.withProfile(values.get(Settings.PUBLIC_TLS_PROFILE));
     }
 
     /** Returns the certificates of the worker port; {@code null} = it has none. */
@@ -78,6 +79,11 @@ public final class Configuration {
     /** Returns whether the worker port has no TLS. */
     public boolean hasPlainWorkers() {
         return ConfigurationChecks.isOff(values, Settings.WORKERS_TLS_CERTIFICATE);
+    }
+
+    /** Returns the certificate of the admin port; {@code null} = none is set. */
+    public @Nullable TlsOptions adminTls() {
+        return ConfigurationChecks.tls(values, Settings.ADMIN_TLS_CERTIFICATE, Settings.ADMIN_TLS_KEY, null);
     }
 
     public boolean isDefault(Setting<?> setting) {

@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -21,7 +22,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -156,11 +156,13 @@ final class ConfigurationChecks {
     private void checkDispatcher() {
         checkTls(Settings.PUBLIC_TLS_CERTIFICATE, Settings.PUBLIC_TLS_KEY, Settings.PUBLIC_TLS_CLIENT_CERTIFICATES);
         checkTls(Settings.WORKERS_TLS_CERTIFICATE, Settings.WORKERS_TLS_KEY, Settings.WORKERS_TLS_CLIENT_CERTIFICATES);
+        checkTls(Settings.ADMIN_TLS_CERTIFICATE, Settings.ADMIN_TLS_KEY, null);
         checkPorts();
         checkEither(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
         checkEither(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE);
         checkToken(Settings.ADMIN_TOKEN);
         checkToken(Settings.ADMIN_TOKEN_FILE);
+        checkToken(Settings.ADMIN_READ_TOKEN_FILE);
         boolean trusted = checked.get(Settings.FORWARDING_TRUST).isProxied();
         require(
                 trusted || !checked.isSet(Settings.FORWARDING_CLIENT_HEADER),
@@ -246,7 +248,7 @@ final class ConfigurationChecks {
         require(sendable, setting, "visible ASCII characters without spaces");
     }
 
-    private void checkTls(Setting<Path> certificate, Setting<Path> key, Setting<Path> clients) {
+    private void checkTls(Setting<Path> certificate, Setting<Path> key, @Nullable Setting<Path> clients) {
         if (checked.isSet(certificate) && !isOff(checked, certificate)) {
             require(checked.isSet(key), certificate, key.name() + " to be set as well", key);
             checkCertificates(certificate, key, clients);
@@ -254,46 +256,43 @@ final class ConfigurationChecks {
             String file = isOff(checked, certificate) ? " to a file" : "";
             String expected = certificate.name() + " to be set" + file + " as well";
             require(!checked.isSet(key), key, expected, certificate);
-            require(!checked.isSet(clients), clients, expected, certificate);
+            if (clients != null) {
+                require(!checked.isSet(clients), clients, expected, certificate);
+            }
         }
     }
 
-    private void checkCertificates(Setting<Path> certificate, Setting<Path> key, Setting<Path> clients) {
+    private void checkCertificates(Setting<Path> certificate, Setting<Path> key, @Nullable Setting<Path> clients) {
         TlsOptions tls = tls(checked, certificate, key, clients);
         if (tls == null) {
             return;
         }
         try {
             tls.load();
-        } catch (IllegalArgumentException e) {
-            reportCertificates(certificate, key, clients, e.getMessage());
-        } catch (UncheckedIOException e) {
-            reportCertificates(
-                    certificate,
-                    key,
-                    clients,
-                    Objects.requireNonNull(e.getCause()).getMessage());
+        } catch (IllegalArgumentException | UncheckedIOException e) {
+            reportCertificates(certificate, key, clients, PrintableText.ofFailure(e));
         }
     }
 
     /** The message names the file, and this adds the settings and where they were set. */
     private void reportCertificates(
-            Setting<Path> certificate, Setting<Path> key, Setting<Path> clients, @Nullable String message) {
-        List<Setting<Path>> set =
-                Stream.of(certificate, key, clients).filter(checked::isSet).toList();
+            Setting<Path> certificate, Setting<Path> key, @Nullable Setting<Path> clients, String message) {
+        List<Setting<Path>> set = Stream.of(certificate, key, clients)
+                .filter(each -> each != null && checked.isSet(each))
+                .toList();
         problems.accept(set.stream().map(Setting::name).collect(Collectors.joining(", ")) + ": " + message + " ("
                 + set.stream().map(checked::source).distinct().collect(Collectors.joining("; ")) + ")");
     }
 
     /** Returns the certificates and the key of a port; {@code null} = they are not set. */
     static @Nullable TlsOptions tls(
-            SettingValues values, Setting<Path> certificate, Setting<Path> key, Setting<Path> clients) {
+            SettingValues values, Setting<Path> certificate, Setting<Path> key, @Nullable Setting<Path> clients) {
         Path chain = values.find(certificate);
         Path privateKey = values.find(key);
         if (chain == null || privateKey == null || isOff(values, certificate)) {
             return null;
         }
-        Path authorities = values.find(clients);
+        Path authorities = clients == null ? null : values.find(clients);
         TlsOptions tls = TlsOptions.of(chain, privateKey);
         return authorities == null ? tls : tls.withClientCertificates(authorities);
     }

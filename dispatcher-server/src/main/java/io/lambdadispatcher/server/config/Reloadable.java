@@ -10,6 +10,7 @@ final class Reloadable {
     private static final Set<Setting<?>> SETTINGS = Set.of(
             Settings.PUBLIC_TLS_CERTIFICATE,
             Settings.PUBLIC_TLS_KEY,
+            Settings.PUBLIC_TLS_PROFILE,
             Settings.PUBLIC_TLS_CLIENT_CERTIFICATES,
             Settings.WORKERS_TLS_CERTIFICATE,
             Settings.WORKERS_TLS_KEY,
@@ -87,6 +88,7 @@ final class Reloadable {
             Settings.LOCAL_CLASS_PATH,
             Settings.LOCAL_COMMAND,
             Settings.LOCAL_ENVIRONMENT,
+            Settings.HTTP_PATH,
             Settings.HTTP_MAX_HEADER_SIZE,
             Settings.HTTP_MAX_HEADERS,
             Settings.HTTP_MAX_REQUEST_LINE,
@@ -108,6 +110,9 @@ final class Reloadable {
             Settings.ADMIN_HOSTS,
             Settings.ADMIN_TOKEN,
             Settings.ADMIN_TOKEN_FILE,
+            Settings.ADMIN_READ_TOKEN_FILE,
+            Settings.ADMIN_TLS_CERTIFICATE,
+            Settings.ADMIN_TLS_KEY,
             Settings.LOG_LEVEL,
             Settings.TRACING_RATIO,
             Settings.SHUTDOWN_DELAY,
@@ -140,6 +145,9 @@ final class Reloadable {
                             Settings.WORKERS_TLS_CERTIFICATE,
                             Settings.WORKERS_TLS_KEY,
                             Settings.WORKERS_TLS_CLIENT_CERTIFICATES)),
+            new Group(
+                    List.of(Settings.ADMIN_TLS_CERTIFICATE),
+                    List.of(Settings.ADMIN_TLS_CERTIFICATE, Settings.ADMIN_TLS_KEY)),
             new Group(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE),
             new Group(Settings.FUNCTION_SECRET, Settings.FUNCTION_SECRET_FILE));
 

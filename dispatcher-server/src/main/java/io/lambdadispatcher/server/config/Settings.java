@@ -44,6 +44,7 @@ import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RetryCondition;
+import io.lambdadispatcher.core.options.TlsProfile;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
 import io.lambdadispatcher.server.config.FunctionConfiguration.ShadowMethods;
@@ -98,10 +99,23 @@ public final class Settings {
     public static final Setting<Path> PUBLIC_TLS_CERTIFICATE = PUBLIC.setting("public.tls.certificate", file())
             .doc("PEM file with the certificate chain of the TLS port. The port's own certificate comes first.");
     public static final Setting<Path> PUBLIC_TLS_KEY = PUBLIC.setting("public.tls.key", file())
-            .doc("PEM file with the private key of the TLS port: PKCS #8, unencrypted.");
+            .doc("PEM file with the private key of the TLS port: PKCS #8, PKCS #1 or SEC 1, unencrypted.");
+    public static final Setting<TlsProfile> PUBLIC_TLS_PROFILE = PUBLIC.setting(
+                    "public.tls.profile", choice(TlsProfile.class), "intermediate")
+            .doc(
+                    "Versions and cipher suites of the TLS port: intermediate = TLS 1.3 and 1.2 with forward secrecy, modern ="
+                            + " TLS 1.3 only.");
     public static final Setting<Path> PUBLIC_TLS_CLIENT_CERTIFICATES = PUBLIC.setting(
                     "public.tls.client-certificates", file())
-            .doc("PEM file with certificate authorities. Clients must present a certificate that one of them issued.");
+            .doc(
+                    "PEM file with certificate authorities. Clients must present a certificate that one of them issued, and that is"
+                            + " not in a revocation list (CRL) of the file.");
+
+    public static final Setting<String> PUBLIC_HEALTH_CHECK = PUBLIC.setting(
+                    "public.health-check", ValueType.healthCheck())
+            .doc("Path of a load balancer's health checks on the public ports, and optionally the beginning of its user"
+                    + " agent. The dispatcher answers them like /ready. If it is not set, they reach a function, and keep"
+                    + " its workers alive.");
 
     private static final Topic WORKERS = new Topic("Worker port");
     public static final Setting<String> WORKERS_HOST =
@@ -113,7 +127,7 @@ public final class Settings {
             .doc("PEM file with the certificate chain of the worker port, or off for no TLS. If it is not set, the port"
                     + " has TLS with a key that follows from workers.secret, which workers accept without a file.");
     public static final Setting<Path> WORKERS_TLS_KEY = WORKERS.setting("workers.tls.key", file())
-            .doc("PEM file with the private key of the worker port: PKCS #8, unencrypted.");
+            .doc("PEM file with the private key of the worker port: PKCS #8, PKCS #1 or SEC 1, unencrypted.");
     public static final Setting<Path> WORKERS_TLS_CLIENT_CERTIFICATES = WORKERS.setting(
                     "workers.tls.client-certificates", file())
             .doc("PEM file with certificate authorities. Workers must present a certificate that one of them issued.");
@@ -557,6 +571,15 @@ public final class Settings {
             .doc("Header of the dispatcher's own error responses that names the failure, for example"
                     + " x-dispatcher-failure: queue_timeout. If it is not set, they have no such header.");
 
+    public static final Setting<PathRule> HTTP_PATH = HTTP.setting("http.path", choice(PathRule.class))
+            .doc("What happens to a path with several spellings, such as /%6Cogin, //login or /login;a: "
+                    + "as-is = it is compared and passed on as it was sent; normalize = it is replaced by its "
+                    + "normal form (RFC 3986 section 6.2.2, one slash instead of several); "
+                    + "reject-ambiguous = it gets 400 if an application could take it for a path of another "
+                    + "route, otherwise it is passed on as it was sent. normalize also rejects what is "
+                    + "ambiguous in its normal form. If it is not set, reject-ambiguous applies if a function "
+                    + "or a route has a path, otherwise as-is.");
+
     private static final Topic FORWARDING = new Topic("Forwarding headers");
     public static final Setting<ForwardingPolicy.Trust> FORWARDING_TRUST = FORWARDING
             .setting("forwarding.trust", choice(ForwardingPolicy.Trust.class), "replace")
@@ -569,8 +592,10 @@ public final class Settings {
             .setting("forwarding.trusted-headers", headerNames(), "")
             .doc("Further headers that the proxy always writes, such as x-forwarded-prefix. Without them, a header that"
                     + " names a client, a host or a path in place of the request itself is removed.");
-    public static final Setting<Boolean> FORWARDING_VIA =
-            FORWARDING.setting("forwarding.via", bool(), "true").doc("Adds the via header to requests and responses.");
+    public static final Setting<Boolean> FORWARDING_VIA = FORWARDING
+            .setting("forwarding.via", bool(), "false")
+            .doc("Adds the via header to requests and responses. nginx, among others, does not compress its "
+                    + "responses to requests with this header.");
     public static final Setting<String> FORWARDING_CLIENT_HEADER = FORWARDING
             .setting("forwarding.client-header", requestHeaderName())
             .doc("Header whose value names the client, for fairness between clients. It needs a proxy in "
@@ -603,6 +628,18 @@ public final class Settings {
             .setting("admin.token-file", ValueType.secretsFile())
             .doc("File that holds one token in each line, instead of admin.token. All are accepted, so that each person"
                     + " or program can have its own, and a token can be replaced.");
+    public static final Setting<List<byte[]>> ADMIN_READ_TOKEN_FILE = OBSERVING
+            .setting("admin.read-token-file", ValueType.secretsFile())
+            .doc(
+                    "File that holds one token in each line. A request must carry one of these, or one of admin.token-file, to"
+                            + " read anything but /health, /ready and /started. These tokens change nothing. If it is not set,"
+                            + " everybody who reaches the port may read.");
+    public static final Setting<Path> ADMIN_TLS_CERTIFICATE = OBSERVING
+            .setting("admin.tls.certificate", file())
+            .doc("PEM file with the certificate chain of the admin port. Setting it turns on TLS.");
+    public static final Setting<Path> ADMIN_TLS_KEY = OBSERVING
+            .setting("admin.tls.key", file())
+            .doc("PEM file with the private key of the admin port: PKCS #8, PKCS #1 or SEC 1, unencrypted.");
     public static final Setting<Level> LOG_LEVEL = OBSERVING
             .setting("log.level", choice(Level.class), "info")
             .doc("Level of the dispatcher's own log, which goes to standard error.");

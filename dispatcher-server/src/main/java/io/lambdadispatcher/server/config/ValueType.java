@@ -479,6 +479,17 @@ public record ValueType<T>(
         });
     }
 
+    /** A path, and optionally the beginning of a user agent. */
+    static ValueType<String> healthCheck() {
+        return single(
+                "PATH [AGENT]",
+                "a path without a query, or a path, a blank and the beginning of a user agent, such as / ELB-HealthChecker",
+                text -> {
+                    require(text.matches("/[!-~&&[^?#]]*( [!-~][ -~]*)?"));
+                    return text;
+                });
+    }
+
     /** A URL without user and password, because URLs are shown and logged. */
     static ValueType<URI> uri() {
         return single(URL, "a URL such as http://host:4566, without user and password", text -> {

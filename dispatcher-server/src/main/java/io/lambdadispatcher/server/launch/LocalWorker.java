@@ -36,7 +36,6 @@ final class LocalWorker implements LaunchedWorker {
     /** How long to wait for the last line. A child process may keep the output open for longer. */
     private static final long LAST_LINE_SECONDS = 1;
 
-    private static final int MOST_LAST_CHARS = 1000;
     /** Matches the beginning of a line in the log format for workers ({@code LogConfigurator}). */
     private static final Pattern LEVEL = Pattern.compile("^(ERROR|WARN|INFO|DEBUG|TRACE) +(?=[\\w$.]+: )");
 
@@ -153,10 +152,9 @@ final class LocalWorker implements LaunchedWorker {
 
     private void onFailed(int code) {
         String said = LEVEL_AND_LOGGER.matcher(lastLine).replaceFirst("").strip();
-        String shown = said.length() > MOST_LAST_CHARS ? said.substring(0, MOST_LAST_CHARS) + "..." : said;
         exit.complete(new WorkerExit(
                 REFUSALS.contains(code) ? Cause.REFUSED : Cause.FAILED,
-                shown.isEmpty() ? "exit code " + code : shown + " (exit code " + code + ")"));
+                said.isEmpty() ? "exit code " + code : said + " (exit code " + code + ")"));
     }
 
     /** Sends SIGTERM. */

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Outcome;
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.netty.util.AsciiString;
 import java.time.Instant;
 import java.util.List;
@@ -135,7 +136,8 @@ public final class Recorder implements DispatcherObserver {
     }
 
     private static String start(CharSequence text, int end) {
-        return text.subSequence(0, Math.min(end, MAX_CHARACTERS)).toString();
+        String all = HeaderText.decode(text.subSequence(0, end));
+        return all.substring(0, Math.min(all.length(), MAX_CHARACTERS));
     }
 
     @Override

@@ -14,6 +14,7 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -39,7 +40,7 @@ public final class LineFile implements AccessLog.Writer, AutoCloseable {
     /**
      * Opens the file.
      *
-     * @param file created if it does not exist; {@code null} = standard output
+     * @param file created for its owner only if it does not exist; {@code null} = standard output
      * @throws IOException if the file cannot be opened
      */
     public LineFile(@Nullable Path file) throws IOException {
@@ -60,7 +61,8 @@ public final class LineFile implements AccessLog.Writer, AutoCloseable {
     }
 
     private static FileChannel open(Path file) throws IOException {
-        return FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+        return FileChannel.open(
+                file, Set.of(StandardOpenOption.CREATE, StandardOpenOption.APPEND), OwnerOnly.permissions());
     }
 
     private static @Nullable Object keyOf(Path file) throws IOException {

@@ -47,8 +47,8 @@ final class StateEvents implements AutoCloseable {
      * @throws TopException if the server cannot be reached, or answers differently than an admin
      *     port
      */
-    static StateEvents open(URI uri) throws TopException, InterruptedException {
-        HttpResponse<InputStream> answer = AdminRequest.send(
+    static StateEvents open(URI uri, AdminRequest port) throws TopException, InterruptedException {
+        HttpResponse<InputStream> answer = port.send(
                 HttpRequest.newBuilder(uri).header("accept", "text/event-stream"), BodyHandlers.ofInputStream());
         StateEvents events = new StateEvents(uri, answer.body());
         String type = answer.headers().firstValue("content-type").orElse("no content-type");
@@ -64,7 +64,7 @@ final class StateEvents implements AutoCloseable {
         String text = type.startsWith("text/plain") ? ", \"" + firstLine() + "\"" : " with " + type;
         String advice = switch (status) {
             case 401 ->
-                "The admin port needs no token to read, so something in front of it does. Connect to the port itself.";
+                "Name the file that holds a token of admin.read-token-file or admin.token-file with --token-file.";
             case 403 -> "Use an IP address, localhost or one of admin.hosts in --admin-url.";
             case 503 -> "Close another viewer, or try again later.";
             default -> AdminRequest.ADVICE;

@@ -23,6 +23,7 @@ public final class Top {
     private static final String END_OF_STYLE = ESCAPE + "0m";
 
     private final URI adminUrl;
+    private final AdminRequest port;
     private final Terminal terminal;
     private final PrintWriter out;
     private final boolean colours;
@@ -36,18 +37,20 @@ public final class Top {
 
     /**
      * @param adminUrl the admin port of the dispatcher
+     * @param port sends requests to it
      * @param out writes to the terminal
      * @param colours whether to show colours
      */
-    public Top(URI adminUrl, Terminal terminal, PrintWriter out, boolean colours) {
+    public Top(URI adminUrl, AdminRequest port, Terminal terminal, PrintWriter out, boolean colours) {
         this.adminUrl = adminUrl;
+        this.port = port;
         this.terminal = terminal;
         this.out = out;
         this.colours = colours;
     }
 
     private Watcher watcher() {
-        return new Watcher(URI.create(adminUrl.toString().replaceFirst("/+$", "") + "/events"));
+        return new Watcher(URI.create(adminUrl.toString().replaceFirst("/+$", "") + "/events"), port);
     }
 
     /**

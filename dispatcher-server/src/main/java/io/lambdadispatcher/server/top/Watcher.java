@@ -19,6 +19,7 @@ final class Watcher implements AutoCloseable {
     private static final String LOST = "The dispatcher does not answer. Trying again ...";
 
     private final URI uri;
+    private final AdminRequest port;
     private final CompletableFuture<Event> first = new CompletableFuture<>();
     private final Thread thread = new Thread(this::watch, "top-events");
     private volatile @Nullable Members state;
@@ -26,8 +27,9 @@ final class Watcher implements AutoCloseable {
     private volatile @Nullable StateEvents events;
     private volatile long eventNanos;
 
-    Watcher(URI uri) {
+    Watcher(URI uri, AdminRequest port) {
         this.uri = uri;
+        this.port = port;
         thread.setDaemon(true);
         thread.start();
     }
@@ -82,7 +84,7 @@ final class Watcher implements AutoCloseable {
     }
 
     private void follow() throws InterruptedException {
-        try (StateEvents opened = StateEvents.open(uri)) {
+        try (StateEvents opened = StateEvents.open(uri, port)) {
             eventNanos = System.nanoTime();
             events = opened;
             while (true) {

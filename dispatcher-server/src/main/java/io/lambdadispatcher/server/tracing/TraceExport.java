@@ -3,6 +3,7 @@ package io.lambdadispatcher.server.tracing;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.opentelemetry.DispatcherTracing;
 import io.lambdadispatcher.server.config.TracingProtocol;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.opentelemetry.sdk.OpenTelemetrySdk;
 import io.opentelemetry.sdk.autoconfigure.AutoConfiguredOpenTelemetrySdk;
 import io.opentelemetry.sdk.autoconfigure.spi.ConfigurationException;
@@ -60,10 +61,9 @@ public final class TraceExport implements AutoCloseable {
                     .build()
                     .getOpenTelemetrySdk();
         } catch (ConfigurationException e) {
-            String cause = e.getCause() == null ? "" : " (" + e.getCause().getMessage() + ")";
             throw new IllegalArgumentException(
-                    "OpenTelemetry rejects tracing.endpoint or an environment variable OTEL_...: " + e.getMessage()
-                            + cause,
+                    "OpenTelemetry rejects tracing.endpoint or an environment variable OTEL_...: "
+                            + PrintableText.ofFailure(e),
                     e);
         }
     }

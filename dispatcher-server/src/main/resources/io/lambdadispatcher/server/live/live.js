@@ -7,6 +7,7 @@ const RETRY_MILLIS = 5000;
 let latest = null;
 let paused = false;
 let described = false;
+let listening = null;
 
 function element(name, attributes, ...content) {
   const made = document.createElement(name);
@@ -383,6 +384,9 @@ byId("token-form").addEventListener("submit", (event) => {
   sessionStorage.setItem(TOKEN, byId("token").value);
   byId("token").value = "";
   showToken();
+  // With a token, the dispatcher may show its state, and prefers this viewer to others.
+  listening.abort();
+  listen();
 });
 byId("token-forget").addEventListener("click", () => {
   forgetToken();
@@ -408,12 +412,12 @@ function setPaused(value) {
   if (value) say("Paused", "warn");
 }
 
-function show(event) {
+function show(data) {
   if (paused) {
     say("Paused", "warn");
     return;
   }
-  const {problem, ...state} = JSON.parse(event.data);
+  const {problem, ...state} = JSON.parse(data);
   // What is not known now stays as it was.
   latest = {...latest, ...state};
   drawAll();
@@ -423,25 +427,52 @@ function show(event) {
   if (!described) describe();
 }
 
-function listen() {
-  const events = new EventSource("events");
-  // This may be another process than before.
-  events.onopen = () => { described = false; };
-  events.onmessage = show;
-  events.addEventListener("problem", (event) => say(event.data, "bad"));
-  events.onerror = () => {
-    if (events.readyState === EventSource.CLOSED) {
-      // After an answer other than 200, a browser does not try again.
-      say("The dispatcher refuses this viewer, for example because it has too many. Trying again …", "bad");
-      setTimeout(listen, RETRY_MILLIS);
-    } else {
+// A token is only needed if the dispatcher requires one to read.
+const authorization = () => token() ? {authorization: "Bearer " + token()} : {};
+
+// Reads server-sent events: an EventSource cannot send a token.
+async function listen() {
+  const own = new AbortController();
+  listening = own;
+  try {
+    const answer = await fetch("events", {headers: authorization(), signal: own.signal});
+    if (answer.ok) {
+      // This may be another process than before.
+      described = false;
+      await follow(answer.body.pipeThrough(new TextDecoderStream()).getReader());
       say("The dispatcher does not answer. Trying again …", "bad");
+    } else if (answer.status === 401) {
+      if (token()) forgetToken();
+      byId("changes").open = true;
+      say("This dispatcher shows its state only to those who have a token. Enter it below.", "bad");
+      return;
+    } else {
+      say("The dispatcher refuses this viewer, for example because it has too many. Trying again …", "bad");
     }
-  };
+  } catch {
+    say("The dispatcher does not answer. Trying again …", "bad");
+  }
+  if (!own.signal.aborted) setTimeout(listen, RETRY_MILLIS);
+}
+
+async function follow(reader) {
+  let text = "";
+  for (;;) {
+    const {value, done} = await reader.read();
+    if (done) return;
+    text += value;
+    const events = text.split("\n\n");
+    text = events.pop();
+    for (const event of events) {
+      const data = event.slice(event.indexOf("data: ") + "data: ".length);
+      if (event.startsWith("event: problem")) say(data, "bad");
+      else show(data);
+    }
+  }
 }
 
 async function json(path) {
-  const answer = await fetch(path);
+  const answer = await fetch(path, {headers: authorization()});
   if (!answer.ok) throw new Error(await answer.text());
   return answer.json();
 }

@@ -17,12 +17,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class AdminAccessTest {
     private static final String TOKEN = "0123456789abcdef";
+    private static final String READ_TOKEN = "0123456789abcdeh";
     private static final String OTHER_TOKEN = "0123456789abcdeg";
 
-    private final AdminAccess open = new AdminAccess(Set.of("admin.example.org"), List.of());
+    private final AdminAccess open = new AdminAccess(Set.of("admin.example.org"), List.of(), List.of());
     private final AdminAccess secured = new AdminAccess(
             Set.of("admin.example.org"),
-            List.of(TOKEN.getBytes(StandardCharsets.US_ASCII), OTHER_TOKEN.getBytes(StandardCharsets.US_ASCII)));
+            List.of(TOKEN.getBytes(StandardCharsets.US_ASCII), OTHER_TOKEN.getBytes(StandardCharsets.US_ASCII)),
+            List.of(READ_TOKEN.getBytes(StandardCharsets.US_ASCII)));
 
     /** @param headers names and values in turn */
     private static HttpRequest request(String... headers) {
@@ -88,17 +90,40 @@ class AdminAccessTest {
         return request;
     }
 
+    private static @Nullable FullHttpResponse refuseChange(AdminAccess access, HttpRequest request) {
+        return access.refuseChange(request, access.caller(request));
+    }
+
+    @Test
+    void should_let_only_those_with_a_token_read_if_there_are_tokens_for_reading() {
+        HttpRequest reader = request("host", "localhost", "authorization", "Bearer " + READ_TOKEN);
+
+        assertThat(secured.refuseRead(secured.caller(reader))).isNull();
+        assertThat(secured.refuseRead(secured.caller(authorized()))).isNull();
+        assertThat(status(secured.refuseRead(secured.caller(request())))).isEqualTo(401);
+        assertThat(status(secured.refuseRead(secured.caller(request("authorization", "Bearer " + READ_TOKEN + "x")))))
+                .isEqualTo(401);
+        assertThat(open.refuseRead(open.caller(request()))).isNull();
+        assertThat(status(refuseChange(secured, reader)))
+                .as("a token for reading changes nothing")
+                .isEqualTo(401);
+    }
+
     @Test
     void should_let_only_its_own_pages_change_something() {
-        assertThat(status(secured.refuseChange(authorized("host", "localhost:9901"))))
+        assertThat(status(refuseChange(secured, authorized("host", "localhost:9901"))))
                 .as("no page")
                 .isEqualTo(200);
         assertThat(status(
-                        secured.refuseChange(authorized("host", "localhost:9901", "origin", "http://localhost:9901"))))
+                        refuseChange(secured, authorized("host", "localhost:9901", "origin", "http://localhost:9901"))))
                 .isEqualTo(200);
-        assertThat(status(secured.refuseChange(
-                        authorized("host", "admin.example.org", "origin", "https://admin.example.org"))))
+        assertThat(status(refuseChange(
+                        secured, authorized("host", "admin.example.org", "origin", "https://admin.example.org"))))
                 .as("behind a proxy for TLS")
+                .isEqualTo(200);
+        assertThat(status(refuseChange(
+                        secured, authorized("host", "admin.example.org:443", "origin", "https://Admin.example.org"))))
+                .as("behind a proxy that names the default port")
                 .isEqualTo(200);
     }
 
@@ -115,9 +140,10 @@ class AdminAccessTest {
                 "file://localhost:9901"
             })
     void should_let_no_other_page_change_anything(String origin) {
-        assertThat(status(secured.refuseChange(authorized("host", "localhost:9901", "origin", origin))))
+        assertThat(status(refuseChange(secured, authorized("host", "localhost:9901", "origin", origin))))
                 .isEqualTo(403);
-        assertThat(status(secured.refuseChange(
+        assertThat(status(refuseChange(
+                        secured,
                         authorized("host", "localhost:9901", "origin", "http://localhost:9901", "origin", origin))))
                 .as("behind a permitted one")
                 .isEqualTo(403);
@@ -125,7 +151,7 @@ class AdminAccessTest {
 
     @Test
     void should_let_nobody_change_anything_without_a_token() {
-        FullHttpResponse refusal = open.refuseChange(authorized("host", "127.0.0.1"));
+        FullHttpResponse refusal = refuseChange(open, authorized("host", "127.0.0.1"));
 
         assertThat(status(refusal)).isEqualTo(403);
         assertThat(refusal.content().toString(StandardCharsets.UTF_8)).contains("Set admin.token-file");
@@ -133,13 +159,16 @@ class AdminAccessTest {
 
     @Test
     void should_let_whoever_has_a_token_change_something_and_know_which() {
-        assertThat(status(secured.refuseChange(authorized("host", "10.1.2.3")))).isEqualTo(200);
-        assertThat(secured.token(authorized())).isEqualTo(1);
-        assertThat(secured.token(request("authorization", "bearer " + OTHER_TOKEN)))
+        assertThat(status(refuseChange(secured, authorized("host", "10.1.2.3"))))
+                .isEqualTo(200);
+        assertThat(secured.caller(authorized()).token()).isEqualTo(1);
+        assertThat(secured.caller(request("authorization", "bearer " + OTHER_TOKEN))
+                        .token())
                 .as("RFC 9110, section 11.1: the scheme's case does not matter")
                 .isEqualTo(2);
-        assertThat(secured.token(request())).isZero();
-        assertThat(secured.token(request("authorization", "Bearer " + TOKEN, "authorization", "Bearer " + TOKEN)))
+        assertThat(secured.caller(request()).token()).isZero();
+        assertThat(secured.caller(request("authorization", "Bearer " + TOKEN, "authorization", "Bearer " + TOKEN))
+                        .token())
                 .as("two headers")
                 .isZero();
     }
@@ -157,11 +186,11 @@ class AdminAccessTest {
                 "0123456789abcdef"
             })
     void should_let_nobody_else_change_anything(String authorization) {
-        FullHttpResponse refusal = secured.refuseChange(request("host", "localhost", "authorization", authorization));
+        FullHttpResponse refusal = refuseChange(secured, request("host", "localhost", "authorization", authorization));
 
         assertThat(status(refusal)).isEqualTo(401);
         assertThat(refusal.headers().get("www-authenticate")).isEqualTo("Bearer");
-        assertThat(status(secured.refuseChange(request("host", "localhost"))))
+        assertThat(status(refuseChange(secured, request("host", "localhost"))))
                 .as("no header at all")
                 .isEqualTo(401);
     }

@@ -25,8 +25,9 @@ class AdminConnectionTest {
     private final List<Protection> protections = new ArrayList<>();
     private final AdminPages pages = new AdminPages(
             new Readiness(), new Launching(), new WorkerControl(), LiveSettings.NONE, () -> "", name -> new byte[0]);
-    private final AdminConnections connections =
-            new AdminConnections(pages, new AdminAccess(Set.of(), List.of()), protections::add);
+    private final AdminAccess access =
+            new AdminAccess(Set.of(), List.of("the-token-for-changes".getBytes(StandardCharsets.US_ASCII)), List.of());
+    private final AdminConnections connections = new AdminConnections(pages, access, null, protections::add);
     private final List<EmbeddedChannel> channels = new ArrayList<>();
     private final EmbeddedChannel channel = connect();
 
@@ -216,6 +217,46 @@ class AdminConnectionTest {
         assertThat(others.get(1).isActive()).isTrue();
         assertThat(newest.isActive()).isTrue();
         assertThat(protections).containsExactly(Protection.ADMIN_CONNECTION_LIMIT);
+    }
+
+    private static String change(String token) {
+        return "POST /launching?to=off HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer " + token + "\r\n\r\n";
+    }
+
+    /** Twice as long after each wrong token, up to 4 s, on whichever connection it comes. */
+    @Test
+    void should_delay_the_answer_to_each_further_wrong_token_of_a_host() {
+        int[] delays = {125, 250, 500, 1000, 2000, 4000, 4000, 4000};
+        for (int i = 0; i < delays.length; i++) {
+            EmbeddedChannel guessing = connect();
+            send(guessing, change("guess-" + i));
+
+            guessing.advanceTimeBy(delays[i] - 1, TimeUnit.MILLISECONDS);
+            guessing.runScheduledPendingTasks();
+            assertThat(answer(guessing)).as("guess %d", i).isEmpty();
+            guessing.advanceTimeBy(1, TimeUnit.MILLISECONDS);
+            guessing.runScheduledPendingTasks();
+            assertThat(answer(guessing)).as("guess %d", i).startsWith("HTTP/1.1 401 ");
+        }
+        send(channel, "POST /launching?to=off HTTP/1.1\r\nhost: localhost\r\n\r\n");
+        assertThat(answer(channel)).as("no token is no guess").startsWith("HTTP/1.1 401 ");
+    }
+
+    /** Connections that wait after a wrong token are no reason to close an idle one. */
+    @Test
+    void should_first_close_connections_that_have_sent_a_wrong_token() {
+        List<EmbeddedChannel> guessing = new ArrayList<>();
+        while (guessing.size() < AdminConnections.MAX_CONNECTIONS - 1) {
+            EmbeddedChannel other = connect();
+            send(other, change("guess-" + guessing.size()));
+            guessing.add(other);
+        }
+
+        connect();
+
+        assertThat(channel.isActive()).isTrue();
+        assertThat(guessing.get(0).isActive()).isFalse();
+        assertThat(guessing.get(1).isActive()).isTrue();
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.admin;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
@@ -13,12 +14,16 @@ import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.observe.WorkerCommandResult;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
+import io.lambdadispatcher.core.options.TlsOptions;
+import io.lambdadispatcher.server.top.AdminRequest;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.handler.codec.http.DefaultHttpRequest;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpVersion;
+import io.netty.pkitesting.CertificateBuilder;
+import io.netty.pkitesting.X509Bundle;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -33,20 +38,27 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
+import java.security.KeyStore;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -70,6 +82,7 @@ class AdminServerTest {
     private boolean slowMetrics;
     private volatile RuntimeException failure;
     private volatile CountDownLatch waiting = new CountDownLatch(0);
+    private TlsOptions.@Nullable Contents tls;
     private AdminServer server;
 
     private String metrics() {
@@ -104,7 +117,9 @@ class AdminServerTest {
                         Set.of(),
                         List.of(
                                 "the-first-admin-token".getBytes(StandardCharsets.US_ASCII),
-                                TOKEN.getBytes(StandardCharsets.US_ASCII))),
+                                TOKEN.getBytes(StandardCharsets.US_ASCII)),
+                        List.of()),
+                tls,
                 protections::add);
     }
 
@@ -512,7 +527,7 @@ class AdminServerTest {
         assertThat(page.headers().firstValue("content-security-policy").orElseThrow())
                 .startsWith("default-src 'none'; script-src 'self'");
         assertThat(page.body()).contains("<script src=\"live.js\"").doesNotContain("http:", "https:");
-        assertThat(call("GET", "/live.js").body()).contains("new EventSource(\"events\")");
+        assertThat(call("GET", "/live.js").body()).contains("fetch(\"events\"");
         assertThat(call("GET", "/live.css").headers().firstValue("content-type"))
                 .contains("text/css; charset=utf-8");
     }
@@ -584,21 +599,195 @@ class AdminServerTest {
         });
     }
 
+    private HttpResponse<InputStream> view(String token) throws Exception {
+        HttpRequest.Builder request = HttpRequest.newBuilder(uri("/events"));
+        if (!token.isEmpty()) {
+            request.header("authorization", "Bearer " + token);
+        }
+        return client.send(request.build(), BodyHandlers.ofInputStream());
+    }
+
+    private static void awaitEnd(InputStream viewer) {
+        Await.until("the viewer's connection is closed", () -> {
+            try {
+                return viewer.skip(1 << 20) == 0 && viewer.read() < 0;
+            } catch (IOException e) {
+                return true;
+            }
+        });
+    }
+
+    /** Otherwise, anybody could keep the operator from the live page. */
     @Test
-    void should_refuse_more_viewers_than_it_has_room_for() throws Exception {
+    void should_give_the_place_of_an_old_viewer_to_a_newer_one() throws Exception {
         List<InputStream> viewers = new ArrayList<>();
         for (int i = 0; i < AdminConnections.MAX_STREAMS; i++) {
-            HttpResponse<InputStream> viewer =
-                    client.send(HttpRequest.newBuilder(uri("/events")).build(), BodyHandlers.ofInputStream());
-            assertThat(viewer.statusCode()).isEqualTo(200);
-            viewers.add(viewer.body());
+            viewers.add(view("").body());
         }
-        assertThat(call("GET", "/events").statusCode()).isEqualTo(503);
+        HttpResponse<InputStream> newer = view("");
 
+        assertThat(newer.statusCode()).isEqualTo(200);
+        awaitEnd(viewers.get(0));
+        assertThat(viewers.get(1).read()).isEqualTo('d');
+        newer.body().close();
         for (InputStream viewer : viewers) {
             viewer.close();
         }
-        awaitRoomForViewer();
+    }
+
+    @Test
+    void should_close_no_viewer_with_a_token_for_one_without() throws Exception {
+        InputStream operator = view(TOKEN).body();
+        assertThat(operator.read()).isEqualTo('d');
+        List<InputStream> viewers = new ArrayList<>();
+        for (int i = 0; i < 3 * AdminConnections.MAX_STREAMS; i++) {
+            HttpResponse<InputStream> viewer = view("");
+            assertThat(viewer.statusCode()).isEqualTo(200);
+            viewers.add(viewer.body());
+        }
+        awaitEnd(viewers.get(0));
+        BufferedReader events = new BufferedReader(new InputStreamReader(operator, StandardCharsets.UTF_8));
+        assertThat(events.readLine()).startsWith("ata: ");
+        assertThat(events.readLine()).isEmpty();
+        assertThat(events.readLine()).as("a later event").startsWith("data: ");
+        for (int i = 1; i < AdminConnections.MAX_STREAMS; i++) {
+            assertThat(view(TOKEN).statusCode()).isEqualTo(200);
+        }
+        assertThat(view("").statusCode()).as("all places have a token").isEqualTo(503);
+        assertThat(view(TOKEN).statusCode()).isEqualTo(200);
+    }
+
+    /** The tokens that are tried are wrong, on many connections. The right one works meanwhile. */
+    @Test
+    void should_slow_down_who_tries_tokens_and_not_who_has_one() throws Exception {
+        Queue<String> lines = new ConcurrentLinkedQueue<>();
+        AtomicBoolean enough = new AtomicBoolean();
+        AtomicInteger refused = new AtomicInteger();
+        List<Thread> guessers = new ArrayList<>();
+        try (LogLines audit = new LogLines(lines)) {
+            for (int i = 0; i < 16; i++) {
+                Thread guesser = new Thread(() -> {
+                    while (!enough.get()) {
+                        try {
+                            changeWith("authorization", "Bearer a-wrong-admin-token", "/launching?to=on");
+                            refused.incrementAndGet();
+                        } catch (Exception e) {
+                            throw new AssertionError(e);
+                        }
+                    }
+                });
+                guesser.start();
+                guessers.add(guesser);
+            }
+            Await.until("some guesses are refused", () -> refused.get() >= 16);
+            long began = System.nanoTime();
+            assertThat(changeWith("authorization", "Bearer " + TOKEN, "/launching?to=on")
+                            .statusCode())
+                    .isEqualTo(200);
+            assertThat(System.nanoTime() - began).isLessThan(TimeUnit.SECONDS.toNanos(3));
+            Await.until("more guesses are refused", () -> refused.get() >= 20);
+            enough.set(true);
+            for (Thread guesser : guessers) {
+                guesser.join();
+            }
+        }
+        long told = lines.stream()
+                .filter(line -> line.contains("without a valid token"))
+                .count();
+        assertThat(told).isBetween(1L, refused.get() - 1L);
+    }
+
+    /** A flood of guesses must not hide other lines, nor fill the disk. */
+    @Test
+    void should_log_only_some_refused_attempts_and_say_how_many_there_were() {
+        Queue<String> lines = new ConcurrentLinkedQueue<>();
+        Audit audit = new Audit();
+        Random random = new Random(1);
+        long now = System.nanoTime();
+        long seconds = 0;
+        int attempts = 0;
+        try (LogLines log = new LogLines(lines)) {
+            for (; seconds < 600; seconds++) {
+                for (int i = random.nextInt(50); i > 0; i--) {
+                    FullHttpResponse answer = AdminAnswers.text(HttpResponseStatus.UNAUTHORIZED, "no");
+                    audit.refused(
+                            new DefaultHttpRequest(HttpVersion.HTTP_1_1, HttpMethod.POST, "/launching"),
+                            new InetSocketAddress("127.0.0.1", 7),
+                            0,
+                            answer,
+                            now + TimeUnit.SECONDS.toNanos(seconds));
+                    attempts++;
+                }
+            }
+            audit.tellLeftOut();
+        }
+        int told = 0;
+        for (String line : lines) {
+            told += line.contains("more refused") ? Integer.parseInt(line.replaceFirst("\\D+(\\d+) more.*", "$1")) : 1;
+        }
+        assertThat(told).isEqualTo(attempts).isGreaterThan(10_000);
+        assertThat(lines.size()).isLessThan(2 * (Audit.MAX_REFUSED_LINES + 600 / 3) + 2);
+    }
+
+    /** Collects the lines of the audit log until it is closed. */
+    private static final class LogLines implements AutoCloseable {
+        private final Logger logger = (Logger) LoggerFactory.getLogger(Audit.LOGGER);
+        private final AppenderBase<ILoggingEvent> appender;
+
+        LogLines(Queue<String> lines) {
+            appender = new AppenderBase<>() {
+                @Override
+                protected void append(ILoggingEvent event) {
+                    lines.add(event.getLevel() + " " + event.getFormattedMessage());
+                }
+            };
+            appender.start();
+            logger.addAppender(appender);
+        }
+
+        @Override
+        public void close() {
+            logger.detachAppender(appender);
+        }
+    }
+
+    @Test
+    void should_serve_with_tls_and_replace_the_certificate() throws Exception {
+        server.close();
+        X509Bundle first = selfSigned();
+        X509Bundle second = selfSigned();
+        tls = new TlsOptions.Contents(
+                List.of(first.getCertificate()), first.getKeyPair().getPrivate(), List.of());
+        server = serve(launching);
+
+        assertThat(healthTrusting(first)).isEqualTo("live\n");
+        assertThatThrownBy(() -> healthTrusting(second)).hasMessageContaining("--ca-file");
+        server.setTls(new TlsOptions.Contents(
+                List.of(second.getCertificate()), second.getKeyPair().getPrivate(), List.of()));
+        assertThat(healthTrusting(second)).isEqualTo("live\n");
+        assertThatThrownBy(() -> call("GET", "/health")).as("without TLS").isInstanceOf(IOException.class);
+    }
+
+    private static X509Bundle selfSigned() throws Exception {
+        return new CertificateBuilder()
+                .subject("CN=admin")
+                .setIsCertificateAuthority(true)
+                .addSanIpAddress("127.0.0.1")
+                .buildSelfSigned();
+    }
+
+    private String healthTrusting(X509Bundle trusted) throws Exception {
+        KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
+        store.load(null, null);
+        store.setCertificateEntry("a", trusted.getCertificate());
+        TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+        factory.init(store);
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(null, factory.getTrustManagers(), null);
+        URI secure = URI.create("https://127.0.0.1:" + server.address().getPort() + "/health");
+        return new AdminRequest(context, null)
+                .send(HttpRequest.newBuilder(secure), BodyHandlers.ofString())
+                .body();
     }
 
     @Test

@@ -206,7 +206,8 @@ class ReloadTest {
                 .singleElement()
                 .asString()
                 .startsWith("public.tls.certificate, public.tls.key: private key file "
-                        + directory.resolve("other.key") + ": expected the key of the first certificate in "
+                        + directory.resolve("other.key")
+                        + ": expected the key of the first certificate in certificate chain file "
                         + directory.resolve("server.pem") + ", got another key ("
                         + directory.resolve("dispatcher.yaml") + " line 2, column 14; ");
     }

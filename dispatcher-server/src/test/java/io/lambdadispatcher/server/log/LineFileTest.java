@@ -7,10 +7,13 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(60)
@@ -50,6 +53,22 @@ class LineFileTest {
 
         assertThat(rotated).hasContent("old\nalso old\n");
         assertThat(file).hasContent("newer\n");
+    }
+
+    /** The log tells who has requested what. An existing file is as somebody wants it. */
+    @Test
+    @EnabledOnOs({OS.LINUX, OS.MAC})
+    void should_create_a_file_for_its_owner_only() throws Exception {
+        Path created = directory.resolve("created.log");
+        new LineFile(created).close();
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(created)))
+                .isEqualTo("rw-------");
+
+        Path existing = Files.createFile(directory.resolve("existing.log"));
+        Files.setPosixFilePermissions(existing, PosixFilePermissions.fromString("rw-r-----"));
+        new LineFile(existing).close();
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(existing)))
+                .isEqualTo("rw-r-----");
     }
 
     @Test

@@ -100,7 +100,8 @@ class TopTest {
                             LiveSettings.NONE,
                             () -> "",
                             document -> document()),
-                    new AdminAccess(Set.of(), List.of()),
+                    new AdminAccess(Set.of(), List.of(), List.of()),
+                    null,
                     protection -> {});
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -121,7 +122,7 @@ class TopTest {
     }
 
     private Top top(URI url) {
-        return new Top(url, terminal, out, true);
+        return new Top(url, new AdminRequest(null, null), terminal, out, true);
     }
 
     private URI url() {
@@ -162,7 +163,7 @@ class TopTest {
 
     @Test
     void should_show_no_colours_if_they_are_off() throws Exception {
-        new Top(url(), terminal, out, false).live();
+        new Top(url(), new AdminRequest(null, null), terminal, out, false).live();
 
         assertThat(written.toString()).contains("shop").doesNotContainPattern("\u001b\\[\\d+m");
     }
@@ -171,7 +172,7 @@ class TopTest {
     void should_show_nothing_that_controls_the_terminal() throws Exception {
         name = "a\\u001b]0;title\\u0007b\\u001b[2Jc\\u009b31md";
 
-        new Top(url(), terminal, out, false).live();
+        new Top(url(), new AdminRequest(null, null), terminal, out, false).live();
 
         String text = CONTROL_SEQUENCE.matcher(written.toString()).replaceAll("");
         assertThat(text).contains("a?]0;title?b?[2Jc?31md").matches("[ -~\r\n]*");
@@ -274,8 +275,8 @@ class TopTest {
             delimiter = '|',
             value = {
                 "200 | text/html | <p> | 200 with text/html. Set --admin-url to the admin port of a running dispatcher.",
-                "401 | text/plain | no token | 401, \"no token\". The admin port needs no token to read, so something in"
-                        + " front of it does. Connect to the port itself.",
+                "401 | text/plain | no token | 401, \"no token\". Name the file that holds a token of"
+                        + " admin.read-token-file or admin.token-file with --token-file.",
                 "403 | text/plain; charset=utf-8 | host: x | 403, \"host: x\". Use an IP address, localhost or one of"
                         + " admin.hosts in --admin-url.",
                 "404 | text/html | <p> | 404 with text/html. Set --admin-url to the admin port of a running dispatcher.",

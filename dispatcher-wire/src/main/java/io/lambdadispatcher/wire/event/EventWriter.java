@@ -1,5 +1,6 @@
 package io.lambdadispatcher.wire.event;
 
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.HopByHop;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
@@ -130,10 +131,13 @@ public abstract class EventWriter {
     static String path(Http2Headers head) {
         String target = head.path().toString();
         int question = target.indexOf('?');
-        return question < 0 ? target : target.substring(0, question);
+        return HeaderText.decode(question < 0 ? target : target.substring(0, question));
     }
 
-    /** Returns the query string without the question mark; empty if there is none. */
+    /**
+     * Returns the query string without the question mark, one character for each byte; empty if
+     * there is none.
+     */
     static String query(Http2Headers head) {
         String target = head.path().toString();
         int question = target.indexOf('?');
@@ -208,7 +212,7 @@ public abstract class EventWriter {
 
     static String userAgent(Http2Headers head) {
         CharSequence agent = head.get(HttpHeaderNames.USER_AGENT);
-        return agent == null ? "" : agent.toString();
+        return agent == null ? "" : HeaderText.decode(agent);
     }
 
     /** Formats a time like API Gateway: {@code 12/Mar/2020:19:03:58 +0000}. */

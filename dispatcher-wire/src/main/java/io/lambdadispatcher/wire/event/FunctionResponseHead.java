@@ -3,6 +3,7 @@ package io.lambdadispatcher.wire.event;
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.HopByHop;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
@@ -18,8 +19,8 @@ import java.util.Map;
 /**
  * Makes response headers of the headers that a function has returned. Connection-specific headers
  * are dropped (RFC 9110 section 7.6.1). The {@code content-length} is replaced, because JSON frames
- * the body. A name or value that HTTP does not allow is an error, because a part of it could be
- * taken for another header.
+ * the body. Values become UTF-8. A name or value that HTTP does not allow is an error, because a
+ * part of it could be taken for another header.
  */
 final class FunctionResponseHead {
     private final Http2Headers fields = new DefaultHttp2Headers(false);
@@ -42,18 +43,22 @@ final class FunctionResponseHead {
             throw new BadResponseException("a header name is not a token: " + HeaderSyntax.printable(name));
         }
         String lower = name.toLowerCase(Locale.ROOT);
-        String trimmed = HeaderSyntax.withoutOuterBlanks(value);
-        if (!HeaderSyntax.isValue(trimmed)) {
+        AsciiString bytes = HeaderText.encode(HeaderSyntax.withoutOuterBlanks(value));
+        if (!HeaderSyntax.isValue(bytes)) {
             throw new BadResponseException("the value of " + HeaderSyntax.printable(lower) + " cannot be in a header");
         }
-        listBytes += lower.length() + trimmed.length() + FlatHeaders.HEADER_OVERHEAD_BYTES;
+        addValid(lower, bytes);
+    }
+
+    private void addValid(CharSequence name, CharSequence value) throws BadResponseException {
+        listBytes += name.length() + value.length() + FlatHeaders.HEADER_OVERHEAD_BYTES;
         if (listBytes > FlatHeaders.MAX_LIST_BYTES) {
             throw new BadResponseException("headers of more than " + FlatHeaders.MAX_LIST_BYTES + " bytes");
         }
-        if (HttpHeaderNames.CONNECTION.contentEquals(lower)) {
-            connection.add(trimmed);
-        } else if (!HopByHop.isDroppedFromResponse(lower)) {
-            fields.add(AsciiString.of(lower), AsciiString.of(trimmed));
+        if (HttpHeaderNames.CONNECTION.contentEquals(name)) {
+            connection.add(value.toString());
+        } else if (!HopByHop.isDroppedFromResponse(name)) {
+            fields.add(AsciiString.of(name), value);
         }
     }
 
@@ -61,10 +66,18 @@ final class FunctionResponseHead {
     void merge(FunctionResponseHead other) throws BadResponseException {
         for (Map.Entry<CharSequence, CharSequence> field : other.fields) {
             if (!fields.contains(field.getKey(), field.getValue())) {
-                add(field.getKey().toString(), field.getValue().toString());
+                addValid(field.getKey(), field.getValue());
             }
         }
         connection.addAll(other.connection);
+    }
+
+    /** Returns whether fewer headers have this name, although a response can have such headers. */
+    boolean hasFewer(String name, int headers) {
+        return HeaderSyntax.isToken(name)
+                && !HopByHop.isDroppedFromResponse(name)
+                && !HttpHeaderNames.CONTENT_LENGTH.contentEquals(name)
+                && fields.getAll(name).size() < headers;
     }
 
     /** @param body as the function returned it, even if this response has none */

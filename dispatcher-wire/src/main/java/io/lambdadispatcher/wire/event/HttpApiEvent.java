@@ -1,7 +1,10 @@
 package io.lambdadispatcher.wire.event;
 
+import io.lambdadispatcher.wire.http.HeaderText;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JsonGenerator;
@@ -23,9 +26,10 @@ class HttpApiEvent extends EventWriter {
         json.writeStringProperty("version", "2.0");
         json.writeStringProperty("routeKey", ROUTE);
         json.writeStringProperty("rawPath", path(head));
-        json.writeStringProperty("rawQueryString", query);
+        json.writeStringProperty("rawQueryString", HeaderText.decode(query));
         Map<String, Values> fields = fields(head);
-        writeCookies(json, fields.remove("cookie"));
+        fields.remove("cookie");
+        writeCookies(json, head.getAll(HttpHeaderNames.COOKIE));
         writeJoined(json, "headers", fields);
         if (!query.isEmpty()) {
             writeJoined(json, "queryStringParameters", QueryString.decoded(query));
@@ -33,15 +37,16 @@ class HttpApiEvent extends EventWriter {
         writeContext(json, head, orNew(requestId));
     }
 
-    private static void writeCookies(JsonGenerator json, @Nullable Values cookies) {
-        if (cookies == null) {
+    /** Decodes each cookie separately, because programs of different origins set them. */
+    private static void writeCookies(JsonGenerator json, List<CharSequence> cookies) {
+        if (cookies.isEmpty()) {
             return;
         }
         json.writeArrayPropertyStart("cookies");
-        for (String cookie : cookies.joined(";").split(";")) {
+        for (String cookie : String.join(";", cookies).split(";")) {
             String trimmed = cookie.trim();
             if (!trimmed.isEmpty()) {
-                json.writeString(trimmed);
+                json.writeString(HeaderText.decode(trimmed));
             }
         }
         json.writeEndArray();

@@ -1,11 +1,10 @@
 package io.lambdadispatcher.wire.event;
 
-import io.netty.handler.codec.http.QueryStringDecoder;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.UnaryOperator;
 
-/** Parses a query string. */
+/** Parses a query string, in which each character is one byte. */
 final class QueryString {
     private QueryString() {}
 
@@ -43,11 +42,29 @@ final class QueryString {
         return parameters;
     }
 
+    /** Returns one character for each decoded byte, or a text with a malformed escape unchanged. */
     private static String decode(String text) {
-        try {
-            return QueryStringDecoder.decodeComponent(text);
-        } catch (IllegalArgumentException malformed) {
+        if (text.indexOf('%') < 0 && text.indexOf('+') < 0) {
             return text;
         }
+        StringBuilder bytes = new StringBuilder(text.length());
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c == '%') {
+                if (i + 2 >= text.length() || !isHex(text.charAt(i + 1)) || !isHex(text.charAt(i + 2))) {
+                    return text;
+                }
+                c = (char) Integer.parseInt(text, i + 1, i + 3, 16);
+                i += 2;
+            } else if (c == '+') {
+                c = ' ';
+            }
+            bytes.append(c);
+        }
+        return bytes.toString();
+    }
+
+    private static boolean isHex(char c) {
+        return c < 0x80 && Character.digit(c, 16) >= 0;
     }
 }

@@ -2,8 +2,11 @@ package io.lambdadispatcher.wire.event;
 
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.netty.util.CharsetUtil;
-import java.nio.charset.StandardCharsets;
-import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
@@ -16,7 +19,7 @@ import tools.jackson.core.json.JsonFactory;
 /**
  * Reads the result of a function. Members that the format does not have are ignored, as AWS does:
  * {@code headers} of a target group with multi-value headers, and {@code cookies} of one without.
- * Immutable. Any thread.
+ * The first loss of a header by this is reported. Any thread.
  */
 public final class ResponseReader {
     /**
@@ -24,6 +27,11 @@ public final class ResponseReader {
      * could have millions of levels.
      */
     private static final int MAX_LEVELS = 10_000;
+
+    /** Maximum number of headers that are checked for a loss. */
+    private static final int MAX_NOTED = 100;
+
+    private static final String SET_COOKIE = "set-cookie";
 
     /** Without other limits, because the payload is in memory already. */
     private static final JsonFactory JSON = JsonFactory.builder()
@@ -36,9 +44,20 @@ public final class ResponseReader {
             .build();
 
     private final EventFormat format;
+    private final Consumer<String> onLoss;
+    private final AtomicBoolean lossReported = new AtomicBoolean();
 
     public ResponseReader(EventFormat format) {
+        this(format, loss -> {});
+    }
+
+    /**
+     * @param onLoss receives a text for logs when a response loses a header for the first time,
+     *     because it is in a member that the format does not have; called on the thread that reads
+     */
+    public ResponseReader(EventFormat format, Consumer<String> onLoss) {
         this.format = format;
+        this.onLoss = onLoss;
     }
 
     /** @param method method of the request */
@@ -49,7 +68,12 @@ public final class ResponseReader {
             if (json.nextToken() != null) {
                 throw new BadResponseException("JSON continues after its end");
             }
-            return members.hasStatus ? explicit(members, method) : inferred(payload, text, method);
+            if (!members.hasStatus) {
+                return inferred(payload, text, method);
+            }
+            FunctionResponse response = explicit(members, method);
+            reportLoss(members);
+            return response;
         } catch (StreamConstraintsException e) {
             throw new BadResponseException("JSON of more than " + MAX_LEVELS + " levels");
         } catch (JacksonException e) {
@@ -99,7 +123,7 @@ public final class ResponseReader {
             case "isBase64Encoded" -> into.base64 = bool(json, name);
             case "headers" -> {
                 if (format == EventFormat.ALB_MULTI_VALUE) {
-                    json.skipChildren();
+                    noteIgnored(json, name, into);
                 } else {
                     readFields(json, format == EventFormat.REST_API ? into.singles() : into.head, false);
                 }
@@ -108,18 +132,48 @@ public final class ResponseReader {
                 if (format == EventFormat.ALB_MULTI_VALUE || format == EventFormat.REST_API) {
                     readFields(json, into.head, true);
                 } else {
-                    json.skipChildren();
+                    noteIgnored(json, name, into);
                 }
             }
             case "cookies" -> {
                 if (isFormat2()) {
-                    readItems(json, "set-cookie", into.head);
+                    readItems(json, SET_COOKIE, into.head);
                 } else {
-                    json.skipChildren();
+                    noteIgnored(json, name, into);
                 }
             }
             default -> json.skipChildren();
         }
+    }
+
+    /** Notes which headers a member has that the format does not have. */
+    private void noteIgnored(JsonParser json, String member, Members into) {
+        if (lossReported.get() || !json.currentToken().isStructStart()) {
+            json.skipChildren();
+            return;
+        }
+        boolean cookies = json.currentToken() == JsonToken.START_ARRAY;
+        int level = json.streamReadContext().getNestingDepth();
+        String name = cookies ? SET_COOKIE : "";
+        while (json.nextToken() != null && json.streamReadContext().getNestingDepth() >= level) {
+            if (json.currentToken() == JsonToken.PROPERTY_NAME) {
+                name = json.currentName().toLowerCase(Locale.ROOT);
+            } else if (json.currentToken() == JsonToken.VALUE_STRING && into.ignored.size() < MAX_NOTED) {
+                into.ignored.putIfAbsent(name, member);
+                into.ignoredCookies += name.equals(SET_COOKIE) ? 1 : 0;
+            }
+        }
+    }
+
+    private void reportLoss(Members members) {
+        members.ignored.forEach((name, member) -> {
+            int sent = name.equals(SET_COOKIE) ? members.ignoredCookies : 1;
+            if (members.head.hasFewer(name, sent) && lossReported.compareAndSet(false, true)) {
+                onLoss.accept("a response of the function has " + HeaderSyntax.printable(name) + " in " + member
+                        + ", which responses to " + format.text()
+                        + " events do not have, so the client does not get it");
+            }
+        });
     }
 
     private static void readFields(JsonParser json, FunctionResponseHead head, boolean multiValue)
@@ -198,7 +252,7 @@ public final class ResponseReader {
             return body.getBytes(CharsetUtil.UTF_8);
         }
         try {
-            return Base64.getDecoder().decode(body.getBytes(StandardCharsets.ISO_8859_1));
+            return Base64Body.decode(body);
         } catch (IllegalArgumentException e) {
             throw new BadResponseException("body is not base64");
         }
@@ -234,6 +288,11 @@ public final class ResponseReader {
         boolean hasStatus;
         int status;
         boolean base64;
+
+        /** Names of headers in members that the format does not have, and these members. */
+        final Map<String, String> ignored = new LinkedHashMap<>(0);
+
+        int ignoredCookies;
 
         @Nullable
         String body;

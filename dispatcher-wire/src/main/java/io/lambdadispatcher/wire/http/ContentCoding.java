@@ -15,7 +15,6 @@ import java.util.List;
 public final class ContentCoding {
     private static final AsciiString NO_TRANSFORM = AsciiString.cached("no-transform");
     private static final AsciiString ANY = AsciiString.cached("*");
-    private static final String WEAK = "W/";
 
     /** A response with one of these is already encoded, or has a digest of its bytes. */
     private static final List<AsciiString> FIXED_CONTENT = List.of(
@@ -77,17 +76,6 @@ public final class ContentCoding {
     }
 
     /**
-     * Makes a strong entity tag weak, because the bytes are other ones than those that the
-     * application has named with it (RFC 9110 section 8.8.3.3).
-     */
-    public static void weakenTag(Http2Headers response) {
-        CharSequence tag = response.get(HttpHeaderNames.ETAG);
-        if (tag != null && !AsciiString.regionMatches(tag, false, 0, WEAK, 0, WEAK.length())) {
-            response.set(HttpHeaderNames.ETAG, WEAK + tag);
-        }
-    }
-
-    /**
      * Changes the headers to those of the encoded response. Its length is not known, and ranges of
      * it are not available.
      */
@@ -95,7 +83,7 @@ public final class ContentCoding {
         response.set(HttpHeaderNames.CONTENT_ENCODING, encoding);
         response.remove(HttpHeaderNames.CONTENT_LENGTH);
         response.remove(HttpHeaderNames.ACCEPT_RANGES);
-        weakenTag(response);
+        EncodedRepresentation.tag(response, encoding);
     }
 
     /** Returns whether {@code content-type} is {@code text/event-stream}. */

@@ -12,7 +12,7 @@ public final class HeaderMaps {
 
     /**
      * Returns all values by name, without pseudo-headers, in the order in which the names appear
-     * first. Not modifiable.
+     * first. Values are text, see {@link HeaderText#decode}. Not modifiable.
      */
     public static Map<String, List<String>> of(Http2Headers headers) {
         Map<String, List<String>> map = new LinkedHashMap<>();
@@ -20,9 +20,7 @@ public final class HeaderMaps {
             if (name.charAt(0) != ':') {
                 map.put(
                         name.toString(),
-                        headers.getAll(name).stream()
-                                .map(CharSequence::toString)
-                                .toList());
+                        headers.getAll(name).stream().map(HeaderText::decode).toList());
             }
         }
         return Collections.unmodifiableMap(map);

@@ -47,8 +47,9 @@ public final class HeaderSyntax {
     }
 
     /**
-     * Returns whether the text is a valid header value: no control characters except the tab,
-     * nothing above one byte, no leading or trailing blank. It can be empty.
+     * Returns whether the bytes, one for each character, are a valid header value: no control
+     * characters except the tab, nothing above one byte, no leading or trailing blank. It can be
+     * empty. Text is checked after {@link HeaderText} has encoded it.
      */
     public static boolean isValue(CharSequence text) {
         for (int i = 0; i < text.length(); i++) {
@@ -62,8 +63,9 @@ public final class HeaderSyntax {
     }
 
     /**
-     * Returns whether the text is an origin-form or asterisk-form: visible ASCII without a
-     * fragment.
+     * Returns whether the bytes, one for each character, are an origin-form or asterisk-form
+     * without a fragment. Bytes above ASCII are allowed, although clients should escape them (RFC
+     * 3986 section 2.1): browsers and servers pass them on in queries.
      */
     public static boolean isPath(CharSequence path) {
         int length = path.length();
@@ -72,7 +74,7 @@ public final class HeaderSyntax {
         }
         for (int i = 0; i < length; i++) {
             char c = path.charAt(i);
-            if (c <= ' ' || c >= 0x7F || c == '#') {
+            if (c <= ' ' || c == 0x7F || c == '#' || c > 0xFF) {
                 return false;
             }
         }

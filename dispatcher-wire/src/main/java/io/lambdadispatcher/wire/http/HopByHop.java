@@ -49,6 +49,29 @@ public final class HopByHop {
             HttpHeaderNames.PROXY_AUTHENTICATE,
             HttpHeaderNames.PROXY_AUTHORIZATION);
 
+    /**
+     * Headers that the dispatcher checks, answers or changes, or that proxies in front of it write,
+     * except those of {@link Trailers#FORBIDDEN}. A client may send these.
+     */
+    private static final NameSet CHECKED = NameSet.of(
+            HttpHeaderNames.ACCEPT_ENCODING,
+            HttpHeaderNames.SEC_WEBSOCKET_EXTENSIONS,
+            HttpHeaderNames.SEC_WEBSOCKET_KEY,
+            HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL,
+            HttpHeaderNames.SEC_WEBSOCKET_VERSION,
+            "early-data",
+            "idempotency-key",
+            "x-http-method",
+            "x-http-method-override",
+            "x-method-override",
+            "x-amz-cf-id",
+            "x-amzn-tls-cipher-suite",
+            "x-amzn-tls-version",
+            "x-amzn-trace-id",
+            "x-request-id");
+
+    private static final long MARKED_LETTERS = Trailers.FORBIDDEN.markedLetters() | CHECKED.markedLetters();
+
     private static final long RESPONSE_LETTERS = firstLetters(HttpHeaderNames.CONTENT_LENGTH);
 
     private HopByHop() {}
@@ -62,14 +85,24 @@ public final class HopByHop {
     }
 
     /**
-     * Returns whether this header is removed from a request. Names that an application can take for
-     * one of these or for one that means something to every recipient, such as {@code
-     * transfer_encoding} and {@code content_length}, are removed, too: nobody has checked them.
+     * Returns whether this header is removed from a request, with other marks instead of {@code -},
+     * too.
      */
     public static boolean isDroppedFromRequest(CharSequence name, CharSequence value) {
         return NAMES.containsLike(name)
-                || HeaderSyntax.hasUnusualMark(name) && Trailers.passesForForbidden(name)
+                || isDisguised(name)
                 || HttpHeaderNames.TE.contentEquals(name) && !HttpHeaderValues.TRAILERS.contentEqualsIgnoreCase(value);
+    }
+
+    /**
+     * Returns whether an application can take this header for another one that the dispatcher has
+     * checked, or that a proxy has written: {@code content_length} or {@code if.none.match}. CGI
+     * makes the same variable of both ({@link HeaderSyntax#passesFor}). Nobody has checked this one.
+     */
+    public static boolean isDisguised(CharSequence name) {
+        return (firstLetter(name) & MARKED_LETTERS) != 0
+                && HeaderSyntax.hasUnusualMark(name)
+                && (Trailers.FORBIDDEN.containsLike(name) || CHECKED.containsLike(name));
     }
 
     /** Returns whether this header is removed from a response, interim or final. */

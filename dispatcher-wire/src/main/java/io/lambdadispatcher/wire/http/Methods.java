@@ -1,6 +1,8 @@
 package io.lambdadispatcher.wire.http;
 
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +30,16 @@ public final class Methods {
     /** Returns whether the request only reads (RFC 9110 section 9.2.1). */
     public static boolean isSafe(CharSequence method) {
         return SAFE.contains(method);
+    }
+
+    /**
+     * Returns whether a browser asks in advance whether a page may send a request (Fetch Standard,
+     * section 3.3.2).
+     */
+    public static boolean isPreflight(Http2Headers request) {
+        return HttpMethod.OPTIONS.asciiName().contentEquals(request.method())
+                && request.contains(HttpHeaderNames.ACCESS_CONTROL_REQUEST_METHOD)
+                && request.contains(HttpHeaderNames.ORIGIN);
     }
 
     /**

@@ -4,6 +4,7 @@ import io.netty.util.AsciiString;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Predicate;
 
 /**
  * A fixed set of header names in lower case. A lookup compares only names of the same length and
@@ -36,8 +37,18 @@ public final class NameSet {
 
     /** Returns one bit for the first letter of each name, see {@link HopByHop#firstLetters}. */
     public long firstLetters() {
+        return firstLetters(name -> true);
+    }
+
+    /** Returns one bit for the first letter of each name that has a {@code -}. */
+    long markedLetters() {
+        return firstLetters(name -> name.indexOf('-', 0) >= 0);
+    }
+
+    private long firstLetters(Predicate<AsciiString> of) {
         return Arrays.stream(byLength)
                 .flatMap(Arrays::stream)
+                .filter(of)
                 .mapToLong(HopByHop::firstLetter)
                 .reduce(0, (some, other) -> some | other);
     }

@@ -1,5 +1,7 @@
 package io.lambdadispatcher.wire.http;
 
+import java.util.regex.Pattern;
+
 /**
  * Makes text from outside safe for a log, a terminal and a page: it has no characters that begin a
  * line, control a terminal, or hide or reorder what is next to them. These are the Unicode
@@ -13,6 +15,13 @@ package io.lambdadispatcher.wire.http;
  */
 public final class PrintableText {
     private static final int MAX_START_CHARS = 500;
+
+    /** The AWS SDK lists why each of its eight sources of credentials failed: 1,500 characters. */
+    private static final int MAX_FAILURE_CHARS = 4000;
+
+    private static final int MAX_CAUSES = 20;
+    private static final String LEFT_OUT = " ... ";
+    private static final Pattern LINE_BREAK = Pattern.compile("\\R\\s*");
 
     private PrintableText() {}
 
@@ -50,9 +59,69 @@ public final class PrintableText {
         return of(text, MAX_START_CHARS);
     }
 
-    /** Returns the class and the start of the message of an exception, which can quote a peer. */
-    public static String startOf(Throwable cause) {
-        return startOf(cause.toString());
+    /**
+     * Returns the class and the message of an exception, which can quote a peer, and of its causes.
+     * See {@link #ofFailure(Throwable)}.
+     */
+    public static String startOf(Throwable failure) {
+        return ofFailure(withCauses(failure.toString(), failure));
+    }
+
+    /**
+     * Returns the description of a failure. The middle of a very long one is left out, because the
+     * root cause often stands at the end.
+     */
+    public static String ofFailure(CharSequence text) {
+        int length = text.length();
+        if (length <= MAX_FAILURE_CHARS) {
+            return of(text);
+        }
+        int half = MAX_FAILURE_CHARS / 2 - LEFT_OUT.length();
+        return of(text.subSequence(0, half)) + LEFT_OUT + of(text.subSequence(length - half, length));
+    }
+
+    /**
+     * Returns the message of an exception, followed by each of its causes that it does not quote,
+     * down to the root cause. Line breaks become spaces.
+     */
+    public static String ofFailure(Throwable failure) {
+        Throwable told = failure;
+        // The message of a wrapper, for example a CompletionException, is that of its cause.
+        while (told.getCause() != null
+                && (told.getMessage() == null
+                        || told.getMessage().equals(told.getCause().toString()))) {
+            told = told.getCause();
+        }
+        return ofFailure(withCauses(said(told), told));
+    }
+
+    private static String withCauses(String first, Throwable failure) {
+        StringBuilder text = new StringBuilder(inOneLine(first));
+        Throwable root = failure;
+        for (int i = 0; root.getCause() != null && i < MAX_CAUSES; i++) {
+            root = root.getCause();
+            if (text.indexOf(inOneLine(said(root))) < 0) {
+                text.append(": ").append(inOneLine(root.toString()));
+            }
+        }
+        // The root cause could be quoted in the middle, which is left out.
+        return text.length() > MAX_FAILURE_CHARS && root != failure
+                ? text + ": " + inOneLine(root.toString())
+                : text.toString();
+    }
+
+    /**
+     * One word, for example the name of a file or a host, says nothing without the class. Nor does
+     * the message of an error of the JVM, which is the name of a class or a method.
+     */
+    private static String said(Throwable failure) {
+        String message = failure.getMessage();
+        boolean isSentence = message != null && message.indexOf(' ') >= 0 && !(failure instanceof Error);
+        return isSentence ? message : failure.toString();
+    }
+
+    private static String inOneLine(String text) {
+        return LINE_BREAK.matcher(text).replaceAll(" ");
     }
 
     /** Appends the escape sequence of any character, for text that is ASCII only. */

@@ -16,7 +16,7 @@ import java.util.Map;
 public final class Trailers {
     private static final AsciiString X_FORWARDED = AsciiString.cached("x-forwarded-");
 
-    private static final NameSet FORBIDDEN = NameSet.of(
+    static final NameSet FORBIDDEN = NameSet.of(
             // Framing and routing.
             HttpHeaderNames.CONTENT_LENGTH,
             HttpHeaderNames.HOST,
@@ -63,11 +63,6 @@ public final class Trailers {
                 || HopByHop.contains(name)
                 || HeaderSyntax.beginsLike(name, X_FORWARDED)
                 || HeaderSyntax.beginsLike(name, HopByHop.OWN_PREFIX);
-    }
-
-    /** Returns whether an application can take this name for one that trailers lose. */
-    public static boolean passesForForbidden(CharSequence name) {
-        return FORBIDDEN.containsLike(name);
     }
 
     /** Removes what must not be passed on as a trailer of a request or a response. */

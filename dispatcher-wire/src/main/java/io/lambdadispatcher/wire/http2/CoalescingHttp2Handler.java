@@ -164,12 +164,16 @@ public abstract class CoalescingHttp2Handler extends Http2ConnectionHandler {
             ChannelHandlerContext ctx, boolean outbound, Throwable cause, @Nullable Http2Exception error) {
         broken = true;
         frames.completeWhenSent();
-        super.onConnectionError(ctx, outbound, cause, error);
         if (ctx.channel().isActive()) {
             ctx.channel().config().setAutoRead(false);
-            // Bypasses our own close(), which waits for streams to end.
-            ctx.executor().schedule(() -> ctx.close(), GOAWAY_MILLIS, TimeUnit.MILLISECONDS);
+            // Bypasses all handlers: some wait for streams to end, or for the peer.
+            ctx.executor()
+                    .schedule(
+                            () -> ctx.channel().unsafe().close(ctx.channel().newPromise()),
+                            GOAWAY_MILLIS,
+                            TimeUnit.MILLISECONDS);
         }
+        super.onConnectionError(ctx, outbound, cause, error);
     }
 
     /**

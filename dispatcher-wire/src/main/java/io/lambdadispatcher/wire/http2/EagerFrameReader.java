@@ -40,6 +40,7 @@ public final class EagerFrameReader implements Http2FrameReader {
 
     private final Http2HeadersDecoder heads;
     private final Http2FrameReader delegate;
+    private final FrameBudget budget;
 
     private boolean insideHeaderBlock;
     private boolean readingHead;
@@ -56,8 +57,14 @@ public final class EagerFrameReader implements Http2FrameReader {
     private boolean insideFrame;
     private long finished;
 
+    /** Creates a reader for a peer whose frames are not limited. */
     public EagerFrameReader(Http2HeadersDecoder heads) {
+        this(heads, new FrameBudget(Long.MAX_VALUE));
+    }
+
+    EagerFrameReader(Http2HeadersDecoder heads, FrameBudget budget) {
         this.heads = heads;
+        this.budget = budget;
         this.delegate = new DefaultHttp2FrameReader(heads, MAX_SMALL_CONTINUATIONS);
     }
 
@@ -126,6 +133,7 @@ public final class EagerFrameReader implements Http2FrameReader {
             return true;
         }
         if (type == Http2FrameTypes.DATA && streamId != 0 && (flags & PADDED) == 0 && !insideHeaderBlock) {
+            budget.onFrame(0); // flow control limits the bytes
             input.skipBytes(HEADER_BYTES);
             insideData = true;
             dataStreamId = streamId;
@@ -137,6 +145,7 @@ public final class EagerFrameReader implements Http2FrameReader {
         if (input.readableBytes() < HEADER_BYTES + payloadBytes) {
             return false;
         }
+        budget.onFrame(readingHead || type == Http2FrameTypes.DATA ? 0 : payloadBytes);
         if (type == Http2FrameTypes.HEADERS) {
             headId = streamId;
         }
@@ -184,6 +193,11 @@ public final class EagerFrameReader implements Http2FrameReader {
             input.setIndex(end, inputEnd);
         }
         listener.onHeadersRead(ctx, streamId, head, 0, endStream);
+    }
+
+    /** Returns the budget for the peer's frames. */
+    public FrameBudget budget() {
+        return budget;
     }
 
     /** Returns whether a header block, or a frame that is not DATA, is incomplete. */

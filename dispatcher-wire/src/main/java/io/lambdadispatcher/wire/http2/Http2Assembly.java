@@ -33,6 +33,13 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
     /** Maximum number of empty DATA frames in a row from an untrusted peer (CVE-2019-9518). */
     private static final int MAX_EMPTY_DATA_FRAMES = 8;
 
+    /**
+     * Maximum number of frames without effect from an untrusted peer until its budget is renewed.
+     * It is enough for a client whose uploads of 160 MB are refused while they are in transit, in
+     * frames of 16 KiB.
+     */
+    private static final int MAX_IDLE_FRAMES = 10_000;
+
     private static final long FOREVER_MILLIS = -1;
 
     /** Maximum number of objects of ended streams that a public connection keeps for later ones. */
@@ -42,9 +49,9 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
     private final GatheringFrameWriter frames = new GatheringFrameWriter();
     private final EagerFrameReader reader;
 
-    private Http2Assembly(Http2HeadersDecoder heads, Http2Settings settings, Function<Parts, T> factory) {
+    private Http2Assembly(EagerFrameReader reader, Http2Settings settings, Function<Parts, T> factory) {
         this.factory = factory;
-        this.reader = new EagerFrameReader(heads);
+        this.reader = reader;
         initialSettings(settings);
         gracefulShutdownTimeoutMillis(0);
         decoderEnforceMaxConsecutiveEmptyDataFrames(0);
@@ -61,17 +68,19 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
      */
     public static <T extends CoalescingHttp2Handler> T server(
             Http2HeadersDecoder heads, Http2Settings settings, Function<Parts, T> factory) {
-        return new Http2Assembly<>(heads, settings, factory).buildServer(false, 0);
+        return new Http2Assembly<>(new EagerFrameReader(heads), settings, factory).buildServer(false, 0);
     }
 
     /**
      * Builds a server for untrusted peers. It checks that all pseudo-headers are present, and
-     * limits empty DATA frames. The handler limits resets. When the channel is closed, open streams
-     * are served to their end.
+     * limits empty DATA frames in a row, and all frames without effect. The handler gives those
+     * back that have one, renews the {@link EagerFrameReader#budget}, and limits resets. When the
+     * channel is closed, open streams are served to their end.
      */
     public static <T extends CoalescingHttp2Handler> T publicServer(
             Http2HeadersDecoder heads, Http2Settings settings, Function<Parts, T> factory) {
-        return new Http2Assembly<>(heads, settings, factory)
+        EagerFrameReader reader = new EagerFrameReader(heads, new FrameBudget(MAX_IDLE_FRAMES));
+        return new Http2Assembly<>(reader, settings, factory)
                 .decoderEnforceMaxConsecutiveEmptyDataFrames(MAX_EMPTY_DATA_FRAMES)
                 .gracefulShutdownTimeoutMillis(FOREVER_MILLIS)
                 .buildServer(true, MAX_SPARE_STREAMS);
@@ -95,7 +104,7 @@ public final class Http2Assembly<T extends CoalescingHttp2Handler>
                 .local()
                 .flowController(new DefaultHttp2LocalFlowController(
                         connection, DefaultHttp2LocalFlowController.DEFAULT_WINDOW_UPDATE_RATIO, true));
-        return new Http2Assembly<>(heads, settings, factory).build(connection, false);
+        return new Http2Assembly<>(new EagerFrameReader(heads), settings, factory).build(connection, false);
     }
 
     private T build(Http2Connection connection, boolean verifyPseudoHeaders) {

@@ -267,16 +267,17 @@ public sealed interface ControlMessage {
             return switch (type) {
                 case HELLO -> hello(fields, offset);
                 case WELCOME ->
-                    new Welcome(fields.readUnsignedByte(), fields.readInt(), fields.readInt(), readOptionalInt(fields));
+                    new Welcome(
+                            fields.readUnsignedByte(), readAmount(fields), readAmount(fields), readOptional(fields));
                 case READINESS -> new Readiness(fields.readUnsignedByte() == 1);
                 case LOAD ->
                     new Load(
                             fields.readUnsignedShort(),
                             fields.readUnsignedShort(),
-                            fields.readInt(),
-                            readOptionalInt(fields),
-                            readOptionalInt(fields));
-                case DRAIN -> new Drain(DrainCode.ofCode(fields.readUnsignedByte()), fields.readInt());
+                            readAmount(fields),
+                            readOptional(fields),
+                            readOptional(fields));
+                case DRAIN -> new Drain(DrainCode.ofCode(fields.readUnsignedByte()), readAmount(fields));
                 case GOODBYE -> new Goodbye(readText(fields));
                 case PEERS -> peers(fields, offset);
                 default ->
@@ -323,9 +324,17 @@ public sealed interface ControlMessage {
         return new Peers(addresses);
     }
 
+    /**
+     * Reads 32 bits without a sign. An amount that no int holds is the largest int, because a
+     * negative one would count as less than nothing.
+     */
+    private static int readAmount(ByteBuf in) {
+        return (int) Math.min(in.readUnsignedInt(), Integer.MAX_VALUE);
+    }
+
     /** Reads a field that earlier versions do not send. */
-    private static int readOptionalInt(ByteBuf in) {
-        return in.isReadable() ? in.readInt() : 0;
+    private static int readOptional(ByteBuf in) {
+        return in.isReadable() ? readAmount(in) : 0;
     }
 
     private static void writeText(ByteBuf out, String text) {

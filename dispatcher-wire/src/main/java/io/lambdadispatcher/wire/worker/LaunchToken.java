@@ -4,6 +4,7 @@ import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.worker.WireException.Reason;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Base64;
 import java.util.List;
@@ -30,6 +31,12 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
      */
     public static final int MIN_SECRET_BYTES = 16;
 
+    /**
+     * Maximum time that an expiry may be ahead. It is more than workers take to connect, so that
+     * clocks may differ. Ids of workers that have ended are known for as long.
+     */
+    public static final Duration MAX_LIFE = Duration.ofMinutes(15);
+
     private static final String PREFIX = "v1";
     private static final Pattern DOT = Pattern.compile("\\.");
 
@@ -53,9 +60,12 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
      * @throws IllegalArgumentException if the key is shorter than {@link #MIN_SECRET_BYTES}
      */
     public String sign(byte[] key) {
-        String signed =
-                String.join(".", PREFIX, encode(function), encode(workerId), Long.toString(expiry.getEpochSecond()));
+        String signed = signed();
         return signed + "." + base64(hmac(key, signed));
+    }
+
+    private String signed() {
+        return String.join(".", PREFIX, encode(function), encode(workerId), Long.toString(expiry.getEpochSecond()));
     }
 
     /**
@@ -81,7 +91,12 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
         if (keys.stream().noneMatch(key -> MessageDigest.isEqual(hmac(key, signed), signature))) {
             throw bad(signatureAt, "launch token with a wrong signature");
         }
-        return verified(parts, now);
+        LaunchToken verified = verified(parts, now);
+        // A token has one spelling, so that it can be compared as text.
+        if (!verified.signed().equals(signed) || !base64(signature).equals(parts[4])) {
+            throw bad(0, "launch token in another spelling than that of its signer");
+        }
+        return verified;
     }
 
     private static LaunchToken verified(String[] parts, Instant now) throws WireException {

@@ -54,8 +54,13 @@ class CoalescingHttp2HandlerTest {
 
         @Override
         public void close(ChannelHandlerContext ctx, ChannelPromise promise) {
-            unfinished.forEach(write -> write.tryFailure(new ClosedChannelException()));
+            handlerRemoved(ctx);
             ctx.close(promise);
+        }
+
+        @Override
+        public void handlerRemoved(ChannelHandlerContext ctx) {
+            unfinished.forEach(write -> write.tryFailure(new ClosedChannelException()));
         }
     }
 

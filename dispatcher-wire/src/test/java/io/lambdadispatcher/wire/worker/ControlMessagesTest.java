@@ -49,6 +49,25 @@ class ControlMessagesTest {
         assertThat(read(worker)).isEqualTo(new Welcome(1, 2000, 3000));
     }
 
+    /** As ints, large amounts would count as less than nothing. */
+    @Test
+    void should_read_amounts_without_a_sign() throws Exception {
+        Random random = new Random(1);
+        for (int i = 0; i < 1_000; i++) {
+            int lag = random.nextInt();
+            int cpu = random.nextInt();
+            int share = random.nextInt();
+            worker.write(bytes, new Load(1, 2, lag, cpu, share));
+            assertThat(read(dispatcher)).isEqualTo(new Load(1, 2, amount(lag), amount(cpu), amount(share)));
+            dispatcher.write(bytes, new Welcome(1, lag, cpu, share));
+            assertThat(read(worker)).isEqualTo(new Welcome(1, amount(lag), amount(cpu), amount(share)));
+        }
+    }
+
+    private static int amount(int bits) {
+        return bits < 0 ? Integer.MAX_VALUE : bits;
+    }
+
     @Test
     void should_carry_a_share_of_connections_only_if_there_is_one() throws Exception {
         int before = bytes.writerIndex();

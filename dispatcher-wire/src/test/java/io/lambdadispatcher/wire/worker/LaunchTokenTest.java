@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -70,14 +71,43 @@ class LaunchTokenTest {
     @Test
     void should_refuse_every_changed_character() {
         String text = TOKEN.sign(KEY);
-        // The last character of a signature has bits that carry nothing.
-        for (int i = 0; i < text.length() - 1; i++) {
+        for (int i = 0; i < text.length(); i++) {
             char changed = text.charAt(i) == 'A' ? 'B' : 'A';
             String forged = text.substring(0, i) + changed + text.substring(i + 1);
             assertThatThrownBy(() -> LaunchToken.verify(forged, function -> List.of(KEY), Instant.EPOCH))
                     .as(forged)
                     .isInstanceOf(WireException.class);
         }
+    }
+
+    /** Padding, unused bits, signs and zeros: all decode to the same token. */
+    @Test
+    void should_accept_one_spelling_of_a_token_only() {
+        String text = TOKEN.sign(KEY);
+        String[] parts = text.split("\\.");
+        List<String> others = new ArrayList<>();
+        for (char last : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".toCharArray()) {
+            String same = text.substring(0, text.length() - 1) + last;
+            if (!same.equals(text)) {
+                others.add(same);
+            }
+        }
+        others.add(text + "=");
+        others.add(signed("v1." + parts[1] + "." + parts[2] + ".+" + parts[3]));
+        others.add(signed("v1." + parts[1] + "." + parts[2] + ".0" + parts[3]));
+        others.add(signed("v1." + parts[1] + "." + parts[2] + "=." + parts[3]));
+        others.add(signed("v1." + parts[1] + ".dzF." + parts[3]));
+        for (String other : others) {
+            assertThatThrownBy(() -> LaunchToken.verify(other, function -> List.of(KEY), Instant.EPOCH))
+                    .as(other)
+                    .isInstanceOf(WireException.class);
+        }
+    }
+
+    private static String signed(String signed) {
+        byte[] signature =
+                new Hmac(KEY).update(signed.getBytes(StandardCharsets.US_ASCII)).finish();
+        return signed + "." + Base64.getUrlEncoder().withoutPadding().encodeToString(signature);
     }
 
     @Test

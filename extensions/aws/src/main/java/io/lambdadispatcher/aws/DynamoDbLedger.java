@@ -2,6 +2,7 @@ package io.lambdadispatcher.aws;
 
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.LedgerException;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.time.Duration;
@@ -240,7 +241,7 @@ public final class DynamoDbLedger implements Ledger {
         if (cause instanceof TimeoutException) {
             return "no answer within " + TIMEOUT.toSeconds() + " s. Check the network path to DynamoDB";
         }
-        String message = InvokeOutcome.oneLine(String.valueOf(cause.getMessage()));
+        String message = InvokeOutcome.oneLine(PrintableText.ofFailure(cause));
         if (cause instanceof AwsServiceException answer
                 && answer.awsErrorDetails() != null
                 && "AccessDeniedException".equals(answer.awsErrorDetails().errorCode())) {

@@ -3,11 +3,13 @@ package io.lambdadispatcher.aws;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
 import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeoutException;
@@ -17,23 +19,23 @@ import software.amazon.awssdk.services.lambda.model.LambdaException;
 import software.amazon.awssdk.services.lambda.model.TooManyRequestsException;
 
 /**
- * Translates the end of a worker's invocation into a {@link WorkerExit}:
+ * Translates the end of a worker's invocation into a {@link WorkerExit}. Errors of {@code Invoke}
+ * mean what the reference of AWS Lambda's API says of them; the table is in {@link #ofCode}:
  *
  * <ul>
  *   <li>200 without FunctionError: ENDED, with the worker's summary.
  *   <li>200 with FunctionError: FAILED, with error type, message and the log's last line. The
  *       function threw an exception, exited or timed out.
- *   <li>429 for any reason, or 502 with EC2ThrottledException: THROTTLED.
- *   <li>408 or 409: FAILED. The function is being changed, or a snapshot or file system is not
- *       ready in time.
- *   <li>Other 4xx: REFUSED. There is no such function, no permission, or the request is wrong.
- *   <li>5xx: FAILED.
+ *   <li>No capacity: THROTTLED.
+ *   <li>AWS still prepares the function or its network: NOT_READY.
+ *   <li>It fails until somebody changes the configuration: REFUSED. So does an unknown 4xx.
+ *   <li>All other errors: FAILED.
  *   <li>Nothing was sent, for example because there is no connection: UNAVAILABLE.
  *   <li>No response: LOST, because the invocation may have begun.
  * </ul>
  */
 final class InvokeOutcome {
-    private static final int LONGEST_DETAIL = 400;
+    private static final int MAX_CAUSES = 20;
 
     private InvokeOutcome() {}
 
@@ -51,26 +53,46 @@ final class InvokeOutcome {
                     oneLine((reason == null ? "returned" : reason)
                             + (requests == null ? "" : " after " + requests + " requests")));
         }
-        Object type = members.get("errorType");
-        Object message = members.get("errorMessage");
+        String message =
+                members.get("errorMessage") == null ? new String(payload, StandardCharsets.UTF_8) : messages(members);
         String lastWords = lastLogLine(response.logResult());
         return new WorkerExit(
                 Cause.FAILED,
-                oneLine(response.functionError() + ": " + (type == null ? "" : type + ": ")
-                                + (message == null ? new String(payload, StandardCharsets.UTF_8) : message))
+                PrintableText.ofFailure(oneLine(response.functionError() + ": " + message))
                         + (lastWords.isEmpty() ? "" : "; last log line: " + oneLine(lastWords)));
+    }
+
+    /**
+     * Returns type and message of an error, and of its causes, which AWS's runtime for Java writes.
+     */
+    private static String messages(Map<String, ?> error) {
+        StringBuilder text = new StringBuilder();
+        Object each = error;
+        for (int i = 0; each instanceof Map<?, ?> members && i < MAX_CAUSES; i++) {
+            Object message = String.valueOf(members.get("errorMessage"));
+            if (text.indexOf(message.toString()) < 0) {
+                text.append(text.isEmpty() ? "" : ": ")
+                        .append(members.get("errorType") == null ? "" : members.get("errorType") + ": ")
+                        .append(message);
+            }
+            each = members.get("cause");
+        }
+        return text.toString();
     }
 
     static WorkerExit of(Throwable error) {
         Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
         if (cause instanceof TooManyRequestsException throttled) {
-            return new WorkerExit(Cause.THROTTLED, oneLine(throttled.reasonAsString() + ": " + throttled.getMessage()));
+            return new WorkerExit(
+                    Cause.THROTTLED, oneLine(throttled.reasonAsString() + ": " + PrintableText.ofFailure(throttled)));
         }
         if (cause instanceof LambdaException answer) {
-            return new WorkerExit(ofStatus(answer), oneLine(String.valueOf(answer.getMessage())));
+            return new WorkerExit(cause(answer), oneLine(PrintableText.ofFailure(answer)));
         }
         String what = cause instanceof TimeoutException ? "timed out: " : "";
-        return new WorkerExit(isWithoutConnection(cause) ? Cause.UNAVAILABLE : Cause.LOST, oneLine(what + cause));
+        return new WorkerExit(
+                isWithoutConnection(cause) ? Cause.UNAVAILABLE : Cause.LOST,
+                oneLine(what + PrintableText.startOf(cause)));
     }
 
     /** Returns the outcome of an invocation that the client did not begin to send. */
@@ -97,19 +119,69 @@ final class InvokeOutcome {
         return false;
     }
 
-    private static Cause ofStatus(LambdaException answer) {
+    static Cause cause(LambdaException answer) {
         int status = answer.statusCode();
-        String code =
-                answer.awsErrorDetails() == null ? "" : answer.awsErrorDetails().errorCode();
-        if (status == 429 || "EC2ThrottledException".equals(code)) {
+        if (status == 429) {
             return Cause.THROTTLED;
         }
-        return isFinal(status) ? Cause.REFUSED : Cause.FAILED;
+        Cause known = ofCode(
+                answer.awsErrorDetails() == null ? "" : answer.awsErrorDetails().errorCode());
+        boolean passes = status < 400 || status >= 500 || status == 408 || status == 409;
+        return known != null ? known : passes ? Cause.FAILED : Cause.REFUSED;
     }
 
-    /** Returns whether invocations fail until the function is configured otherwise. */
-    static boolean isFinal(int status) {
-        return status >= 400 && status < 500 && status != 408 && status != 409;
+    /**
+     * Returns what an error of {@code Invoke} means.
+     *
+     * @return {@code null} if the reference does not have it
+     */
+    static @Nullable Cause ofCode(@Nullable String code) {
+        // The SDK spells some of the names in its own way.
+        return switch (code == null ? "" : code.toLowerCase(Locale.ROOT)) {
+            case "toomanyrequestsexception", "ec2throttledexception" -> Cause.THROTTLED;
+            case "resourceconflictexception", // Pending, or another operation is in progress.
+                    "resourcenotreadyexception", // Inactive, and its VPC connection is restored.
+                    "snapstartnotreadyexception",
+                    "codeartifactuserpendingexception",
+                    "eninotreadyexception",
+                    "enilimitreachedexception", // Others give interfaces and addresses back.
+                    "subnetipaddresslimitreachedexception" -> Cause.NOT_READY;
+            case "codeartifactuserdeletedexception",
+                    "codeartifactuserfailedexception",
+                    "ec2accessdeniedexception",
+                    "efsmountfailureexception",
+                    "invalidparametervalueexception",
+                    "invalidrequestcontentexception",
+                    "invalidruntimeexception",
+                    "invalidsecuritygroupidexception",
+                    "invalidsubnetidexception",
+                    "invalidzipfileexception",
+                    "kmsaccessdeniedexception",
+                    "kmsdisabledexception",
+                    "kmsinvalidstateexception",
+                    "kmsnotfoundexception",
+                    "modenotsupportedexception",
+                    "nopublishedversionexception",
+                    "recursiveinvocationexception",
+                    "requesttoolargeexception",
+                    "resourcenotfoundexception",
+                    "s3filesmountfailureexception",
+                    "serializedrequestentitytoolargeexception",
+                    "servicequotaexceededexception",
+                    "unsupportedmediatypeexception" -> Cause.REFUSED;
+            case "durableexecutionalreadystartedexception",
+                    "ec2unexpectedexception",
+                    "efsioexception",
+                    "efsmountconnectivityexception",
+                    "efsmounttimeoutexception",
+                    "s3filesmountconnectivityexception",
+                    "s3filesmounttimeoutexception",
+                    "serviceexception",
+                    "snapstartexception", // The function's hook has failed.
+                    "snapstartregenerationfailureexception",
+                    "snapstarttimeoutexception" -> Cause.FAILED;
+            default -> null;
+        };
     }
 
     private static String lastLogLine(@Nullable String base64) {
@@ -139,7 +211,6 @@ final class InvokeOutcome {
     }
 
     static String oneLine(String text) {
-        String line = text.replaceAll("\\s+", " ").strip();
-        return line.length() <= LONGEST_DETAIL ? line : line.substring(0, LONGEST_DETAIL) + "…";
+        return text.replaceAll("\\s+", " ").strip();
     }
 }

@@ -3,6 +3,7 @@ package io.lambdadispatcher.aws;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.InvokeException;
 import io.lambdadispatcher.core.spi.InvokeException.Reason;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.time.Duration;
 import java.util.Map;
@@ -104,7 +105,7 @@ public final class LambdaInvoker implements FunctionInvoker {
 
     private static InvokeException exception(String lambda, Throwable error) {
         Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
-        return new InvokeException(reason(cause), lambda + ": " + cause.getMessage(), cause);
+        return new InvokeException(reason(cause), lambda + ": " + PrintableText.ofFailure(cause), cause);
     }
 
     private static Reason reason(Throwable cause) {
@@ -119,18 +120,17 @@ public final class LambdaInvoker implements FunctionInvoker {
                 : Reason.UNAVAILABLE;
     }
 
-    /** Maps the errors that AWS Lambda's API reference lists for Invoke. */
     private static Reason ofStatus(LambdaException answer) {
-        String code =
-                answer.awsErrorDetails() == null ? "" : answer.awsErrorDetails().errorCode();
-        int status = answer.statusCode();
-        if (status == 429 || "EC2ThrottledException".equals(code)) {
-            return Reason.THROTTLED;
-        }
-        return switch (status) {
+        return switch (answer.statusCode()) {
             case 404 -> Reason.NOT_FOUND;
             case 413 -> Reason.TOO_LARGE;
-            default -> InvokeOutcome.isFinal(status) ? Reason.REFUSED : Reason.UNAVAILABLE;
+            default ->
+                switch (InvokeOutcome.cause(answer)) {
+                    case THROTTLED -> Reason.THROTTLED;
+                    case NOT_READY -> Reason.NOT_READY;
+                    case REFUSED -> Reason.REFUSED;
+                    default -> Reason.UNAVAILABLE;
+                };
         };
     }
 

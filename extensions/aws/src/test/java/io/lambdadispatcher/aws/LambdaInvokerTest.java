@@ -112,7 +112,9 @@ class LambdaInvokerTest {
         "403, AccessDeniedException, REFUSED",
         "400, InvalidRequestContentException, REFUSED",
         "408, SnapStartTimeoutException, UNAVAILABLE",
-        "409, ResourceConflictException, UNAVAILABLE",
+        "409, ResourceConflictException, NOT_READY",
+        "502, ENILimitReachedException, NOT_READY",
+        "502, KMSDisabledException, REFUSED",
         "413, RequestTooLargeException, TOO_LARGE",
         "500, ServiceException, UNAVAILABLE"
     })

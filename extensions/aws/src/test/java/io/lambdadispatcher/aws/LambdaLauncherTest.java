@@ -264,6 +264,22 @@ class LambdaLauncherTest {
                         Cause.FAILED, "Unhandled: java.lang.Error: no luck; last log line: out of luck"));
     }
 
+    /** AWS's runtime for Java writes the causes of an exception into its error. */
+    @Test
+    void should_tell_the_root_cause_of_a_function_that_failed() throws Exception {
+        LaunchedWorker worker = launcher.launch(request("w1"));
+        String rootCause = "{\"errorMessage\":\"no table t\",\"errorType\":\"SqlException\",\"stackTrace\":[]}";
+
+        lambda.take()
+                .answer(
+                        200,
+                        Map.of("X-Amz-Function-Error", "Unhandled"),
+                        "{\"errorMessage\":\"cannot start\",\"errorType\":\"Error\",\"stackTrace\":[\"a\"],\"cause\":"
+                                + rootCause + "}");
+
+        assertThat(exit(worker).detail()).isEqualTo("Unhandled: Error: cannot start: SqlException: no table t");
+    }
+
     @Test
     void should_bound_what_a_function_says() throws Exception {
         LaunchedWorker worker = launcher.launch(request("w1"));
@@ -276,7 +292,7 @@ class LambdaLauncherTest {
 
         WorkerExit exit = exit(worker);
         assertThat(exit.cause()).isEqualTo(Cause.FAILED);
-        assertThat(exit.detail()).startsWith("Unhandled: not JSON not JSON").hasSizeLessThan(500);
+        assertThat(exit.detail()).startsWith("Unhandled: not JSON not JSON").hasSizeLessThan(4_100);
     }
 
     @Test
@@ -290,7 +306,7 @@ class LambdaLauncherTest {
                         Map.of("X-Amz-Function-Error", "Unhandled", "X-Amz-Log-Result", log),
                         "{\"errorMessage\":\"" + "long ".repeat(1_000) + "\"}");
 
-        assertThat(exit(worker).detail()).endsWith("; last log line: why").hasSizeLessThan(900);
+        assertThat(exit(worker).detail()).endsWith("; last log line: why").hasSizeLessThan(4_100);
     }
 
     @Test
@@ -329,11 +345,20 @@ class LambdaLauncherTest {
         "400, InvalidParameterValueException, REFUSED",
         "408, SnapStartTimeoutException, FAILED",
         "408, EFSMountTimeoutException, FAILED",
-        "409, SnapStartNotReadyException, FAILED",
-        "409, ResourceConflictException, FAILED",
+        "409, SnapStartNotReadyException, NOT_READY",
+        "409, ResourceConflictException, NOT_READY",
         "429, CodeArtifactUserPendingException, THROTTLED",
         "502, EC2ThrottledException, THROTTLED",
-        "502, KMSAccessDeniedException, FAILED",
+        "409, CodeArtifactUserPendingException, NOT_READY",
+        "502, ResourceNotReadyException, NOT_READY",
+        "502, ENINotReadyException, NOT_READY",
+        "502, ENILimitReachedException, NOT_READY",
+        "502, SubnetIPAddressLimitReachedException, NOT_READY",
+        "502, KMSAccessDeniedException, REFUSED",
+        "400, SnapStartException, FAILED",
+        "410, EFSIOException, FAILED",
+        "418, NewException, REFUSED",
+        "502, NewException, FAILED",
         "500, ServiceException, FAILED",
         "503, ServiceUnavailable, FAILED",
     })

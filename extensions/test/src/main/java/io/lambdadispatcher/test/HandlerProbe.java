@@ -2,6 +2,7 @@ package io.lambdadispatcher.test;
 
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderMaps;
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.OutgoingHeaders;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
@@ -56,7 +57,7 @@ public final class HandlerProbe {
     private @Nullable FailureReason cancelWith;
 
     private HandlerProbe(String method, String path) {
-        headers.method(method).scheme("http").authority("localhost").path(path);
+        headers.method(method).scheme("http").authority("localhost").path(HeaderText.bytesOf(path));
     }
 
     /**
@@ -94,8 +95,7 @@ public final class HandlerProbe {
      */
     public HandlerProbe header(String name, String value) {
         OutgoingHeaders.verifyName(name);
-        OutgoingHeaders.verifyValue(name, value);
-        headers.add(AsciiString.of(name).toLowerCase(), value);
+        headers.add(AsciiString.of(name).toLowerCase(), OutgoingHeaders.verifyValue(name, value));
         return this;
     }
 
@@ -113,7 +113,7 @@ public final class HandlerProbe {
     /** Adds a trailer, which arrives after the body. Its name becomes lower case. */
     public HandlerProbe trailer(String name, String value) {
         trailers = trailers.isEmpty() ? new FlatHeaders() : trailers;
-        trailers.add(AsciiString.of(name).toLowerCase(), value);
+        trailers.add(AsciiString.of(name).toLowerCase(), HeaderText.bytesOf(value));
         return this;
     }
 

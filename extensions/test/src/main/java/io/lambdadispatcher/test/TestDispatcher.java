@@ -12,7 +12,9 @@ import io.lambdadispatcher.worker.blocking.BlockingHandler;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.Handler;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -144,11 +146,20 @@ public final class TestDispatcher implements AutoCloseable {
      * Sends a request to the dispatcher without a client connection, and waits for the complete
      * response. Blocks for at most 60 s for each of headers, body and trailers.
      *
-     * @throws DispatchException if there is no complete response, for example because the handler
-     *     threw an exception
+     * <p>If the dispatcher answers by itself, the answer has the status that a client would get,
+     * for example 404 if no function matches, or 500 if the handler threw an exception. Its body is
+     * the failure, for example {@code no_function: no function matches /x}.
+     *
+     * @throws DispatchException if the response is incomplete
      */
     public TestAnswer send(DispatchRequest request) {
-        DispatchResponse response = await(dispatcher.dispatch(request));
+        DispatchResponse response;
+        try {
+            response = await(dispatcher.dispatch(request));
+        } catch (DispatchException e) {
+            byte[] failure = String.valueOf(e.getMessage()).getBytes(StandardCharsets.UTF_8);
+            return new TestAnswer(e.status(), Map.of(), failure, Map.of());
+        }
         byte[] body = await(response.bodyAsBytes());
         return new TestAnswer(
                 response.status(), HeaderMaps.of(response.headers()), body, HeaderMaps.of(await(response.trailers())));

@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.request.DispatchException;
+import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.worker.Worker;
+import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
@@ -21,11 +24,15 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(120)
 class TestKitTest {
+    /** That of {@link TestDispatcher}. */
+    private static final String SECRET = "a secret for tests only";
+
     @Test
     void should_answer_as_scripted() {
         ScriptedHandler script = new ScriptedHandler()
@@ -38,15 +45,64 @@ class TestKitTest {
             assertThat(dispatcher.get("/ok")).returns(201, TestAnswer::status).returns("made", TestAnswer::text);
             assertThat(dispatcher.get("/late").text()).isEqualTo("late");
             assertThat(dispatcher.get("/other").status()).isEqualTo(404);
-            for (String[] failing : new String[][] {
-                {"/fail", "handler_failed"}, {"/break", "handler_failed"}, {"/refuse", "worker_lost"}
-            }) {
-                assertThatThrownBy(() -> dispatcher.get(failing[0]))
-                        .isInstanceOfSatisfying(
-                                DispatchException.class,
-                                e -> assertThat(e.failure()).isEqualTo(failing[1]));
-            }
+            assertThat(dispatcher.get("/fail"))
+                    .returns(500, TestAnswer::status)
+                    .returns("handler_failed: the handler failed", TestAnswer::text);
+            assertThat(dispatcher.get("/refuse").text()).startsWith("worker_lost: ");
+            assertThatThrownBy(() -> dispatcher.get("/break"))
+                    .isInstanceOfSatisfying(
+                            DispatchException.class,
+                            e -> assertThat(e.failure()).isEqualTo("handler_failed"));
             assertThat(script.served()).startsWith("GET /ok", "GET /late", "GET /other", "GET /fail");
+        }
+    }
+
+    @Test
+    void should_return_the_answers_of_the_dispatcher_itself() {
+        Handler handler = (request, response) -> response.respond(200, "fine");
+        try (TestDispatcher dispatcher = TestDispatcher.serving(
+                handler,
+                builder -> builder.router(
+                        head -> head.path().toString().equals("/") ? RouteTarget.of(TestDispatcher.FUNCTION) : null))) {
+            assertThat(dispatcher.get("/").status()).isEqualTo(200);
+            assertThat(dispatcher.get("/other"))
+                    .returns(404, TestAnswer::status)
+                    .returns("no_function: no function matches /other", TestAnswer::text);
+        }
+    }
+
+    /** Each time, the dispatcher could be a moment behind its worker. */
+    @RepeatedTest(20)
+    void should_be_counted_when_the_worker_is_ready() {
+        try (TestDispatcher dispatcher =
+                TestDispatcher.serving((Handler) (request, response) -> response.respond(200, "fine"))) {
+            assertThat(dispatcher.dispatcher().isReady()).isTrue();
+            assertThat(dispatcher.dispatcher().pools().get(0).readyWorkers()).isOne();
+        }
+    }
+
+    @Test
+    void should_serve_with_several_workers_of_one_configuration() {
+        Handler handler = (request, response) -> response.respond(200, "fine");
+        try (TestDispatcher dispatcher = TestDispatcher.serving(handler)) {
+            WorkerConfig config = WorkerConfig.of(
+                    TestDispatcher.FUNCTION, SECRET, dispatcher.dispatcher().workerAddress());
+            try (Worker first = new Worker(config, handler).start();
+                    Worker second = new Worker(config, handler).start()) {
+                first.ready().toCompletableFuture().join();
+                second.ready().toCompletableFuture().join();
+                assertThat(dispatcher.dispatcher().pools().get(0).readyWorkers())
+                        .isEqualTo(3);
+            }
+            WorkerConfig named = config.toBuilder().workerId("one").build();
+            try (Worker first = new Worker(named, handler).start();
+                    Worker second = new Worker(named, handler)) {
+                assertThatThrownBy(second::start)
+                        .isInstanceOf(IllegalStateException.class)
+                        .hasMessageContaining(
+                                "another worker was started with this WorkerConfig, whose worker id is one");
+                first.ready().toCompletableFuture().join();
+            }
         }
     }
 

@@ -67,8 +67,7 @@ final class BlockingAnswer implements BlockingResponse {
 
     private static void add(Http2Headers to, String name, String value) {
         OutgoingHeaders.verifyName(name);
-        OutgoingHeaders.verifyValue(name, value);
-        to.add(AsciiString.of(name).toLowerCase(), value);
+        to.add(AsciiString.of(name).toLowerCase(), OutgoingHeaders.verifyValue(name, value));
     }
 
     private static AsciiString text(int status) {

@@ -33,7 +33,8 @@ public interface BlockingRequest {
     String authority();
 
     /**
-     * Returns the first value of a header, or {@code null} if there is none.
+     * Returns the first value of a header as text: UTF-8, or ISO 8859-1 if it is not valid UTF-8.
+     * {@code null} if there is none.
      *
      * @param name in any case
      */
@@ -41,8 +42,8 @@ public interface BlockingRequest {
     String header(String name);
 
     /**
-     * Returns all values by name, in the order of their first appearance. Names are in lower case.
-     * Not modifiable.
+     * Returns all values by name, in the order of their first appearance. Names are in lower case,
+     * and values are text as in {@link #header}. Not modifiable.
      */
     Map<String, List<String>> headers();
 

@@ -29,7 +29,7 @@ public interface BlockingResponse {
      * Adds a header.
      *
      * @param name sent in lower case
-     * @param value characters of ISO 8859-1
+     * @param value text, sent as UTF-8
      * @throws IllegalArgumentException if the header cannot be sent
      * @throws IllegalStateException if the headers have been sent, with the body's first bytes
      */

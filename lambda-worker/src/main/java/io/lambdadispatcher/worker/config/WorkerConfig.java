@@ -6,7 +6,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -121,9 +120,12 @@ public final class WorkerConfig {
         return values.function;
     }
 
-    /** Returns the worker's id. See {@link Builder#workerId}. */
-    public String workerId() {
-        return Objects.requireNonNull(values.workerId);
+    /**
+     * Returns the worker's id, or {@code null} if each worker gets an id of its own. See {@link
+     * Builder#workerId}.
+     */
+    public @Nullable String workerId() {
+        return values.workerId;
     }
 
     /** Returns what authenticates the worker. */
@@ -226,7 +228,6 @@ public final class WorkerConfig {
         private final String function;
         private final Credential credential;
         private final List<InetSocketAddress> addresses;
-        /** If it is {@code null}, {@link #build} makes one, because that is expensive. */
         private @Nullable String workerId;
 
         private int connections = 1;
@@ -269,7 +270,8 @@ public final class WorkerConfig {
         /**
          * Sets the worker's id, 1 to 256 characters, not blank, which appears in logs. It must be
          * unique among the workers of all time, because a dispatcher rejects an id whose worker has
-         * ended. Default: {@code self-} and a UUID that is random for each call of {@link #build}.
+         * ended. So only one worker can have this configuration. Default: each worker gets {@code
+         * self-} and a random UUID.
          *
          * @throws IllegalArgumentException if it is not allowed
          */
@@ -431,9 +433,6 @@ public final class WorkerConfig {
             Builder values = new Builder(this);
             if (credential instanceof Credential.Secret secret && !plain && tls == null) {
                 values.tls = WorkerTls.fingerprint(secret.portFingerprint());
-            }
-            if (workerId == null) {
-                values.workerId = "self-" + UUID.randomUUID();
             }
             return new WorkerConfig(values);
         }

@@ -116,7 +116,7 @@ public final class WorkerTls {
      *
      * @param newCertificate a PEM file with the certificate chain, the worker's own certificate
      *     first
-     * @param newKey a PEM file with the private key (PKCS #8), not encrypted
+     * @param newKey a PEM file with the private key (PKCS #8, PKCS #1 or SEC 1), not encrypted
      */
     public WorkerTls withClientCertificate(Path newCertificate, Path newKey) {
         return new WorkerTls(trust, trustDetail, newCertificate, newKey);
@@ -161,11 +161,15 @@ public final class WorkerTls {
     }
 
     /**
-     * Returns the PEM file with the private key (PKCS #8), or {@code null} if there is no
-     * certificate.
+     * Returns the PEM file with the private key, or {@code null} if there is no certificate.
      */
     public @Nullable Path key() {
         return key;
+    }
+
+    @Override
+    public String toString() {
+        return "WorkerTls[trust=" + trust + ", certificate=" + certificate + ", key=" + key + "]";
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.handler;
 
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.time.Duration;
@@ -17,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 public interface Request {
     /**
      * Returns the headers and HTTP/2's pseudo-headers, whichever HTTP version the client speaks.
-     * The handler may keep them.
+     * The handler may keep them. Each character of a value is one byte. {@link #header} and {@link
+     * #path} return text.
      */
     Http2Headers headers();
 
@@ -28,22 +30,23 @@ public interface Request {
     }
 
     /**
-     * Returns the path with the query, as the client sent it. It is {@code *} for OPTIONS of the
-     * whole server.
+     * Returns the path with the query as text, as the client sent it. It is {@code *} for OPTIONS
+     * of the whole server.
      */
     default String path() {
         CharSequence path = headers().path();
-        return path == null ? "" : path.toString();
+        return path == null ? "" : HeaderText.decode(path);
     }
 
     /**
-     * Returns the first value of a header, or {@code null} if there is none.
+     * Returns the first value of a header as text: UTF-8, or ISO 8859-1 if it is not valid UTF-8.
+     * {@code null} if there is none.
      *
      * @param name in any case
      */
     default @Nullable String header(CharSequence name) {
         CharSequence value = headers().get(AsciiString.of(name).toLowerCase());
-        return value == null ? null : value.toString();
+        return value == null ? null : HeaderText.decode(value);
     }
 
     /**

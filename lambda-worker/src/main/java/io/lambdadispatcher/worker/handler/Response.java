@@ -25,7 +25,9 @@ import java.nio.charset.StandardCharsets;
  *       or the buffer has been released.
  * </ul>
  *
- * <p>Header names are sent in lower case. The body that is written to a HEAD request is not sent.
+ * <p>Header names are sent in lower case. A value that is an {@code AsciiString}, or a string whose
+ * characters are the bytes of UTF-8, is sent unchanged, and other text is sent as UTF-8. The body
+ * that is written to a HEAD request is not sent.
  */
 public interface Response {
     /**

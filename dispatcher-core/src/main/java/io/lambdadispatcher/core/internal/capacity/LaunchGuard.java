@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  *   <li>Failed launches: each is followed by an exponential backoff with full jitter (M. Brooker,
  *       "Exponential Backoff And Jitter", AWS Architecture Blog). After five failures, or one with
  *       cause {@code REFUSED}, a circuit breaker permits only one probe at a time.
- *   <li>Throttled launches: each is followed by a separate backoff, because throttling is not a
- *       failure.
+ *   <li>Throttled launches, and launches of a function that its platform still prepares: each is
+ *       followed by a separate backoff, because neither is a failure.
  * </ul>
  */
 final class LaunchGuard {
@@ -37,6 +37,9 @@ final class LaunchGuard {
     private static final long MAX_NANOS = TimeUnit.SECONDS.toNanos(60);
     private static final int OPENS_AFTER = 5;
 
+    /** Clients wait until the function is prepared, so the pause after its end must be short. */
+    private static final long MAX_PREPARING_NANOS = TimeUnit.SECONDS.toNanos(4);
+
     /** The minimum backoff of an open circuit, whatever the jitter. */
     private static final long MIN_OPEN_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -55,6 +58,10 @@ final class LaunchGuard {
     private long throttledUntilNanos;
     private boolean held;
     private boolean throttled;
+
+    /** Whether the last throttle came from a platform that still prepares the function. */
+    private boolean preparing;
+
     private boolean readySinceFailure = true;
     private boolean stopped;
     private String lastFailure = "";
@@ -139,6 +146,7 @@ final class LaunchGuard {
         if (throttles > 0 && launchedNanos - throttledNanos >= 0) {
             throttles = 0;
             throttled = false;
+            preparing = false;
         }
     }
 
@@ -162,7 +170,8 @@ final class LaunchGuard {
      */
     void onFailed(long nowNanos, long launchedNanos, Cause cause, String detail) {
         lastFailure = detail;
-        if (cause == Cause.THROTTLED) {
+        preparing = cause == Cause.NOT_READY;
+        if (preparing || cause == Cause.THROTTLED) {
             onThrottled(nowNanos);
             return;
         }
@@ -188,7 +197,8 @@ final class LaunchGuard {
         }
         throttled = true;
         throttledNanos = nowNanos;
-        throttledUntilNanos = nowNanos + Math.max(BASE_NANOS / 5, jitter(throttles));
+        long pause = Math.max(BASE_NANOS / 5, jitter(throttles));
+        throttledUntilNanos = nowNanos + (preparing ? Math.min(MAX_PREPARING_NANOS, pause) : pause);
         onInconclusive();
     }
 
@@ -201,13 +211,19 @@ final class LaunchGuard {
         return random.nextLong(bound + 1);
     }
 
-    /** Returns why and for how long no worker can be launched, or {@code null} if one can be. */
+    /**
+     * Returns why and for how long no worker can be launched, or {@code null} if one can be, or can
+     * be soon.
+     */
     @Nullable
     LaunchPause pause(long nowNanos) {
         if (stopped) {
             return new LaunchPause("launches are paused by the kill switch", nowNanos + STOPPED_NANOS, true);
         }
         if (isHeld(nowNanos)) {
+            if (preparing && !held) {
+                return null;
+            }
             boolean open = circuit == Circuit.OPEN;
             String reason = open
                     ? "launches are blocked by the open circuit breaker"
@@ -237,6 +253,9 @@ final class LaunchGuard {
         boolean waits = isHeld(nowNanos);
         if (circuit != Circuit.CLOSED) {
             return "launching is blocked by the open circuit breaker, last failure: " + lastFailure;
+        }
+        if (preparing) {
+            return "the function is being prepared by its platform, last answer: " + lastFailure;
         }
         if (throttled) {
             return "launching is throttled, last failure: " + lastFailure;

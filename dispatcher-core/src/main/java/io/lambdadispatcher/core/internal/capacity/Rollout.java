@@ -277,6 +277,7 @@ public final class Rollout {
     boolean onFailed(WorkerLife worker, WorkerExit exit) {
         // A worker that the launcher lost says nothing about its version, unless it did not start.
         boolean unrelated = exit.cause() == Cause.THROTTLED
+                || exit.cause() == Cause.NOT_READY
                 || exit.cause() == Cause.UNAVAILABLE
                 || exit.cause() == Cause.LOST && !worker.wasKilled();
         if (unrelated || !isNext(worker)) {

@@ -15,8 +15,11 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.util.Objects;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,6 +34,8 @@ final class DirectCall implements Carrier, RequestSink {
         GATHERING,
         /** The event is being sent, or the function runs. */
         INVOKED,
+        /** AWS still prepares the function. The event is sent again soon. */
+        WAITING,
         /**
          * Nobody waits for the response. The function still runs, because Lambda cannot end an
          * invocation, so the call stays counted, and its whole time is metered.
@@ -45,8 +50,13 @@ final class DirectCall implements Carrier, RequestSink {
         ENDED
     }
 
+    private static final byte[] NO_EVENT = {};
+    private static final long FIRST_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final long MAX_BACKOFF_NANOS = TimeUnit.SECONDS.toNanos(2);
+
     private final DirectFunction function;
     private final EventLoop home;
+    private final long patienceNanos;
 
     private State state = State.GATHERING;
     private boolean counted;
@@ -55,7 +65,14 @@ final class DirectCall implements Carrier, RequestSink {
     private @Nullable BodyBuffer body;
     private long invokedNanos;
     private int untakenBytes;
-    private int eventBytes;
+
+    /** What is sent, while it may have to be sent again. */
+    private byte[] event = NO_EVENT;
+
+    /** How often AWS has said that it still prepares the function. */
+    private int notReady;
+
+    private long patientUntilNanos;
 
     /**
      * Creates a call.
@@ -63,11 +80,14 @@ final class DirectCall implements Carrier, RequestSink {
      * @param counted whether the caller has counted the call with {@link
      *     DirectFunction#tryBeginCall}, and calls {@link #carry} next; otherwise, the call is
      *     counted when the body is complete
+     * @param patienceNanos time for which the call waits for a function that AWS still prepares; 0
+     *     = it refuses the request, which then waits elsewhere
      */
-    DirectCall(DirectFunction function, EventLoop home, boolean counted) {
+    DirectCall(DirectFunction function, EventLoop home, boolean counted, long patienceNanos) {
         this.function = function;
         this.home = home;
         this.counted = counted;
+        this.patienceNanos = patienceNanos;
     }
 
     /** Returns {@code null}, because AWS manages the function's environments. */
@@ -133,10 +153,11 @@ final class DirectCall implements Carrier, RequestSink {
     @Override
     public void cancel(ErrorCode code) {
         switch (state) {
-            case GATHERING, ANSWERED -> end();
+            case GATHERING, WAITING, ANSWERED -> end();
             case INVOKED -> {
                 state = State.ABANDONED;
                 attempt = null;
+                event = NO_EVENT;
             }
             case ABANDONED, ENDED -> {}
         }
@@ -161,7 +182,7 @@ final class DirectCall implements Carrier, RequestSink {
     public long heldBytes() {
         return switch (state) {
             case GATHERING -> body == null ? 0 : body.capacityBytes();
-            case INVOKED -> eventBytes;
+            case INVOKED, WAITING -> event.length;
             case ABANDONED, ANSWERED, ENDED -> 0;
         };
     }
@@ -179,7 +200,6 @@ final class DirectCall implements Carrier, RequestSink {
         }
         state = State.INVOKED;
         ByteBuf whole = body == null ? Unpooled.EMPTY_BUFFER : body.take();
-        byte[] event;
         try {
             event = function.events().write(head, whole, function.options().maxEventBytes());
         } catch (EventTooLargeException e) {
@@ -193,12 +213,18 @@ final class DirectCall implements Carrier, RequestSink {
         } finally {
             whole.release();
         }
+        patientUntilNanos = home.ticker().nanoTime() + patienceNanos;
+        send();
+    }
+
+    private void send() {
+        state = State.INVOKED;
         invokedNanos = home.ticker().nanoTime();
-        eventBytes = event.length;
         CompletionStage<InvokeResult> begun;
         try {
-            begun = function.invoker().invoke(function.name(), event);
-        } catch (RuntimeException | Error e) {
+            begun = Objects.requireNonNull(
+                    function.invoker().invoke(function.name(), event), "the invoker returned null, expected a stage");
+        } catch (Throwable e) {
             onError(e);
             return;
         }
@@ -264,6 +290,7 @@ final class DirectCall implements Carrier, RequestSink {
             return;
         }
         state = State.ANSWERED;
+        event = NO_EVENT;
         untakenBytes = response.body().length;
         to.onHead(response.head(), false);
         to.onData(Unpooled.wrappedBuffer(response.body()), true);
@@ -275,7 +302,11 @@ final class DirectCall implements Carrier, RequestSink {
             return;
         }
         Failure failure = function.failure(error);
-        if (failure.kind() == Failure.Kind.THROTTLED) {
+        boolean preparing = failure.kind() == Failure.Kind.QUEUE_TIMEOUT;
+        long leftNanos = patientUntilNanos - home.ticker().nanoTime();
+        if (preparing && leftNanos > 0 && patienceNanos > 0) {
+            sendLater(leftNanos);
+        } else if (preparing && patienceNanos == 0 || failure.kind() == Failure.Kind.THROTTLED) {
             Attempt to = attempt();
             end();
             // The function has not seen the request, so a worker may still serve it.
@@ -283,6 +314,21 @@ final class DirectCall implements Carrier, RequestSink {
         } else {
             fail(failure);
         }
+    }
+
+    /** Waits with full jitter, at the longest until the request's patience ends. */
+    private void sendLater(long leftNanos) {
+        state = State.WAITING;
+        long bound = Math.min(MAX_BACKOFF_NANOS, FIRST_BACKOFF_NANOS << Math.min(notReady++, 10));
+        long pause = bound / 8 + ThreadLocalRandom.current().nextLong(bound);
+        home.schedule(
+                () -> {
+                    if (state == State.WAITING) {
+                        send();
+                    }
+                },
+                Math.min(leftNanos, pause),
+                TimeUnit.NANOSECONDS);
     }
 
     private void fail(Failure failure) {
@@ -300,6 +346,7 @@ final class DirectCall implements Carrier, RequestSink {
 
     private void end() {
         state = State.ENDED;
+        event = NO_EVENT;
         if (body != null) {
             body.release();
         }

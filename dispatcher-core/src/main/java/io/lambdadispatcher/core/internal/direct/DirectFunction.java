@@ -43,7 +43,13 @@ public final class DirectFunction {
         this.options = options;
         this.invoker = invoker;
         this.events = EventWriter.of(format(options.format()), name);
-        this.responses = new ResponseReader(format(options.format()));
+        this.responses = new ResponseReader(
+                format(options.format()),
+                loss -> log.warn(
+                        "function {}: {}. Set function.event-format to the format of the responses. Further losses"
+                                + " are not logged.",
+                        name,
+                        loss));
     }
 
     private static EventFormat format(DirectEventFormat format) {
@@ -175,12 +181,14 @@ public final class DirectFunction {
                 cause instanceof InvokeException problem ? problem.reason() : InvokeException.Reason.UNAVAILABLE;
         boolean ofTheRequest = reason == InvokeException.Reason.TOO_LARGE;
         if (!ofTheRequest && lastProblem.getAndSet(reason) != reason) {
-            log.warn("function {} cannot be invoked directly, {}: {}", name, reason, PrintableText.startOf(cause));
+            log.warn("function {} cannot be invoked directly, {}: {}", name, reason, PrintableText.ofFailure(cause));
         } else {
             log.debug("function {} cannot be invoked directly, {}", name, reason, cause);
         }
         return switch (reason) {
             case THROTTLED -> new Failure(Failure.Kind.THROTTLED, "function " + name + " is throttled");
+            case NOT_READY ->
+                new Failure(Failure.Kind.QUEUE_TIMEOUT, "function " + name + " is still being prepared by AWS");
             case TOO_LARGE -> new Failure(Failure.Kind.TOO_LARGE, "the request is too large for function " + name);
             case TIMED_OUT -> new Failure(Failure.Kind.TIMEOUT, "function " + name + " did not answer in time");
             case NOT_FOUND, REFUSED, UNAVAILABLE ->

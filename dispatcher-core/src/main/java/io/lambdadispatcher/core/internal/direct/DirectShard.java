@@ -89,7 +89,8 @@ public final class DirectShard implements FunctionOpener, ExchangeOwner {
                     Failure.Kind.QUEUE_FULL,
                     "function " + options.name() + " has too many direct requests with incomplete bodies"));
         } else {
-            Carrier call = new DirectCall(function, loop, false);
+            Carrier call =
+                    new DirectCall(function, loop, false, options.queueTimeout().toNanos());
             underWay.add(exchange, exchange.onCarrierFound(call));
             exchange.carryOn(call);
         }
@@ -104,7 +105,7 @@ public final class DirectShard implements FunctionOpener, ExchangeOwner {
     public @Nullable Carrier newOverflow() {
         assert loop.inEventLoop();
         boolean begun = function.permitsOverflow() && function.tryBeginCall();
-        return begun ? new DirectCall(function, loop, true) : null;
+        return begun ? new DirectCall(function, loop, true, 0) : null;
     }
 
     @Override

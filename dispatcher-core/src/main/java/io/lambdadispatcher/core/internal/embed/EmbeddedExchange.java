@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.core.internal.loop.LoopFuture;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
@@ -24,7 +25,6 @@ import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.Ticker;
 import java.time.Duration;
 import java.util.concurrent.CancellationException;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
@@ -49,8 +49,8 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
     private final EventLoop loop;
     private final Duration unreadTimeout;
     private final DeadlineQueue<EmbeddedExchange> undelivered;
-    private final CompletableFuture<DispatchResponse> response = new CompletableFuture<>();
-    private final CompletableFuture<Http2Headers> trailers = new CompletableFuture<>();
+    private final LoopFuture<DispatchResponse> response;
+    private final LoopFuture<Http2Headers> trailers;
     private final RequestBody requestBody = new RequestBody();
     private final ResponseBody responseBody = new ResponseBody(this);
     private @Nullable CompletionStage<Http2Headers> requestTrailers;
@@ -66,6 +66,8 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
             Duration unreadTimeout,
             DeadlineQueue<EmbeddedExchange> undelivered) {
         this.loop = loop;
+        this.response = new LoopFuture<>(loop);
+        this.trailers = new LoopFuture<>(loop);
         this.unreadTimeout = unreadTimeout;
         this.undelivered = undelivered;
         this.client = client == null ? EMBEDDER : client;

@@ -1,8 +1,10 @@
 package io.lambdadispatcher.core.internal.embed;
 
+import io.lambdadispatcher.wire.http.Authority;
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.HopByHop;
 import io.lambdadispatcher.wire.http.Trailers;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -27,7 +29,7 @@ final class RequestHeaders {
         CharSequence host = head.getAndRemove(HttpHeaderNames.HOST);
         CharSequence authority = head.authority();
         verify(authority != null && HeaderSyntax.isAuthority(authority), ":authority", authority);
-        verify(host == null || AsciiString.contentEqualsIgnoreCase(host, authority), "host", host);
+        verify(host == null || Authority.isSame(host, authority, head.scheme()), "host", host);
         CharSequence method = head.method();
         verify(method != null && HeaderSyntax.isToken(method), ":method", method);
         CharSequence path = head.path();
@@ -53,8 +55,9 @@ final class RequestHeaders {
             AsciiString name = AsciiString.of(header.getKey()).toLowerCase();
             boolean pseudo = !name.isEmpty() && name.charAt(0) == ':';
             verify(pseudo || HeaderSyntax.isToken(name), "name", name);
-            verify(HeaderSyntax.isValue(header.getValue()), name, header.getValue());
-            to.add(name, header.getValue());
+            CharSequence value = HeaderText.bytesOf(header.getValue());
+            verify(HeaderSyntax.isValue(value), name, value);
+            to.add(name, value);
         }
         return to;
     }

@@ -16,8 +16,10 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.AmbiguousPathException;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.RouteTarget;
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.worker.Endpoints;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -194,12 +196,17 @@ final class LoopDispatch implements ExchangeOpener {
         RouteTarget target;
         try {
             target = router.route(head);
+        } catch (AmbiguousPathException e) {
+            return fail(null, head, response, new Failure(Failure.Kind.BAD_REQUEST, String.valueOf(e.getMessage())));
         } catch (Throwable e) {
             log.error("the router threw an exception for {} {}", head.method(), head.path(), e);
             return fail(null, head, response, new Failure(Failure.Kind.ROUTER_FAILED, "the router failed"));
         }
         String function = target == null ? null : target.function();
         FunctionOpener opener = function == null ? null : functions.get(function);
+        if (function != null) {
+            response.onRouted(function);
+        }
         if (closed != null) {
             return fail(function, head, response, closed);
         }
@@ -208,7 +215,7 @@ final class LoopDispatch implements ExchangeOpener {
                     function,
                     head,
                     response,
-                    new Failure(Failure.Kind.NO_FUNCTION, "no function matches " + head.path()));
+                    new Failure(Failure.Kind.NO_FUNCTION, "no function matches " + HeaderText.decode(head.path())));
         }
         TrafficPolicy ofRoute = target.policy();
         TrafficPolicy policy = ofRoute == null ? opener.policy() : ofRoute;

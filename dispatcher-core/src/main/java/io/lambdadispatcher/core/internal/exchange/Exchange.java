@@ -26,8 +26,10 @@ import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.Grpc;
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
+import io.lambdadispatcher.wire.http.TunnelHead;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -983,7 +985,8 @@ public final class Exchange extends DeadlineQueue.Entry
             if (session != null) {
                 markWorker(session, responseHead);
             }
-            if (tunnelRequested && StatusCode.isSuccess(status)) {
+            tunnelRequested = tunnelRequested && TunnelHead.opens(responseHead);
+            if (tunnelRequested) {
                 state = requestEnded ? State.CLIENT_ENDED : State.TUNNEL;
                 release();
                 cancelTimer();
@@ -1524,7 +1527,8 @@ public final class Exchange extends DeadlineQueue.Entry
     }
 
     private static String start(CharSequence text, int end) {
-        return text.subSequence(0, Math.min(end, SNAPSHOT_CHARACTERS)).toString();
+        String all = HeaderText.decode(text.subSequence(0, end));
+        return all.substring(0, Math.min(all.length(), SNAPSHOT_CHARACTERS));
     }
 
     @Override

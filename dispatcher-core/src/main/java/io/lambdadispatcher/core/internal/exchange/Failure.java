@@ -19,7 +19,6 @@ public record Failure(
         String detail,
         int retryAfterSeconds,
         @Nullable Quota quota) {
-    private static final int MAX_DETAIL_CHARS = 2048;
 
     /**
      * A quota of requests, for the header fields of draft-ietf-httpapi-ratelimit-headers-11.
@@ -44,7 +43,7 @@ public record Failure(
 
     /** Handlers and peers wrote some of the details, and embedding programs log them. */
     public Failure {
-        detail = PrintableText.of(detail, MAX_DETAIL_CHARS);
+        detail = PrintableText.ofFailure(detail);
     }
 
     /** Creates a failure after which a client may retry after a time. */
@@ -71,6 +70,8 @@ public record Failure(
     public enum Kind {
         NO_FUNCTION(HttpResponseStatus.NOT_FOUND, false),
         BAD_REQUEST(HttpResponseStatus.BAD_REQUEST, false),
+        /** The request has passed so many dispatchers that it seems to run in a loop (RFC 8586). */
+        LOOP_DETECTED(HttpResponseStatus.valueOf(508, "Loop Detected"), false),
         /** Direct requests only: an event cannot describe a tunnel. */
         NO_TUNNELS(HttpResponseStatus.NOT_IMPLEMENTED, false),
         /** The embedding program's router threw an exception. */

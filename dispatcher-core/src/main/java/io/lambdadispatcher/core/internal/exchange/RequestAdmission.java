@@ -5,8 +5,10 @@ import io.lambdadispatcher.core.internal.policy.RateLimiter;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RateLimit;
+import io.lambdadispatcher.wire.http.Methods;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
+import java.util.Iterator;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -17,12 +19,22 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestAdmission {
     private static final String ROUTE = "";
+
+    /** Not the value of any header. */
+    private static final String SEVERAL_VALUES = "\n";
+
+    /** A client may send this many times as many preflight requests as others. */
+    private static final int PREFLIGHTS = 10;
+
     private static final Priority[] PRIORITIES = Priority.values();
 
     private final String function;
 
     /** By the name of their policy, of which there are as many as the operator has named. */
     private final ConcurrentHashMap<String, Counts> counts = new ConcurrentHashMap<>();
+
+    /** The counts of preflight requests, which must not use up what pages need afterwards. */
+    private final ConcurrentHashMap<String, Counts> preflights = new ConcurrentHashMap<>();
 
     /** What outlives a change of a policy. */
     private static final class Counts {
@@ -62,11 +74,12 @@ public final class RequestAdmission {
         if (!policy.hasLimits()) {
             return true;
         }
-        Counts its = counts.computeIfAbsent(policy.name(), name -> new Counts());
+        boolean preflight = Methods.isPreflight(exchange.headers());
+        Counts its = (preflight ? preflights : counts).computeIfAbsent(policy.name(), name -> new Counts());
         Failure refusal = enter(exchange, policy, its.bulkhead);
         RateLimit limit = policy.rateLimit();
         if (refusal == null && limit != null) {
-            refusal = take(exchange, policy.name(), limit, its.limiter);
+            refusal = take(exchange, policy.name(), limit, its.limiter, preflight ? PREFLIGHTS : 1);
         }
         if (refusal != null) {
             exchange.fail(refusal);
@@ -94,13 +107,13 @@ public final class RequestAdmission {
                 : null;
     }
 
-    private @Nullable Failure take(Exchange exchange, String name, RateLimit limit, RateLimiter limiter) {
+    private @Nullable Failure take(Exchange exchange, String name, RateLimit limit, RateLimiter limiter, int times) {
         AsciiString header = limit.header();
         Object key =
                 header != null ? value(exchange.headers(), header) : limit.isPerRoute() ? ROUTE : exchange.client();
         // Rounded up: a key never gets more than the limit.
-        long intervalNanos = (limit.window().toNanos() + limit.requests() - 1) / limit.requests();
-        long waitNanos = limiter.tryTake(key, intervalNanos, limit.burst(), exchange.startNanos());
+        long intervalNanos = (limit.window().toNanos() / times + limit.requests() - 1) / limit.requests();
+        long waitNanos = limiter.tryTake(key, intervalNanos, limit.burst() * times, exchange.startNanos());
         if (waitNanos == 0) {
             return null;
         }
@@ -127,10 +140,14 @@ public final class RequestAdmission {
         return policy.priority();
     }
 
-    /** Requests without the header count together. */
+    /**
+     * Requests without the header count together, and so do those with several values. Otherwise,
+     * a client could evade a limit with one more value in each request.
+     */
     private static String value(Http2Headers head, AsciiString header) {
-        CharSequence value = head.get(header);
-        return value == null ? "" : value.toString();
+        Iterator<CharSequence> values = head.valueIterator(header);
+        String value = values.hasNext() ? values.next().toString() : "";
+        return values.hasNext() ? SEVERAL_VALUES : value;
     }
 
     private String describe(AdmissionPolicy policy) {

@@ -28,6 +28,9 @@ public interface ResponseSink {
         return EMBEDDER;
     }
 
+    /** Tells a client's sink which function gets its request, before all other calls. */
+    default void onRouted(String function) {}
+
     /**
      * Returns the client's address, which a load balancer may have named; {@code null} for the
      * embedding program.

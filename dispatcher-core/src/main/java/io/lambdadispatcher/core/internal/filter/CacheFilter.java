@@ -26,6 +26,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -148,11 +149,11 @@ final class CacheFilter implements FunctionOpener {
         StoredResponse stored = store.find(request, now);
         Fit fit = stored == null ? Fit.NONE : CacheRules.fit(stored.terms(), request, now);
         if (stored != null && fit == Fit.FRESH) {
-            return answer(stored, request, client, Substitute.CACHE, 0);
+            return answer(stored, request, client, () -> false, Substitute.CACHE, 0);
         }
         if (stored != null && fit == Fit.STALE) {
             CacheRequest renewal = renewal(request);
-            RequestSink sink = answer(stored, request, client, Substitute.STALE, 0);
+            RequestSink sink = answer(stored, request, client, () -> false, Substitute.STALE, 0);
             renew(renewal, client, policy, stored);
             return sink;
         }
@@ -196,12 +197,17 @@ final class CacheFilter implements FunctionOpener {
         return new FetchedResponse(this, request.copy(), client, stale).open(next, request.head(), policy);
     }
 
-    /** Sends a request that has waited. */
-    RequestSink sendAlone(CacheRequest request, ResponseSink client, TrafficPolicy policy, long waitedNanos) {
+    /**
+     * Sends a request that has waited.
+     *
+     * @param left says whether the client has cancelled the request
+     */
+    RequestSink sendAlone(
+            CacheRequest request, ResponseSink client, BooleanSupplier left, TrafficPolicy policy, long waitedNanos) {
         long now = store().nanoTime();
         StoredResponse stored = store().find(request, now);
         return stored != null && CacheRules.fit(stored.terms(), request, now) == Fit.FRESH
-                ? answer(stored, request, client, Substitute.CACHE, waitedNanos)
+                ? answer(stored, request, client, left, Substitute.CACHE, waitedNanos)
                 : fetch(request, client, stored, policy);
     }
 
@@ -238,21 +244,32 @@ final class CacheFilter implements FunctionOpener {
      * Answers a request that has waited, if the response is for it.
      *
      * @param error whether the response replaces an error
+     * @param left says whether the client has cancelled the request
      */
     boolean answerCollapsed(
-            StoredResponse response, boolean error, CacheRequest request, ResponseSink client, long waitedNanos) {
+            StoredResponse response,
+            boolean error,
+            CacheRequest request,
+            ResponseSink client,
+            BooleanSupplier left,
+            long waitedNanos) {
         Fit fit = CacheRules.fit(response.terms(), request, store().nanoTime());
         if (fit == Fit.NONE || fit == Fit.ON_ERROR && !error) {
             return false;
         }
         Substitute substitute = fit == Fit.FRESH ? Substitute.COLLAPSED : Substitute.STALE;
-        answer(response, request, client, substitute, waitedNanos);
+        answer(response, request, client, left, substitute, waitedNanos);
         return true;
     }
 
     private RequestSink answer(
-            StoredResponse stored, CacheRequest request, ResponseSink client, Substitute substitute, long waitedNanos) {
-        send(stored, request, client, substitute);
+            StoredResponse stored,
+            CacheRequest request,
+            ResponseSink client,
+            BooleanSupplier left,
+            Substitute substitute,
+            long waitedNanos) {
+        send(stored, request, client, left, substitute);
         if (observer != DispatcherObserver.NONE) {
             boolean whole = !request.isHeadRequest() && !EntityTags.isNotModified(request.head(), stored.head());
             int status = stored.status() == 200 && EntityTags.isNotModified(request.head(), stored.head())
@@ -264,8 +281,18 @@ final class CacheFilter implements FunctionOpener {
         return NOWHERE;
     }
 
-    /** Sends a stored response. The client gets copied headers, and reads the body in place. */
-    void send(StoredResponse stored, CacheRequest request, ResponseSink client, Substitute substitute) {
+    /**
+     * Sends a stored response. The client gets copied headers, and reads the body in place.
+     *
+     * @param left says whether the client has cancelled the request, which it can when it gets the
+     *     headers
+     */
+    void send(
+            StoredResponse stored,
+            CacheRequest request,
+            ResponseSink client,
+            BooleanSupplier left,
+            Substitute substitute) {
         long age = stored.ageNanos(store().nanoTime());
         boolean notModified = stored.status() == 200 && EntityTags.isNotModified(request.head(), stored.head());
         Http2Headers head = notModified ? notModified(stored) : new FlatHeaders().add(stored.head());
@@ -278,7 +305,7 @@ final class CacheFilter implements FunctionOpener {
         }
         boolean end = bodyless || request.isHeadRequest() || body.length == 0;
         client.onHead(head, end);
-        if (!end) {
+        if (!end && !left.getAsBoolean()) {
             client.onData(Unpooled.wrappedBuffer(body), true);
         }
     }

@@ -12,6 +12,7 @@ import io.lambdadispatcher.wire.http.AcceptEncoding;
 import io.lambdadispatcher.wire.http.ContentCoding;
 import io.lambdadispatcher.wire.http.ContentEncoder;
 import io.lambdadispatcher.wire.http.ContentLength;
+import io.lambdadispatcher.wire.http.EncodedRepresentation;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -43,8 +44,10 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
         ENCODING,
         /** The exchange has ended. The rest of its body is encoded in several turns. */
         FINISHING,
-        /** Nothing more is encoded. The client may have yet to take what was. */
-        ENDED
+        /** All is encoded. The client may have yet to take it. */
+        ENCODED,
+        /** The client has left, or the response has failed. */
+        STOPPED
     }
 
     /**
@@ -66,6 +69,9 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
 
     /** The encoding that the client likes best; {@code null} = none. */
     private final @Nullable ContentEncoding chosen;
+
+    /** {@code if-none-match} of the client; {@code null} = none. */
+    private final @Nullable String noneMatch;
 
     private final EncodingLedger ledger = new EncodingLedger();
     private State state = State.REQUESTED;
@@ -89,6 +95,7 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
         int index = AcceptEncoding.choose(head, policy.tokens());
         boolean none = index == AcceptEncoding.IDENTITY || ContentCoding.forbidsTransformation(head);
         this.chosen = none ? null : policy.encodings().get(index);
+        this.noneMatch = EncodedRepresentation.restoreConditions(head);
     }
 
     RequestSink open(FunctionOpener next, boolean end, TrafficPolicy traffic) {
@@ -164,8 +171,14 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
     public void onHead(Http2Headers fields, boolean end) {
         if (state == State.REQUESTED) {
             state = State.PLAIN;
-            if (HttpResponseStatus.NOT_MODIFIED.code() == StatusCode.parse(fields.status())) {
-                describe(fields);
+            int status = StatusCode.parse(fields.status());
+            if (status == HttpResponseStatus.NOT_MODIFIED.code()) {
+                EncodedRepresentation.describeNotModified(fields, head, noneMatch);
+            } else if (status == HttpResponseStatus.PARTIAL_CONTENT.code()) {
+                if (policy.hasType(fields.get(HttpHeaderNames.CONTENT_TYPE))
+                        || EncodedRepresentation.hasSeveralRanges(fields)) {
+                    EncodedRepresentation.describePart(fields);
+                }
             } else if (isCompressible(fields)) {
                 ContentCoding.addVary(fields);
                 if (chosen != null && (headRequest || !end)) {
@@ -180,17 +193,6 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
         return policy.hasType(fields.get(HttpHeaderNames.CONTENT_TYPE))
                 && !ContentCoding.isShorter(fields, policy.minBytes())
                 && ContentCoding.mayEncode(fields);
-    }
-
-    /**
-     * Gives a 304 the headers that a 200 would have (RFC 9110 section 15.4.5). Nobody knows whether
-     * that response would be compressed. A weak tag fits both.
-     */
-    private void describe(Http2Headers fields) {
-        ContentCoding.addVary(fields);
-        if (chosen != null) {
-            ContentCoding.weakenTag(fields);
-        }
     }
 
     /** The response to HEAD has the same headers as the response to GET. */
@@ -272,7 +274,7 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
 
     /**
      * @param end whether the response ends here, without trailers
-     * @return false if the response has failed
+     * @return false if the response has failed, or the client has left when it got its bytes
      */
     private boolean encode(ByteBuf data, ContentEncoder.Mode until, boolean end) {
         ContentEncoder codec = encoder;
@@ -301,12 +303,12 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
             onFinished(codec);
         }
         pass(out, end);
-        return true;
+        return state != State.STOPPED;
     }
 
     private void onFinished(ContentEncoder codec) {
         close(codec);
-        state = State.ENDED;
+        state = State.ENCODED;
         if (applied != null) {
             filter.onEncoded(applied, bytes, encodedBytes);
         }
@@ -335,7 +337,7 @@ final class CompressedExchange implements RequestSink, ForwardingSink {
         if (encoder != null) {
             close(encoder);
         }
-        state = State.ENDED;
+        state = State.STOPPED;
         ByteBuf dropped = rest;
         if (dropped != null) {
             rest = null;

@@ -14,6 +14,7 @@ import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.Grpc;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
+import io.lambdadispatcher.wire.http.TextAnswer;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -165,7 +166,7 @@ final class FallbackExchange implements RequestSink, ForwardingSink {
         Http2Headers copy = new FlatHeaders().add(head);
         RequestSink opened = its.open(copy, bodyless, new Second(), policyOf(its, copy));
         second = opened;
-        if (secondIsCutOff) {
+        if (secondIsCutOff || state == State.CANCELLED) {
             opened.cancel(ErrorCode.CANCELLED);
         }
     }
@@ -192,6 +193,7 @@ final class FallbackExchange implements RequestSink, ForwardingSink {
         fixed.add(HttpHeaderNames.CONTENT_LENGTH, Integer.toString(body.length));
         fixed.add(HttpHeaderNames.CACHE_CONTROL, HttpHeaderValues.NO_STORE);
         boolean empty = body.length == 0 || Methods.isHead(head.method());
+        fixed.add(TextAnswer.MARK, "fallback");
         response.onHead(fixed, empty);
         // The client may have cancelled during the call.
         if (!empty && state == State.FIXED) {

@@ -389,7 +389,7 @@ final class FetchedResponse implements RequestSink, ResponseSink {
         state = State.REPLACED;
         land(response);
         if (client != null) {
-            filter.send(response, request, client, Substitute.STALE);
+            filter.send(response, request, client, () -> state != State.REPLACED, Substitute.STALE);
         }
     }
 

@@ -89,18 +89,18 @@ final class ShadowedExchange implements RequestSink, ForwardingSink {
     @Override
     public void data(ByteBuf data, boolean end) {
         requestEnded |= end;
-        ByteBuf duplicate = copy.takes(data.readableBytes()) ? data.retainedDuplicate() : null;
-        request().data(data, end);
-        if (duplicate != null) {
-            copy.data(duplicate, end);
+        // The copy first: its client may send the next part while the function takes this one.
+        if (copy.takes(data.readableBytes())) {
+            copy.data(data.retainedDuplicate(), end);
         }
+        request().data(data, end);
     }
 
     @Override
     public void trailers(Http2Headers trailers) {
         requestEnded = true;
-        request().trailers(trailers);
         copy.trailers(trailers);
+        request().trailers(trailers);
     }
 
     @Override

@@ -26,9 +26,9 @@ import org.jspecify.annotations.Nullable;
 final class WaitingRequest implements RequestSink {
     private enum State {
         WAITING,
-        /** The function has the request. */
+        /** The request is answered, or the function has it. */
         SENT,
-        /** Answered, failed or cancelled. */
+        /** Failed or cancelled. */
         ENDED
     }
 
@@ -107,23 +107,34 @@ final class WaitingRequest implements RequestSink {
             return;
         }
         cancelTimer();
-        if (response != null && filter.answerCollapsed(response, error, request, client, waitedNanos())) {
-            state = State.ENDED;
-        } else {
+        state = State.SENT;
+        if (response == null
+                || !filter.answerCollapsed(response, error, request, client, this::hasLeft, waitedNanos())) {
             send();
         }
     }
 
+    private boolean hasLeft() {
+        return state == State.ENDED;
+    }
+
     private void send() {
-        state = State.SENT;
         long waited = waitedNanos();
-        if (budgetNanos == Long.MAX_VALUE) {
-            sent = filter.sendAlone(request, client, policy, waited);
-        } else if (waited >= budgetNanos) {
+        if (waited >= budgetNanos) {
             failLate(waited);
-        } else {
+            return;
+        }
+        state = State.SENT;
+        TrafficPolicy rest = policy;
+        if (budgetNanos != Long.MAX_VALUE) {
             DeadlineHeaders.writeLeft(policy.deadline(), request.head(), budgetNanos - waited);
-            sent = filter.sendAlone(request, client, withRest(waited), waited);
+            rest = withRest(waited);
+        }
+        RequestSink opened = filter.sendAlone(request, client, this::hasLeft, rest, waited);
+        sent = opened;
+        if (hasLeft()) {
+            // When it got the response's headers.
+            opened.cancel(ErrorCode.CANCELLED);
         }
     }
 

@@ -322,7 +322,7 @@ public final class FleetMember {
             log.warn(
                     "the ledger of the fleet cannot be {}, so soon no workers can be launched: {}",
                     what,
-                    PrintableText.startOf(String.valueOf(failure.getMessage())));
+                    PrintableText.ofFailure(failure));
         }
     }
 

@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.ingress;
 
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
+import io.lambdadispatcher.core.internal.ingress.edge.ClientCertificate;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
@@ -134,12 +135,13 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
      * advance. Its first request may be in transit when it must drain.
      */
     private record Starting(Channel channel, IngressDrain all) implements IngressDrain.Drainable {
-        private static final long PATIENCE_MILLIS = 1_000;
-
         @Override
         public void drain() {
             channel.eventLoop()
-                    .schedule(() -> all.closeUnlessReplaced(channel, this), PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+                    .schedule(
+                            () -> all.closeUnlessReplaced(channel, this),
+                            IngressDrain.TRANSIT_MILLIS,
+                            TimeUnit.MILLISECONDS);
         }
     }
 
@@ -154,10 +156,13 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
 
         @Override
         protected void configurePipeline(ChannelHandlerContext ctx, String protocol) {
+            SslHandler tls = ctx.pipeline().get(SslHandler.class);
+            IngressContext known =
+                    context.withCertificate(ClientCertificate.of(tls.engine().getSession()));
             if (ApplicationProtocolNames.HTTP_2.equals(protocol)) {
-                Http2ClientConnection.install(ctx.pipeline(), context);
+                Http2ClientConnection.install(ctx.pipeline(), known);
             } else {
-                Http1ClientConnection.install(ctx.pipeline(), context);
+                Http1ClientConnection.install(ctx.pipeline(), known);
             }
         }
 

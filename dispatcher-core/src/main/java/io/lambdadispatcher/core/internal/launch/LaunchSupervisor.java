@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.FunctionShare;
 import io.lambdadispatcher.core.internal.fleet.SlotState;
+import io.lambdadispatcher.core.internal.launch.GuardedLauncher.Launch;
 import io.lambdadispatcher.core.internal.policy.ChangeLog;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
@@ -18,7 +19,6 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
-import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.worker.ControlMessage;
@@ -38,8 +38,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -49,6 +47,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Runs the {@link CapacityController} of one function. It passes the time, samples of the pool and
@@ -76,7 +75,7 @@ public final class LaunchSupervisor {
 
     private volatile FunctionOptions function;
     private final FunctionPool pool;
-    private final WorkerLauncher launcher;
+    private final GuardedLauncher launcher;
     private final WorkerRegistry registry;
     private final EventExecutor executor;
     private volatile Access access;
@@ -112,7 +111,7 @@ public final class LaunchSupervisor {
             DispatcherObserver observer) {
         this.pool = pool;
         this.function = pool.options();
-        this.launcher = launcher;
+        this.launcher = new GuardedLauncher(launcher, function.name(), executor);
         this.registry = registry;
         this.executor = executor;
         this.access = access;
@@ -197,11 +196,6 @@ public final class LaunchSupervisor {
     /** Replaces the capacity policy and the launch limits. Workers that run are kept. */
     public void setOptions(FunctionOptions value) {
         executor.execute(() -> confined.setOptions(value));
-    }
-
-    /** Returns whether at least {@code minWorkers} are ready. */
-    public boolean isSatisfied() {
-        return snapshot.ready() >= function.capacity().minWorkers();
     }
 
     /** Returns the state after the latest evaluation. */
@@ -290,7 +284,11 @@ public final class LaunchSupervisor {
         private final CapacityController controller = new CapacityController(function, this, new SecureRandom());
         private final @Nullable FunctionShare share =
                 fleet == null ? null : fleet.add(function.name(), BudgetLimits.of(function), this);
-        private final Map<String, LaunchedWorker> launched = new HashMap<>();
+        private final Map<String, Launch> launched = new HashMap<>();
+
+        /** Why launched workers are killed, by id. */
+        private final Map<String, String> killed = new HashMap<>();
+
         private final List<Future<?>> timers = new ArrayList<>();
         private List<InetSocketAddress> advertisedAddresses = List.of();
         private @Nullable String obstacle;
@@ -373,20 +371,12 @@ public final class LaunchSupervisor {
             askingVersion = true;
             everAskedVersion = true;
             versionAskedNanos = now;
-            askedVersion().whenComplete((version, error) -> executor.execute(() -> onVersion(version, error)));
-        }
-
-        private CompletionStage<String> askedVersion() {
-            try {
-                return launcher.version(function.name());
-            } catch (RuntimeException | LinkageError e) {
-                return CompletableFuture.failedFuture(e);
-            }
+            launcher.version().whenComplete((version, error) -> executor.execute(() -> onVersion(version, error)));
         }
 
         private void onVersion(@Nullable String version, @Nullable Throwable error) {
             askingVersion = false;
-            String problem = error == null ? null : PrintableText.startOf(String.valueOf(rootMessage(error)));
+            String problem = error == null ? null : PrintableText.ofFailure(error);
             if (version != null && error == null) {
                 controller.onVersion(version);
             }
@@ -403,12 +393,6 @@ public final class LaunchSupervisor {
             }
         }
 
-        private static @Nullable String rootMessage(Throwable error) {
-            return error instanceof CompletionException && error.getCause() != null
-                    ? error.getCause().getMessage()
-                    : error.getMessage();
-        }
-
         /** Warms environments up, if it is time. In a fleet, one dispatcher does. */
         private void warmUp(long now) {
             boolean due = !everWarmedUp || now - warmedUpNanos >= WARM_UP_EVERY_NANOS;
@@ -419,16 +403,7 @@ public final class LaunchSupervisor {
             warmedUpNanos = now;
             int environments = function.capacity().warmEnvironments();
             if (environments > 0 && !closed && !switchedOff) {
-                warmUp(environments);
-            }
-        }
-
-        /** An exception would end the timer. */
-        private void warmUp(int environments) {
-            try {
-                launcher.warmUp(function.name(), environments);
-            } catch (RuntimeException | LinkageError e) {
-                log.warn("the launcher of function {} threw an exception", function.name(), e);
+                launcher.warmUp(environments);
             }
         }
 
@@ -542,18 +517,27 @@ public final class LaunchSupervisor {
             lookSoon();
         }
 
-        private void onExit(String workerId, WorkerExit exit) {
+        private void onExit(String workerId, WorkerExit reported) {
+            if (launched.remove(workerId) == null) {
+                return; // It was given up.
+            }
             long now = now();
-            launched.remove(workerId);
+            String reason = killed.remove(workerId);
+            WorkerExit exit = reason == null
+                    ? reported
+                    : new WorkerExit(
+                            reported.cause(), "the worker " + reason + ". The launcher says: " + reported.detail());
             registry.onEnded(workerId);
             observer.onLaunchEnd(function.name(), workerId, exit.failed(), exit.detail());
             if (exit.failed() && !closed) {
-                log.warn(
-                        "worker {} of function {} exited ({}): {}",
-                        workerId,
-                        function.name(),
-                        exit.cause(),
-                        exit.detail());
+                // What passes by itself is told once, as the obstacle of launching.
+                log.atLevel(exit.cause() == Cause.NOT_READY ? Level.DEBUG : Level.WARN)
+                        .log(
+                                "worker {} of function {} exited ({}): {}",
+                                workerId,
+                                function.name(),
+                                exit.cause(),
+                                exit.detail());
             }
             if (share != null && exit.cause() == Cause.LOST) {
                 share.onLost(workerId);
@@ -654,11 +638,12 @@ public final class LaunchSupervisor {
             String id = share == null ? UUID.randomUUID().toString() : share.take();
             // A slot of the fleet ends if the worker has not connected within the launch timeout.
             Duration life = share == null ? TOKEN_LIFE : function.launching().launchTimeout();
+            life = life.compareTo(LaunchToken.MAX_LIFE) < 0 ? life : LaunchToken.MAX_LIFE;
             Access current = access;
             String token = new LaunchToken(function.name(), id, Instant.now().plus(life)).sign(current.key());
             registry.onLaunched(id);
             observer.onLaunch(function.name(), id);
-            LaunchedWorker worker = ask(new LaunchRequest(
+            Launch launch = launcher.launch(new LaunchRequest(
                     function.name(),
                     id,
                     token,
@@ -669,18 +654,9 @@ public final class LaunchSupervisor {
                     function.capacity().maxWorkerAge(),
                     version,
                     downstreamShare));
-            launched.put(id, worker);
-            worker.exit().whenComplete((exit, never) -> executor.execute(() -> onExit(id, exit)));
+            launched.put(id, launch);
+            launch.exit().whenComplete((exit, never) -> executor.execute(() -> onExit(id, exit)));
             return id;
-        }
-
-        private LaunchedWorker ask(LaunchRequest request) {
-            try {
-                return launcher.launch(request);
-            } catch (RuntimeException | LinkageError e) {
-                log.warn("the launcher of function {} threw an exception", function.name(), e);
-                return new NotLaunched(new WorkerExit(Cause.FAILED, "the launcher threw " + e));
-            }
         }
 
         @Override
@@ -691,12 +667,19 @@ public final class LaunchSupervisor {
 
         @Override
         public void kill(String workerId, String reason) {
-            LaunchedWorker worker = launched.get(workerId);
-            if (worker != null) {
-                log.warn("worker {} of function {} {}. It is terminated.", workerId, function.name(), reason);
+            Launch launch = launched.get(workerId);
+            if (launch != null) {
+                String why = reason + registry.hintOnStrangers(function.name(), workerId);
+                log.warn("worker {} of function {} {}. It is terminated.", workerId, function.name(), why);
+                killed.put(workerId, why);
                 // Not every launcher can end the worker's process.
                 registry.cutOff(workerId, "the worker " + reason);
-                worker.kill();
+                launcher.kill(launch);
+                // The worker occupies a place until its launcher has reported its exit.
+                executor.schedule(
+                        () -> onExit(workerId, new WorkerExit(Cause.LOST, "the launcher has reported no exit")),
+                        function.launching().launchTimeout().toNanos(),
+                        TimeUnit.NANOSECONDS);
             } else {
                 // Another dispatcher has launched it, so nothing can end it from here.
                 executor.execute(() -> controller.onDisowned(now(), workerId));
@@ -719,15 +702,5 @@ public final class LaunchSupervisor {
                     reason);
             pool.limit(workerId, exchanges);
         }
-    }
-
-    private record NotLaunched(WorkerExit result) implements LaunchedWorker {
-        @Override
-        public CompletionStage<WorkerExit> exit() {
-            return CompletableFuture.completedStage(result);
-        }
-
-        @Override
-        public void kill() {}
     }
 }

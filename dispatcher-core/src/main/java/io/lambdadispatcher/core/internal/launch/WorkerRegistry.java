@@ -146,6 +146,22 @@ public final class WorkerRegistry implements WorkerEvents {
         }
     }
 
+    /**
+     * Returns the probable reason why a launched worker has never been accepted: the launcher has
+     * given the worker the secret instead of the token, so that it has another id. Empty if the
+     * worker was accepted, or all workers of the function were launched here.
+     */
+    synchronized String hintOnStrangers(String function, String workerId) {
+        long strangers = workers.entrySet().stream()
+                .filter(each -> each.getValue().function.equals(function) && !launched.containsKey(each.getKey()))
+                .count();
+        return strangers == 0 || !Boolean.FALSE.equals(launched.get(workerId))
+                ? ""
+                : ". Connected workers that were not launched here: " + strangers
+                        + ". If the launcher has started them,"
+                        + " it must give a worker the token of its LaunchRequest instead of the secret, see LaunchPayload";
+    }
+
     /** Refuses a worker from now on, and says goodbye to it if it is connected. */
     void cutOff(String workerId, String text) {
         onEnded(workerId);
@@ -488,7 +504,7 @@ public final class WorkerRegistry implements WorkerEvents {
 
     @GuardedBy("this")
     private void retire(String workerId) {
-        retired.put(workerId, Instant.now().plus(LaunchSupervisor.TOKEN_LIFE));
+        retired.put(workerId, Instant.now().plus(LaunchToken.MAX_LIFE));
         if (retired.size() > MAX_RETIRED) {
             retired.remove(retired.keySet().iterator().next());
         }

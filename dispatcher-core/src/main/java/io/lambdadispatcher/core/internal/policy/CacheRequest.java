@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.policy;
 
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.wire.http.Authority;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.Grpc;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
@@ -94,11 +95,12 @@ public final class CacheRequest {
 
     /**
      * Returns what names the target of a request: its function, scheme, authority, path and query.
-     * None of them contains a space.
+     * None of them contains a space. All ways to write the same authority have the same key.
      */
     public static String key(String function, Http2Headers head) {
-        String authority = String.valueOf(head.authority()).toLowerCase(Locale.ROOT);
-        return function + ' ' + head.scheme() + ' ' + authority + ' ' + head.path();
+        CharSequence authority = head.authority();
+        String host = authority == null ? null : Authority.normalized(authority, head.scheme());
+        return function + ' ' + head.scheme() + ' ' + host + ' ' + head.path();
     }
 
     private static String partition(Http2Headers head, TrafficPolicy policy) {

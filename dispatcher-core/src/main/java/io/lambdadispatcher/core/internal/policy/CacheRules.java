@@ -29,6 +29,9 @@ import org.jspecify.annotations.Nullable;
  *       stored for such a request (section 3.5).
  *   <li>A response with a {@code content-encoding} must name {@code accept-encoding} in {@code
  *       vary}, and one for some origins of scripts {@code origin}.
+ *   <li>A response answers only requests with the same {@code origin}, unless it allows all
+ *       origins. Many applications add the headers of CORS only to responses to such requests, and
+ *       do not say so in {@code vary}.
  * </ul>
  *
  * It is less strict in one rule: {@code stale-while-revalidate} and {@code stale-if-error} count
@@ -37,6 +40,7 @@ import org.jspecify.annotations.Nullable;
 public final class CacheRules {
     private static final Set<Integer> STATUSES = Set.of(200, 203, 204, 300, 301, 308, 404, 410);
     private static final int MAX_VARY_NAMES = 16;
+    private static final String ORIGIN = "origin";
 
     /** What a stored response can do for a request. */
     public enum Fit {
@@ -101,6 +105,9 @@ public final class CacheRules {
         Set<String> vary = varyNames(head);
         if (vary == null || isBoundToUnnamed(head, vary)) {
             return null;
+        }
+        if (!isForAllOrigins(head)) {
+            vary.add(ORIGIN);
         }
         boolean shared = control.isPublic() || control.sharedMaxAge() != CacheControl.NONE;
         boolean toAuthorized = shared || control.mustRevalidate();
@@ -175,7 +182,11 @@ public final class CacheRules {
     private static boolean isBoundToUnnamed(Http2Headers head, Set<String> vary) {
         CharSequence origin = head.get(HttpHeaderNames.ACCESS_CONTROL_ALLOW_ORIGIN);
         return head.contains(HttpHeaderNames.CONTENT_ENCODING) && !vary.contains("accept-encoding")
-                || origin != null && !AsciiString.contentEquals("*", origin) && !vary.contains("origin");
+                || origin != null && !isForAllOrigins(head) && !vary.contains(ORIGIN);
+    }
+
+    private static boolean isForAllOrigins(Http2Headers head) {
+        return AsciiString.contentEquals("*", head.get(HttpHeaderNames.ACCESS_CONTROL_ALLOW_ORIGIN));
     }
 
     /**

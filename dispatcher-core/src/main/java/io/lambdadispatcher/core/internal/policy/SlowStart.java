@@ -5,7 +5,12 @@ package io.lambdadispatcher.core.internal.policy;
  * workers report. A fresh JVM interprets code and compiles it, so it needs several times the
  * processor time for each request. The worker with the fewest requests in flight, multiplied by
  * this factor, gets the next request. {@code SlowStartSimulationTest} compares this with the number
- * of requests in flight alone. Any thread.
+ * of requests in flight alone.
+ *
+ * <p>It is no judgement like {@link WorkerHealth}: processor time grows neither with failures nor
+ * with waiting, and a healthy worker only gets fewer requests until its code is compiled.
+ *
+ * <p><i>Threading:</i> any thread.
  */
 public final class SlowStart {
     /** The factor of a warm worker. Factors are in sixteenths. */

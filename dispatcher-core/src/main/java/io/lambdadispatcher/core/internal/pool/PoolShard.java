@@ -1224,6 +1224,8 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
      */
     public void onBusy(PooledConnection member) {
         assert loop.inEventLoop();
+        // Known from the start in a fleet, but a worker can also serve dispatchers of different ones.
+        pool.setShared();
         if (member.onBusy()) {
             cancelTrial(member);
             scheduleTrial(member);

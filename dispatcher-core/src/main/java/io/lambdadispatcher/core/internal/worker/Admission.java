@@ -48,7 +48,7 @@ final class Admission extends DialIn {
         try {
             token = LaunchToken.verify(text, port.access().keysOf(), Instant.EPOCH);
         } catch (WireException e) {
-            refuse(stream, UNAUTHORIZED, String.valueOf(e.getMessage()));
+            refuse(stream, UNAUTHORIZED, e.getMessage() + port.access().hint());
             return;
         }
         PoolShard shard = port.shard(token.function(), loop());
@@ -56,7 +56,16 @@ final class Admission extends DialIn {
             refuse(stream, FORBIDDEN, "launch token for function " + token.function() + ", which is not configured");
             return;
         }
-        boolean expired = !Instant.now().isBefore(token.expiry());
+        Instant now = Instant.now();
+        if (token.expiry().isAfter(now.plus(LaunchToken.MAX_LIFE))) {
+            refuse(
+                    stream,
+                    UNAUTHORIZED,
+                    "launch token of worker " + token.workerId() + " expires at " + token.expiry()
+                            + ", expected at most " + LaunchToken.MAX_LIFE.toMinutes() + " minutes after " + now);
+            return;
+        }
+        boolean expired = !now.isBefore(token.expiry());
         WorkerConnection connection = new WorkerConnection(this, stream, text, token.workerId(), shard);
         WorkerEvents.Refusal refusal = port.events.admit(token, connection, expired);
         if (refusal != null) {

@@ -6,6 +6,7 @@ import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
+import io.lambdadispatcher.wire.http.TunnelHead;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.FrameReader;
 import io.lambdadispatcher.wire.worker.FrameType;
@@ -157,8 +158,7 @@ final class ResponseReceiver implements FrameReader.Listener {
         headSeen = true;
         failed = status >= 500;
         stream.onAnswer();
-        // With any other status, it is an ordinary response (RFC 9110 section 9.3.6).
-        tunnel &= StatusCode.isSuccess(status);
+        tunnel = tunnel && TunnelHead.opens(head);
         if (!expectBody(head, status)) {
             String values = head.getAll(HttpHeaderNames.CONTENT_LENGTH).toString();
             fail(to, end, "response with content-length " + values + ", expected one number");

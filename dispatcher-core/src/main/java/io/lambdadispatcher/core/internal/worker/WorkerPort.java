@@ -43,12 +43,14 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
      *
      * @param keysOf returns the keys of the function with this name, one of which signs its launch
      *     tokens
+     * @param hint what to add in the log to the reason for which a token is rejected; may be empty
      * @param tls none for h2c with prior knowledge
      * @param handshakeTimeout maximum time from the connection's start to HELLO
      * @param zone availability zone of this dispatcher; empty = not known
      */
     public record Access(
             Function<String, List<byte[]>> keysOf,
+            String hint,
             PortIdentities tls,
             Duration pingInterval,
             Duration pingTimeout,

@@ -909,6 +909,29 @@ class CapacityControllerTest {
     }
 
     @Test
+    void should_let_requests_wait_while_the_function_is_being_prepared() {
+        controller = controller(CapacityPolicy.fixed(2));
+        int seen = 0;
+        for (int step = 0; step < 360; step++) {
+            now += SECOND / 2;
+            look();
+            for (; seen < told.launched.size(); seen++) {
+                fail(told.launched.get(seen), Cause.NOT_READY);
+            }
+            assertThat(controller.pause(now)).isNull();
+        }
+        assertThat(told.launched).hasSizeBetween(30, 120);
+        assertThat(controller.status(now, null).blockedReason())
+                .startsWith("the function is being prepared by its platform, last answer: ");
+        for (int step = 0; step < 20 && seen == told.launched.size(); step++) {
+            now += SECOND / 2;
+            look();
+        }
+        ready(told.launched.get(seen));
+        assertThat(controller.status(now, null).blockedReason()).isNull();
+    }
+
+    @Test
     void should_back_off_from_workers_that_crash_soon_after_they_were_ready() {
         controller = controller(CapacityPolicy.fixed(1));
         int seen = 0;

@@ -294,6 +294,68 @@ class DirectCallTest {
         assertOver();
     }
 
+    private RequestSink openPatiently() {
+        loop.freezeTime();
+        return new DirectShard(
+                        FunctionOptions.builder("f").build(), function, loop.eventLoop(), DispatcherObserver.NONE)
+                .open(head("GET"), true, client);
+    }
+
+    private void notReady() {
+        invoker.open
+                .get(invoker.open.size() - 1)
+                .completeExceptionally(new InvokeException(InvokeException.Reason.NOT_READY, "Pending", null));
+        loop.runPendingTasks();
+    }
+
+    private void pass(long millis) {
+        loop.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
+        loop.runScheduledPendingTasks();
+    }
+
+    @Test
+    void should_wait_for_a_function_that_is_being_prepared() {
+        openPatiently();
+        for (int asked = 1; asked <= 3; asked++) {
+            assertThat(invoker.open).hasSize(asked);
+            notReady();
+            pass(2500);
+        }
+        assertThat(client.log).isEmpty();
+        invoker.open.get(3).complete(FakeFunction.returned("{\"statusCode\":200}"));
+        loop.runPendingTasks();
+        assertThat(client.log).containsExactly("200 end");
+        assertOver();
+    }
+
+    @Test
+    void should_give_up_on_a_function_that_is_being_prepared_for_longer_than_the_queue_timeout() {
+        openPatiently();
+        int millis = 0;
+        int asked = 0;
+        for (; client.log.isEmpty() && millis < 60_000; millis += 10) {
+            if (invoker.open.size() > asked) {
+                asked++;
+                notReady();
+            }
+            pass(10);
+        }
+        assertThat(client.log).containsExactly("QUEUE_TIMEOUT 503");
+        assertThat(millis).isBetween(9_900, 10_100);
+        assertThat(asked).isBetween(5, 60);
+        assertOver();
+    }
+
+    @Test
+    void should_not_ask_again_for_a_client_that_has_left() {
+        RequestSink request = openPatiently();
+        notReady();
+        request.cancel(ErrorCode.CANCELLED);
+        assertOver();
+        pass(10_000);
+        assertThat(invoker.open).hasSize(1);
+    }
+
     @Test
     void should_answer_for_an_invoker_that_throws() {
         assertAnswered(new DirectFunction("f", options, (name, event) -> {
@@ -314,6 +376,11 @@ class DirectCallTest {
         assertAnswered(new DirectFunction("f", options, (name, event) -> {
             throw new NoSuchMethodError("of the test");
         }));
+    }
+
+    @Test
+    void should_answer_for_an_invoker_that_returns_null() {
+        assertAnswered(new DirectFunction("f", options, (name, event) -> null));
     }
 
     /** Lambda cannot end an invocation, so clients that go could begin any number. */

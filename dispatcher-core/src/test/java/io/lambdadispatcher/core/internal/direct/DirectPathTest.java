@@ -12,9 +12,11 @@ import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.lambdadispatcher.wire.testkit.HeaderBytes;
 import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import java.io.InputStream;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpClient.Version;
@@ -34,6 +36,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -48,6 +51,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ObjectNode;
 
 /**
  * Tests direct requests with real HTTP/1.1 and HTTP/2 clients, a dispatcher, and a function in this
@@ -105,6 +109,50 @@ class DirectPathTest {
 
     private URI start(DirectEventFormat shape) {
         return start(DirectOptions.of(shape));
+    }
+
+    /** The function reads text, and the client gets the UTF-8 of the text that it returns. */
+    @ParameterizedTest
+    @EnumSource
+    void should_carry_any_bytes_as_text(DirectEventFormat format) throws Exception {
+        List<String> read = new CopyOnWriteArrayList<>();
+        function.handler = event -> {
+            String text = FakeFunction.first(event, "x-a");
+            read.add(text + event.at("/path").asString(event.at("/rawPath").asString("")));
+            ObjectNode response = FakeFunction.JSON.createObjectNode().put("statusCode", 200);
+            response.putObject("headers").put("x-b", text);
+            response.putObject("multiValueHeaders").putArray("x-b").add(text);
+            return response.toString();
+        };
+        Dispatcher dispatcher = Dispatcher.builder()
+                .function(FunctionOptions.of("f"))
+                .direct("f", DirectOptions.of(format))
+                .invoker(function)
+                .publicListener(ListenerOptions.plain("127.0.0.1", 0))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .eventLoops(1)
+                .start();
+        started.add(dispatcher);
+        long seed = System.nanoTime();
+        Random random = new Random(seed);
+        for (int i = 0; i < 50; i++) {
+            byte[] bytes = HeaderBytes.random(random);
+            String text = HeaderBytes.text(bytes);
+            String latin1 = new String(bytes, StandardCharsets.ISO_8859_1);
+            String round = format + ", round " + i + " of seed " + seed;
+            try (Socket socket =
+                    new Socket("127.0.0.1", dispatcher.publicAddresses().get(0).getPort())) {
+                socket.setSoTimeout(60_000);
+                String request =
+                        "GET /" + latin1 + " HTTP/1.1\r\nHost: a\r\nX-A: " + latin1 + "\r\nConnection: close\r\n\r\n";
+                socket.getOutputStream().write(request.getBytes(StandardCharsets.ISO_8859_1));
+                assertThat(new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+                        .as(round)
+                        .startsWith("HTTP/1.1 200 ")
+                        .contains("\r\nx-b: " + text + "\r\n");
+            }
+            assertThat(read.get(i)).as(round).isEqualTo(text + "/" + text);
+        }
     }
 
     private HttpClient client(Version version) throws Exception {

@@ -71,7 +71,7 @@ final class FakeFunction implements FunctionInvoker {
                 : text.getBytes(StandardCharsets.UTF_8);
     }
 
-    private static @Nullable String first(JsonNode event, String name) {
+    static @Nullable String first(JsonNode event, String name) {
         JsonNode single = event.path("headers").path(name);
         JsonNode found = single.isMissingNode()
                 ? event.path("multiValueHeaders").path(name).path(0)

@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -174,7 +175,8 @@ class CacheFuzzTest {
         Http2Headers head = new DefaultHttp2Headers(false)
                 .method(random.nextInt(10) == 0 ? "HEAD" : random.nextInt(200) == 0 ? "POST" : "GET")
                 .scheme("https")
-                .authority(random.nextInt(8) == 0 ? "B.example" : "a.example")
+                .authority(
+                        random.nextInt(8) == 0 ? "B.example" : random.nextInt(4) == 0 ? "A.example:443" : "a.example")
                 .path("/" + random.nextInt(6));
         CacheRig.fields(head, some(REQUEST_FIELDS, random.nextBoolean() ? 1 : 3));
         asked.head = head;
@@ -327,6 +329,10 @@ class CacheFuzzTest {
             return now - made.time() + Double.parseDouble(first);
         }
 
+        private static String normal(@Nullable String part) {
+            return String.valueOf(part).toLowerCase(Locale.ROOT).replace(".example:443", ".example");
+        }
+
         /** Returns why the response is not for the request; null = it is. */
         static String fault(Made made, Map<String, String> request, double now, boolean failed) {
             Map<String, String> first = made.request();
@@ -338,8 +344,7 @@ class CacheFuzzTest {
                 return "method";
             }
             for (String part : List.of(":scheme", ":authority", ":path", "x-forwarded-host")) {
-                String one = String.valueOf(first.get(part)).toLowerCase(Locale.ROOT);
-                if (!one.equals(String.valueOf(request.get(part)).toLowerCase(Locale.ROOT))) {
+                if (!normal(first.get(part)).equals(normal(request.get(part)))) {
                     return part;
                 }
             }
@@ -382,6 +387,10 @@ class CacheFuzzTest {
             if (response.containsKey("content-encoding") && !vary.contains("accept-encoding")
                     || response.containsKey("access-control-allow-origin") && !vary.contains("origin")) {
                 return "a header without vary";
+            }
+            if (!Objects.equals(first.get("origin"), request.get("origin"))
+                    && !"*".equals(response.get("access-control-allow-origin"))) {
+                return "origin";
             }
             double lifetime = lifetime(made);
             double age = age(made, now);

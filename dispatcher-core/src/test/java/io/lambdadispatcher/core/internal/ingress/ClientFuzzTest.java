@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
+import io.lambdadispatcher.core.internal.ingress.edge.CorsMemory;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
@@ -113,7 +114,7 @@ class ClientFuzzTest {
                 new TrustedHeaders(ForwardingPolicy.defaults(), Set.of()),
                 guard.admit(channel, false, opener),
                 new IngressDrain(),
-                new ErrorAnswers(null, ForwardingPolicy.defaults(), null),
+                new ErrorAnswers(null, ForwardingPolicy.defaults(), null, new CorsMemory()),
                 "http",
                 channel.remoteAddress(),
                 DispatcherObserver.NONE);

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.wire.testkit.HeaderBytes;
 import io.lambdadispatcher.wire.testkit.HttpRules;
 import io.lambdadispatcher.wire.testkit.HttpRules.Header;
 import io.lambdadispatcher.wire.testkit.HttpRules.Length;
@@ -10,10 +11,15 @@ import io.lambdadispatcher.wire.testkit.HttpRules.Trailer;
 import io.lambdadispatcher.wire.testkit.HttpRules.Verdict;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.format.DateTimeFormatter;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -78,6 +84,50 @@ class ClientHttpRulesTest {
             path.request(new DefaultHttp2Headers(false), "", null);
             Http2Headers seen = path.respond(fields(rule).status("200"), null);
             assertThat(seen.contains(rule.name())).isEqualTo(rule.inResponse() == Verdict.PASSED);
+        }
+    }
+
+    /** Between a client and a worker, no byte changes. Only an embedder's strings must be UTF-8. */
+    @ParameterizedTest
+    @EnumSource
+    void should_pass_on_any_bytes_above_ascii_unchanged(ClientPath.Kind kind) {
+        long seed = System.nanoTime();
+        Random random = new Random(seed);
+        for (int i = 0; i < 200; i++) {
+            byte[] bytes = HeaderBytes.random(random);
+            AsciiString target = HeaderBytes.value("/a?b=", bytes);
+            boolean encoded = Arrays.equals(HeaderBytes.text(bytes).getBytes(StandardCharsets.UTF_8), bytes);
+            if (kind == ClientPath.Kind.EMBEDDED && !encoded) {
+                continue;
+            }
+            try (ClientPath path = ClientPath.of(kind)) {
+                path.target = target;
+                path.request(new DefaultHttp2Headers(false).add("x-a", HeaderBytes.value("", bytes)), "", null);
+                String round = kind + ", round " + i + " of seed " + seed;
+                assertThat(path.isRefused()).as(round).isFalse();
+                assertThat(path.head.path()).as(round).hasToString(target.toString());
+                assertThat(AsciiString.of(path.head.get("x-a")).toByteArray())
+                        .as(round)
+                        .isEqualTo(bytes);
+
+                Http2Headers response = new DefaultHttp2Headers(false).status("200");
+                Http2Headers seen = path.respond(response.add("x-b", HeaderBytes.value("", bytes)), null);
+                assertThat(AsciiString.of(seen.get("x-b")).toByteArray())
+                        .as(round)
+                        .isEqualTo(bytes);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void should_refuse_targets_with_blanks_fragments_or_control_characters(ClientPath.Kind kind) {
+        for (String target : List.of("/a\u007f", "/a#b", "a", "/a\u0001", "/a\tb")) {
+            try (ClientPath path = ClientPath.of(kind)) {
+                path.target = target;
+                path.request(new DefaultHttp2Headers(false), "", null);
+                assertThat(path.head).as(target).isNull();
+            }
         }
     }
 
@@ -199,6 +249,55 @@ class ClientHttpRulesTest {
                 path.request(new DefaultHttp2Headers(false).add(name, "1"), "", null);
                 assertThat(verdict(path.head, name)).isEqualTo(Verdict.DROPPED);
             }
+        }
+    }
+
+    /** The client's list is kept, in one line or several, and has the dispatcher at its end. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = ';',
+            quoteCharacter = '"',
+            value = {
+                "0; none",
+                "0; other, not-lambda-dispatcher",
+                "1; lambda-dispatcher",
+                "7; Lambda-Dispatcher \t",
+                "7; \"lambda-dispatcher;x=1, a\"",
+                "8; lambda-dispatcher",
+                "9; \"a, lambda-dispatcher;x=1\""
+            })
+    void should_refuse_a_request_that_runs_in_a_loop(int times, String element) {
+        for (ClientPath.Kind kind : List.of(ClientPath.Kind.HTTP1, ClientPath.Kind.HTTP2)) {
+            for (boolean joined : List.of(true, false)) {
+                Http2Headers sent = new DefaultHttp2Headers(false).add("cdn-loop", "first");
+                List<String> elements = Collections.nCopies(Math.max(1, times), element.strip());
+                (joined ? List.of(String.join(",", elements)) : elements).forEach(each -> sent.add("cdn-loop", each));
+                try (ClientPath path = ClientPath.of(kind)) {
+                    path.request(sent, "", null);
+                    assertThat(path.head == null).as("%s %s", kind, sent).isEqualTo(times >= 8);
+                    if (path.head != null) {
+                        assertThat(path.head.getAll("cdn-loop"))
+                                .singleElement()
+                                .asString()
+                                .startsWith("first,")
+                                .endsWith(element.strip() + ", lambda-dispatcher");
+                    }
+                }
+            }
+        }
+    }
+
+    /** nginx does not compress for a request with it. */
+    @ParameterizedTest
+    @CsvSource({"HTTP1, false", "HTTP1, true", "HTTP2, false", "HTTP2, true"})
+    void should_add_via_only_if_asked(ClientPath.Kind kind, boolean via) {
+        ForwardingPolicy policy = via ? ForwardingPolicy.builder().via(true).build() : ForwardingPolicy.defaults();
+        try (ClientPath path = ClientPath.of(kind, policy)) {
+            path.request(new DefaultHttp2Headers(false), "", null);
+            assertThat(path.head.contains("via")).isEqualTo(via);
+            assertThat(path.head.getAll("cdn-loop")).singleElement().hasToString("lambda-dispatcher");
+            Http2Headers seen = path.respond(new DefaultHttp2Headers(false).status("200"), null);
+            assertThat(seen.contains("via")).isEqualTo(via);
         }
     }
 

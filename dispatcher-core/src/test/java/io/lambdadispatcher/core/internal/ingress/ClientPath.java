@@ -1,9 +1,11 @@
 package io.lambdadispatcher.core.internal.ingress;
 
 import io.lambdadispatcher.core.internal.embed.EmbeddedExchange;
+import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
+import io.lambdadispatcher.core.internal.ingress.edge.CorsMemory;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
@@ -50,6 +52,7 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
     final EmbeddedChannel channel = new EmbeddedChannel();
 
     private final ForwardingPolicy forwarding;
+    private final CorsMemory cors;
 
     /** Headers that a worker would receive; {@code null} if the request is not passed on. */
     @Nullable
@@ -58,12 +61,16 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
     @Nullable
     Http2Headers trailers;
 
+    /** Path and query of the request, one character for each byte. */
+    CharSequence target = "/";
+
     private ResponseSink response;
     private boolean ended;
     private boolean cancelled;
 
-    private ClientPath(ForwardingPolicy forwarding) {
+    private ClientPath(ForwardingPolicy forwarding, CorsMemory cors) {
         this.forwarding = forwarding;
+        this.cors = cors;
     }
 
     static ClientPath of(Kind kind) {
@@ -71,9 +78,13 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
     }
 
     static ClientPath of(Kind kind, ForwardingPolicy forwarding) {
+        return of(kind, forwarding, new CorsMemory());
+    }
+
+    static ClientPath of(Kind kind, ForwardingPolicy forwarding, CorsMemory cors) {
         return switch (kind) {
-            case HTTP1 -> new Http1(forwarding);
-            case HTTP2 -> new Http2(forwarding);
+            case HTTP1 -> new Http1(forwarding, cors);
+            case HTTP2 -> new Http2(forwarding, cors);
             case EMBEDDED -> new Embedded(forwarding);
         };
     }
@@ -85,7 +96,7 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
                 new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                         .admit(channel, false, this::open),
                 new IngressDrain(),
-                new ErrorAnswers(null, forwarding, null),
+                new ErrorAnswers(null, forwarding, null, cors),
                 "http",
                 channel.remoteAddress(),
                 DispatcherObserver.NONE);
@@ -116,6 +127,18 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
         }
         channel.runPendingTasks();
         return seen(withTrailers != null);
+    }
+
+    /** Says which function gets the request, as the router does. */
+    final void route(String function) {
+        response.onRouted(function);
+    }
+
+    /** Returns the headers of the dispatcher's own answer. */
+    final @Nullable Http2Headers fail(Failure failure) {
+        response.onFailure(failure);
+        channel.runPendingTasks();
+        return seen(false);
     }
 
     abstract @Nullable Http2Headers seen(boolean inTrailers);
@@ -174,14 +197,14 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
     private static final class Http1 extends ClientPath {
         private String text = "";
 
-        Http1(ForwardingPolicy forwarding) {
-            super(forwarding);
+        Http1(ForwardingPolicy forwarding, CorsMemory cors) {
+            super(forwarding, cors);
             Http1ClientConnection.install(channel.pipeline(), context());
         }
 
         @Override
         void request(Http2Headers fields, String body, @Nullable Http2Headers withTrailers) {
-            StringBuilder out = new StringBuilder("POST / HTTP/1.1\r\nhost: a\r\n");
+            StringBuilder out = new StringBuilder("POST " + target + " HTTP/1.1\r\nhost: a\r\n");
             lines(fields, out);
             if (withTrailers != null || !body.isEmpty() && !fields.contains("content-length")) {
                 out.append("transfer-encoding: chunked\r\n\r\n4\r\n")
@@ -213,11 +236,13 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
         Http2Headers seen(boolean inTrailers) {
             String all = sent().toString(StandardCharsets.ISO_8859_1);
             int last = all.indexOf("0\r\n");
-            String part = inTrailers ? all.substring(last + 3) : all.substring(all.indexOf("\r\n") + 2);
+            String part = inTrailers ? all.substring(last + 3) : all.substring(all.indexOf("\r\n"));
             Http2Headers seen = new DefaultHttp2Headers(false);
-            for (String line : part.substring(0, part.indexOf("\r\n\r\n") + 2).split("\r\n")) {
+            for (String line : part.substring(0, part.indexOf("\r\n\r\n")).split("\r\n")) {
                 // Headers of this connection, which follow those of the response.
-                if (!line.equals("transfer-encoding: chunked") && !line.equals("connection: close")) {
+                if (!line.isEmpty()
+                        && !line.equals("transfer-encoding: chunked")
+                        && !line.equals("connection: close")) {
                     seen.add(line.substring(0, line.indexOf(':')), line.substring(line.indexOf(':') + 2));
                 }
             }
@@ -232,8 +257,8 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
         private final DefaultHttp2HeadersEncoder hpack = new DefaultHttp2HeadersEncoder();
         private boolean reset;
 
-        Http2(ForwardingPolicy forwarding) {
-            super(forwarding);
+        Http2(ForwardingPolicy forwarding, CorsMemory cors) {
+            super(forwarding, cors);
             Http2ClientConnection.install(channel.pipeline(), context());
             channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf());
             channel.writeInbound(frame(Http2FrameTypes.SETTINGS, 0, 0, Unpooled.EMPTY_BUFFER));
@@ -246,7 +271,7 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
                     .method("POST")
                     .scheme("http")
                     .authority("a")
-                    .path("/")
+                    .path(target)
                     .add(fields);
             boolean bodyless = body.isEmpty();
             headers(all, bodyless && withTrailers == null);
@@ -318,13 +343,14 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
         private CompletableFuture<DispatchResponse> answer = new CompletableFuture<>();
 
         Embedded(ForwardingPolicy forwarding) {
-            super(forwarding);
+            super(forwarding, new CorsMemory());
         }
 
         @Override
         void request(Http2Headers fields, String body, @Nullable Http2Headers withTrailers) {
             try {
-                DispatchRequest.Builder request = DispatchRequest.post("/").authority("a");
+                DispatchRequest.Builder request =
+                        DispatchRequest.post(target.toString()).authority("a");
                 fields.forEach(field -> request.header(field.getKey(), field.getValue()));
                 if (!body.isEmpty()) {
                     request.body(publisher(body));

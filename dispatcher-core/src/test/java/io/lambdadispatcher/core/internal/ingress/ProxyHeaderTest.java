@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
+import io.lambdadispatcher.core.internal.ingress.edge.CorsMemory;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.edge.TrustedHeaders;
@@ -110,7 +111,7 @@ class ProxyHeaderTest {
                 () -> new PublicChannelInitializer.Rules(
                         limits,
                         new TrustedHeaders(ForwardingPolicy.defaults(), Set.of()),
-                        new ErrorAnswers(null, ForwardingPolicy.defaults(), null)),
+                        new ErrorAnswers(null, ForwardingPolicy.defaults(), null, new CorsMemory())),
                 null,
                 "http",
                 true,

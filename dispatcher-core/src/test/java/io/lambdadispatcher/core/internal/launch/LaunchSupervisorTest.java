@@ -1,7 +1,12 @@
 package io.lambdadispatcher.core.internal.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
@@ -13,19 +18,28 @@ import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
+import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.slf4j.LoggerFactory;
 
 /**
  * The supervisor on an event loop that the test runs step by step, with a launcher that records its
@@ -51,10 +65,16 @@ class LaunchSupervisorTest {
         int warmUps;
         boolean broken;
         boolean endsAtOnce;
+        Supplier<LaunchedWorker> wrong;
+        Runnable beforeLaunch = () -> {};
 
         @Override
         public LaunchedWorker launch(LaunchRequest request) {
             asked++;
+            beforeLaunch.run();
+            if (wrong != null) {
+                return wrong.get();
+            }
             if (broken) {
                 throw new IllegalStateException("broken");
             }
@@ -141,6 +161,95 @@ class LaunchSupervisorTest {
         // Without a back-off, there is one launch per second. With it, there are about a dozen.
         assertThat(launcher.asked).isBetween(3, 60);
         assertThat(supervisor.snapshot().blockedReason()).contains("broken");
+    }
+
+    private static Supplier<LaunchedWorker> exits(CompletionStage<WorkerExit> exit) {
+        return worker(() -> exit, () -> {});
+    }
+
+    private static Supplier<LaunchedWorker> worker(Supplier<CompletionStage<WorkerExit>> exit, Runnable kill) {
+        return () -> new LaunchedWorker() {
+            @Override
+            public CompletionStage<WorkerExit> exit() {
+                return exit.get();
+            }
+
+            @Override
+            public void kill() {
+                kill.run();
+            }
+        };
+    }
+
+    private static <T> T thrown() {
+        throw new NotImplemented();
+    }
+
+    /** As Kotlin's TODO() throws. */
+    private static final class NotImplemented extends Error {}
+
+    static Stream<Arguments> wrongLaunchers() {
+        CompletableFuture<WorkerExit> never = new CompletableFuture<>();
+        return Stream.of(
+                arguments("the launcher threw", (Supplier<LaunchedWorker>) LaunchSupervisorTest::thrown),
+                arguments("the launcher returned null", (Supplier<LaunchedWorker>) () -> null),
+                arguments("exit() returned null", exits(null)),
+                arguments("exit() threw", worker(LaunchSupervisorTest::thrown, () -> {})),
+                arguments("exit() completed with null", exits(CompletableFuture.completedFuture(null))),
+                arguments(
+                        "exit() failed: java.io.IOException: no disk",
+                        exits(CompletableFuture.failedFuture(new CompletionException(new IOException("no disk"))))),
+                arguments("has reported no exit", exits(never)),
+                arguments("has reported no exit", worker(() -> never, LaunchSupervisorTest::thrown)),
+                arguments("the launcher gives no reason", new Supplier<LaunchedWorker>() {
+                    @Override
+                    public LaunchedWorker get() {
+                        CompletableFuture<WorkerExit> killed = new CompletableFuture<>();
+                        return worker(() -> killed, () -> killed.complete(new WorkerExit(Cause.FAILED, null)))
+                                .get();
+                    }
+                }));
+    }
+
+    @ParameterizedTest
+    @MethodSource("wrongLaunchers")
+    void should_launch_with_a_backoff_whatever_is_wrong_with_a_launcher(
+            String expected, Supplier<LaunchedWorker> wrong) {
+        launcher.wrong = wrong;
+        LaunchSupervisor supervisor = started(CapacityPolicy.fixed(1));
+        int second = 0;
+        while (supervisor.snapshot().blockedReason() == null && second++ < 70) {
+            pass(Duration.ofSeconds(1));
+        }
+        assertThat(supervisor.snapshot().blockedReason()).contains(expected);
+        pass(Duration.ofMinutes(3));
+        assertThat(launcher.asked).isBetween(2, 60);
+
+        launcher.wrong = null;
+        int before = launcher.asked;
+        pass(Duration.ofSeconds(125));
+        assertThat(launcher.asked).as("the next launch").isGreaterThan(before);
+    }
+
+    @Test
+    void should_name_a_launcher_that_blocks_the_event_loop() {
+        Logger log = (Logger) LoggerFactory.getLogger(GuardedLauncher.class);
+        ListAppender<ILoggingEvent> lines = new ListAppender<>();
+        lines.start();
+        log.addAppender(lines);
+        log.setLevel(Level.WARN);
+        try {
+            launcher.beforeLaunch = () -> loop.advanceTimeBy(600, TimeUnit.MILLISECONDS);
+            started(CapacityPolicy.fixed(1));
+        } finally {
+            log.detachAppender(lines);
+            log.setLevel(null);
+        }
+        assertThat(lines.list)
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .singleElement()
+                .asString()
+                .contains("the launcher of function f has blocked an event loop for 600 ms in launch()");
     }
 
     private void request() {

@@ -47,6 +47,15 @@ class CacheRulesTest {
                 fields);
     }
 
+    /** RFC 9111 section 2: the target URI, of which RFC 3986 section 6.2.3 says what is equal. */
+    @ParameterizedTest
+    @ValueSource(strings = {"A.Example", "a.example:443", "a.example.", "a.example:"})
+    void should_take_other_spellings_of_the_authority_for_the_same_target(String authority) {
+        Http2Headers other = get("").authority(authority);
+        assertThat(CacheRequest.key("f", other)).isEqualTo(CacheRequest.key("f", get("")));
+        assertThat(CacheRequest.key("f", other.scheme("http"))).isNotEqualTo(CacheRequest.key("f", get("")));
+    }
+
     private @Nullable CacheRequest request(String fields) {
         return CacheRequest.of("f", get(fields), policy);
     }
@@ -115,6 +124,28 @@ class CacheRulesTest {
             })
     void should_not_store_9111_3(String response) {
         assertThat(terms("", 200, response)).isNull();
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '/',
+            value = {
+                "''        / ''                                    / ''        / true",
+                "''        / ''                                    / origin: a / false",
+                "origin: a / ''                                    / origin: a / true",
+                "origin: a / ''                                    / origin: b / false",
+                "origin: a / ''                                    / ''        / false",
+                "''        / |access-control-allow-origin: *       / origin: a / true",
+                "origin: a / |access-control-allow-origin: *       / origin: b / true",
+                "origin: a / |access-control-allow-origin: *       / ''        / true",
+                "origin: a / |access-control-allow-origin: a|vary: origin / origin: a / true",
+                "origin: a / |access-control-allow-origin: a|vary: origin / origin: b / false",
+                "''        / |vary: accept                         / origin: a / false",
+            })
+    void should_answer_other_origins_only_if_all_are_allowed(
+            String first, String response, String later, boolean answers) {
+        assertThat(fit(first, "cache-control: public, max-age=60" + response, later, 1))
+                .isEqualTo(answers ? Fit.FRESH : Fit.NONE);
     }
 
     @Test

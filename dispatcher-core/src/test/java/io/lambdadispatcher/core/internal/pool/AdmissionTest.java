@@ -172,6 +172,28 @@ class AdmissionTest extends OnTwoLoops {
         assertThat(attempts).hasSize(15);
     }
 
+    /** Otherwise, a client could evade its limit with one more value in each request. */
+    @Test
+    void should_count_all_requests_with_several_values_together() {
+        connect(0, 100);
+        TrafficPolicy policy = TrafficPolicy.builder()
+                .admission(AdmissionPolicy.builder("default")
+                        .rateLimit(RateLimit.of(60, Duration.ofMinutes(1))
+                                .burst(10)
+                                .perHeader("x-tenant"))
+                        .tenants("x-tenant", 12)
+                        .build())
+                .build();
+        for (int i = 0; i < 30; i++) {
+            pool.shard(0).open(head("a").add("x-tenant", "random-" + i), true, client, policy);
+            pool.shard(0).open(head("random-" + i).add("x-tenant", "a"), true, client, policy);
+        }
+        assertThat(attempts).hasSize(10);
+        failures.clear();
+        pool.shard(0).open(head("a"), true, client, policy);
+        assertThat(failures).as("the only value is not used up").isEmpty();
+    }
+
     @Test
     void should_charge_no_token_for_a_request_that_finds_the_bulkhead_full() {
         connect(0, 100);
@@ -194,5 +216,37 @@ class AdmissionTest extends OnTwoLoops {
         // The refused request has left the bulkhead.
         pool.shard(0).open(head("a"), true, client, policy);
         assertThat(refused()).containsExactly(Failure.Kind.RATE_LIMITED);
+    }
+
+    /** A browser sends a preflight request for each of some requests, and a page cannot see it. */
+    @Test
+    void should_not_spend_limits_on_preflight_requests() {
+        connect(0, 100);
+        TrafficPolicy policy = TrafficPolicy.builder()
+                .admission(AdmissionPolicy.builder("default")
+                        .maxRequests(4)
+                        .rateLimit(RateLimit.of(2, Duration.ofHours(1)).perRoute())
+                        .build())
+                .build();
+        Http2Headers preflight = head("a").method("OPTIONS").add("origin", "https://b");
+        preflight.add("access-control-request-method", "PUT");
+        for (int i = 0; i < 4; i++) {
+            pool.shard(0).open(preflight, true, client, policy);
+        }
+        assertThat(refused()).isEmpty();
+        pool.shard(0).open(head("a"), true, client, policy);
+        pool.shard(0).open(head("a"), true, client, policy);
+        assertThat(refused()).isEmpty();
+        pool.shard(0).open(head("a").method("OPTIONS"), true, client, policy);
+        assertThat(refused()).containsExactly(Failure.Kind.RATE_LIMITED);
+        // They are no way around the limits.
+        pool.shard(0).open(preflight, true, client, policy);
+        assertThat(refused()).containsExactly(Failure.Kind.BULKHEAD_FULL);
+        for (int i = 0; i < 100; i++) {
+            attempts.forEach(each -> each.onHead(new DefaultHttp2Headers().status("200"), true));
+            attempts.clear();
+            pool.shard(0).open(preflight, true, client, policy);
+        }
+        assertThat(refused()).hasSize(84).containsOnly(Failure.Kind.RATE_LIMITED);
     }
 }

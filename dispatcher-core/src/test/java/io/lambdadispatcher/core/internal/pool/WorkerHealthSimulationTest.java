@@ -241,6 +241,20 @@ class WorkerHealthSimulationTest {
                 });
             }
         },
+        /** Fresh workers join, and requests take from 20 ms to a second. */
+        SCALE_OUT {
+            @Override
+            void prepare(Control.Run run) {
+                double factor = run.random.nextDouble(1, 50);
+                run.handlers.forEach(handler -> handler.factor = factor);
+                int more = run.random.nextInt(1, 3 * run.workers + 1);
+                run.simulation.at(run.random.nextDouble(1, 5), () -> {
+                    for (int i = 0; i < more; i++) {
+                        run.add().factor = factor;
+                    }
+                });
+            }
+        },
         /** Each worker pauses now and then. */
         PAUSES {
             @Override

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
@@ -15,6 +16,7 @@ import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
+import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -222,6 +224,64 @@ class LaunchedWorkerTest {
         } finally {
             impatient.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
         }
+    }
+
+    @Test
+    void should_say_that_a_launcher_uses_the_secret_instead_of_the_payload() throws Exception {
+        Launches forgetful = new Launches();
+        Dispatcher impatient = Dispatcher.builder()
+                .function(FunctionOptions.builder("f")
+                        .capacity(CapacityPolicy.fixed(1))
+                        .launching(LaunchLimits.builder()
+                                .launchTimeout(Duration.ofSeconds(2))
+                                .build())
+                        .build())
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .secret(SECRET)
+                .launcher(forgetful)
+                .eventLoops(1)
+                .start();
+        next(forgetful.requests);
+        String own = new LaunchToken("f", "self-1", Instant.now().plusSeconds(60)).sign(LaunchToken.key(SECRET, "f"));
+        try (ScriptedWorker worker = new ScriptedWorker(loops, impatient.workerAddress(), own).ready(1)) {
+            Await.until(
+                    "the launch times out",
+                    () -> String.valueOf(impatient.capacity().get(0).blockedReason())
+                            .contains("not dialled in within PT2S. Connected workers that were not launched here: 1."
+                                    + " If the launcher has started them, it must give a worker the token of its"
+                                    + " LaunchRequest instead of the secret"));
+        } finally {
+            impatient.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void should_say_that_the_secret_is_random() throws Exception {
+        BlockingQueue<String> rejections = new LinkedBlockingQueue<>();
+        Dispatcher secretive = Dispatcher.builder()
+                .function(FunctionOptions.builder("f")
+                        .capacity(CapacityPolicy.between(0, 1))
+                        .build())
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .launcher(new Launches())
+                .eventLoops(1)
+                .observer(new DispatcherObserver() {
+                    @Override
+                    public void onWorkerRejected(SocketAddress remote, String reason) {
+                        rejections.add(reason);
+                    }
+                })
+                .start();
+        String token = new LaunchToken("f", "self-1", Instant.now().plusSeconds(60)).sign(LaunchToken.key(SECRET, "f"));
+        try (ScriptedWorker worker = new ScriptedWorker(loops, secretive.workerAddress(), token)) {
+            worker.openControl();
+            worker.expect("1 :status 401");
+            assertThat(next(rejections)).endsWith(". No secret is set, so the dispatcher has a random one");
+        } finally {
+            secretive.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
+        }
+        expectRefusal("v1.f.w.0.x", 401);
+        assertThat(observer.rejections).noneMatch(reason -> reason.contains("random"));
     }
 
     @Test

@@ -45,6 +45,10 @@ class SharedWorkerTest {
     private Dispatcher dispatcher;
 
     private Dispatcher dispatcher(DispatcherObserver reportsTo) {
+        return builder(reportsTo).ledger(Ledger.inMemory(entries)).start();
+    }
+
+    private static Dispatcher.Builder builder(DispatcherObserver reportsTo) {
         return Dispatcher.builder()
                 .function(FunctionOptions.builder("f")
                         .queue(10, Duration.ofMillis(500))
@@ -52,9 +56,7 @@ class SharedWorkerTest {
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .secret(SECRET, PREVIOUS_SECRET)
                 .eventLoops(1)
-                .observer(reportsTo)
-                .ledger(Ledger.inMemory(entries))
-                .start();
+                .observer(reportsTo);
     }
 
     private static String text(Dispatcher of) {
@@ -264,6 +266,31 @@ class SharedWorkerTest {
                 }
             }
             serve(worker, 3);
+        }
+    }
+
+    /** It serves a fleet, too, which this dispatcher does not know. */
+    @Test
+    void should_send_the_body_again_without_a_fleet_after_the_first_busy() throws Exception {
+        RecordingObserver seen = new RecordingObserver();
+        try (Dispatcher alone = builder(seen).start();
+                ScriptedWorker worker = new ScriptedWorker(loops, alone.workerAddress(), "f", "w", SECRET)) {
+            worker.ready(2, 1, false);
+            Await.until("it is ready", () -> alone.pools().get(0).readyWorkers() == 1);
+            for (int i = 0; i < 2; i++) {
+                alone.dispatch(DispatchRequest.post("/a").body(new byte[60_000]).build());
+                worker.expect("3 REQUEST_HEAD /a");
+                assertThat(worker.body(3)).isEqualTo(60_000);
+                busy(worker, 3);
+                if (i > 0) {
+                    worker.expect("3 REQUEST_HEAD /a");
+                    assertThat(worker.body(3)).isEqualTo(60_000);
+                    worker.respond(3, new DefaultHttp2Headers().status("204"), true);
+                }
+                ExchangeEnd end = seen.ends.poll(10, TimeUnit.SECONDS);
+                assertThat(end).isNotNull();
+                assertThat(end.failure()).isEqualTo(i == 0 ? "worker_lost" : null);
+            }
         }
     }
 

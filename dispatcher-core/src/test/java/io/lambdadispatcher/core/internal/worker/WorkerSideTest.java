@@ -561,10 +561,14 @@ class WorkerSideTest {
                     .close();
             String forged =
                     new LaunchToken("g", "w3", Instant.now().plusSeconds(60)).sign(LaunchToken.key(SECRET, "f"));
+            // When its worker has ended, nobody may use its token, and ids are not kept forever.
+            String endless =
+                    new LaunchToken("f", "w6", Instant.now().plusSeconds(3600)).sign(LaunchToken.key(SECRET, "f"));
             for (ScriptedWorker stranger : List.of(
                     new ScriptedWorker(loops, two.workerAddress(), "g", "w4", SECRET),
                     new ScriptedWorker(loops, two.workerAddress(), "f", "w5", own),
-                    new ScriptedWorker(loops, two.workerAddress(), forged))) {
+                    new ScriptedWorker(loops, two.workerAddress(), forged),
+                    new ScriptedWorker(loops, two.workerAddress(), endless))) {
                 stranger.openControl();
                 stranger.expect("1 :status 401");
                 stranger.awaitClosed();

@@ -8,6 +8,7 @@ import io.lambdadispatcher.wire.event.ResponseReader;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import io.lambdadispatcher.worker.internal.exchange.Variables;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -67,7 +68,7 @@ public final class FunctionHandler implements Handler, RequestStreamHandler {
         this.function = function;
         this.classLoader = classLoader;
         this.events = EventWriter.of(format, facts.name());
-        this.responses = new ResponseReader(format);
+        this.responses = new ResponseReader(format, FailureLog::reportLoss);
         this.maxBodyBytes = maxBodyBytes;
         this.facts = facts;
     }

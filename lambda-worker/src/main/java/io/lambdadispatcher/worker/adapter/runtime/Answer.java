@@ -26,8 +26,9 @@ interface Answer {
      * @param contentType the content type of the stream, or an empty string if the child sent none
      * @param resume to be called when the returned stream can take bytes again, after it returned
      *     false. Any thread may call it
+     * @param stop to be called when nobody needs the rest. Any thread may call it
      */
-    Stream onStream(String contentType, Runnable resume);
+    Stream onStream(String contentType, Runnable resume, Runnable stop);
 
     /** The function failed. @param details the runtime's description, usually JSON */
     void onError(String type, byte[] details);

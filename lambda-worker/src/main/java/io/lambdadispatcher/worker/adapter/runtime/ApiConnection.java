@@ -28,6 +28,7 @@ import io.netty.util.ReferenceCountUtil;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,6 +50,9 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
     private static final AsciiString RESPONSE_MODE = AsciiString.cached("Lambda-Runtime-Function-Response-Mode");
     private static final AsciiString ERROR_TYPE = AsciiString.cached("Lambda-Runtime-Function-Error-Type");
     private static final AsciiString ERROR_BODY = AsciiString.cached("Lambda-Runtime-Function-Error-Body");
+
+    /** How long a stream that nobody needs may continue. Most end by themselves in that time. */
+    private static final long STOP_MILLIS = 1_000;
 
     private static final byte[] ACCEPTED = "{\"status\":\"OK\"}\n".getBytes(StandardCharsets.US_ASCII);
 
@@ -209,7 +213,7 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         Invocation invocation = child.find(id);
         if (invocation == null) {
             refuse(HttpResponseStatus.BAD_REQUEST, "InvalidRequestID", "Invalid request ID");
-        } else if (invocation.state != State.GIVEN) {
+        } else if (invocation.state == State.ANSWERING) {
             refuse(HttpResponseStatus.FORBIDDEN, "InvalidStateTransition", id + " is being answered already");
         } else if (!isError && isStream(request.headers())) {
             onStream(request, invocation);
@@ -248,7 +252,24 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
         Runnable resume =
                 () -> from.executor().execute(() -> from.channel().config().setAutoRead(true));
         String contentType = request.headers().get(HttpHeaderNames.CONTENT_TYPE, "");
-        upload = new StreamedAnswer(invocation, invocation.beginStream(contentType, resume));
+        StreamedAnswer answer = new StreamedAnswer(invocation);
+        Runnable stop = () -> from.executor().schedule(() -> stop(answer), STOP_MILLIS, TimeUnit.MILLISECONDS);
+        upload = answer;
+        answer.to = invocation.beginStream(contentType, resume, stop);
+        if (answer.to == null) {
+            stop.run();
+        }
+    }
+
+    /**
+     * Tells the child by a broken connection that nobody needs the rest of a stream. The Runtime
+     * API has no other way, and a stream of events would keep the child busy for good.
+     */
+    private void stop(StreamedAnswer answer) {
+        if (upload == answer) {
+            answer.stopped = true;
+            close();
+        }
     }
 
     /**
@@ -355,12 +376,14 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
     /** A response that is passed on while it arrives. */
     private final class StreamedAnswer implements Upload {
         private final Invocation invocation;
-        private final Answer.@Nullable Stream to;
 
-        /** @param to {@code null} if the response is no longer needed */
-        StreamedAnswer(Invocation invocation, Answer.@Nullable Stream to) {
+        /** {@code null} if the response is no longer needed. */
+        Answer.@Nullable Stream to;
+
+        boolean stopped;
+
+        StreamedAnswer(Invocation invocation) {
             this.invocation = invocation;
-            this.to = to;
         }
 
         @Override
@@ -400,12 +423,14 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
 
         /**
          * Ends the invocation, and continues to read: the response may have paused the connection,
-         * but its next request must be read.
+         * but its next request must be read. A child whose stream was stopped is still busy.
          */
         private void end() {
             context().channel().config().setAutoRead(true);
             invocation.state = State.ENDED;
-            child.onAnswered(invocation);
+            if (!stopped) {
+                child.onAnswered(invocation);
+            }
         }
 
         private static String decoded(String base64) {

@@ -114,11 +114,11 @@ final class Invocation {
     }
 
     /** @return {@code null} if the response is no longer needed */
-    Answer.@Nullable Stream beginStream(String contentType, Runnable resume) {
+    Answer.@Nullable Stream beginStream(String contentType, Runnable resume, Runnable stop) {
         state = State.ANSWERING;
         Answer to = takeAnswer();
         try {
-            return to == null ? null : to.onStream(contentType, resume);
+            return to == null ? null : to.onStream(contentType, resume, stop);
         } catch (Throwable e) {
             FailureLog.report("the receiver of a response", id(), e);
             return null;

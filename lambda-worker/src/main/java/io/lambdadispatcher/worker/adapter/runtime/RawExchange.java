@@ -47,7 +47,7 @@ final class RawExchange implements Answer {
 
     /** Gathers the stream, because Lambda's Java runtime accepts only complete results. */
     @Override
-    public Stream onStream(String contentType, Runnable resume) {
+    public Stream onStream(String contentType, Runnable resume, Runnable stop) {
         BodyBuffer whole = BodyBuffer.ofArray(-1, maxBytes);
         return new Stream() {
             @Override

@@ -221,17 +221,19 @@ final class RequestExchange implements BodyReader, Answer {
             FunctionResponse answer = shared.answers().read(payload, request.method());
             response.respond(answer.head(), Unpooled.wrappedBuffer(answer.body()));
         } catch (BadResponseException e) {
-            badGateway("malformed response of the function: " + e.getMessage());
+            String text = "malformed response of the function: " + e.getMessage();
+            badGateway(text, text);
         }
     }
 
     @Override
-    public Stream onStream(String contentType, Runnable resume) {
+    public Stream onStream(String contentType, Runnable resume, Runnable stop) {
         onRequestLoop(() -> {
             response.onWritable(resume);
             request.onCancel(code -> {
                 onCancel(code);
                 resume.run();
+                stop.run();
             });
         });
         return new StreamedResponse(request, response, contentType, this::badGateway);
@@ -256,8 +258,12 @@ final class RequestExchange implements BodyReader, Answer {
     }
 
     private void badGateway(String text) {
+        badGateway(text, "the function did not answer");
+    }
+
+    private void badGateway(String text, String shown) {
         FailureLog.report("runtime", request, new IllegalStateException(text));
-        respond(HttpResponseStatus.BAD_GATEWAY, "the function did not answer");
+        respond(HttpResponseStatus.BAD_GATEWAY, shown);
     }
 
     private void respond(HttpResponseStatus status, String text) {

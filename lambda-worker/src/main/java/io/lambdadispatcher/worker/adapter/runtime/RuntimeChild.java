@@ -51,7 +51,6 @@ import org.slf4j.LoggerFactory;
 final class RuntimeChild implements ChildListener {
     private static final Duration STOP_GRACE = Duration.ofSeconds(2);
     private static final long INIT_ERROR_EXIT_MILLIS = 2_000;
-    private static final int MOST_DETAIL_CHARS = 2_000;
     private static final int MOST_HANGING_SWEEPS = 10;
     private static final int MAX_CHUNK_BYTES = 64 * 1024;
 
@@ -192,6 +191,8 @@ final class RuntimeChild implements ChildListener {
     // What the child asks for and reports.
 
     void onPoll(ApiConnection connection) {
+        // The child has left the streams that were stopped. Until now, it may hang in them.
+        given.values().removeIf(invocation -> invocation.state == Invocation.State.ENDED);
         polls.add(connection);
         serveIfAsked();
         pool.onFree(this);
@@ -227,7 +228,7 @@ final class RuntimeChild implements ChildListener {
      */
     void onInitError(String type, byte[] details) {
         String text = type + " " + new String(details, StandardCharsets.UTF_8);
-        String shown = PrintableText.of(text, MOST_DETAIL_CHARS);
+        String shown = PrintableText.ofFailure(text);
         if (!pool.onStartFailed("the runtime cannot start: " + shown)) {
             log.warn("{} cannot start: {}", name, shown);
             long failed = pid;

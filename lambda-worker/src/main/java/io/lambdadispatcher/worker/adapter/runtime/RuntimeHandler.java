@@ -8,6 +8,7 @@ import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.Lifecycle;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import io.lambdadispatcher.worker.internal.exchange.HandlerThreads;
 import io.netty.handler.codec.http.HttpMethod;
 import java.io.IOException;
@@ -69,7 +70,7 @@ public final class RuntimeHandler implements Handler, Lifecycle, RequestStreamHa
             shared = new RequestExchange.Shared(
                     pool,
                     EventWriter.of(config.format(), config.functionName()),
-                    new ResponseReader(config.format()),
+                    new ResponseReader(config.format(), FailureLog::reportLoss),
                     HandlerThreads.shared(),
                     config.functionArn(),
                     config.maxBytes());

@@ -11,8 +11,10 @@ import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
 import java.util.Arrays;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -70,7 +72,9 @@ final class StreamedResponse implements Answer.Stream {
 
     private static Http2Headers plainHead(String contentType) {
         Http2Headers head = new DefaultHttp2Headers(false).status("200");
-        head.set(HttpHeaderNames.CONTENT_TYPE, contentType.isEmpty() ? "application/octet-stream" : contentType);
+        head.set(
+                HttpHeaderNames.CONTENT_TYPE,
+                contentType.isEmpty() ? HttpHeaderValues.APPLICATION_OCTET_STREAM : AsciiString.of(contentType));
         return head;
     }
 

@@ -3,9 +3,11 @@ package io.lambdadispatcher.worker.adapter.web;
 import io.lambdadispatcher.wire.http.AcceptEncoding;
 import io.lambdadispatcher.wire.http.ContentCoding;
 import io.lambdadispatcher.wire.http.ContentEncoder.Mode;
+import io.lambdadispatcher.wire.http.EncodedRepresentation;
 import io.lambdadispatcher.wire.http.Grpc;
 import io.lambdadispatcher.wire.http.GzipEncoder;
 import io.lambdadispatcher.wire.http.Methods;
+import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
@@ -13,6 +15,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.util.List;
@@ -36,15 +39,23 @@ final class GzippedResponse implements Response {
     private static final AsciiString SVG = AsciiString.cached("image/svg+xml");
 
     private final Response response;
+    private final Http2Headers requestHead;
     private final boolean headRequest;
     private final boolean accepted;
+
+    /** {@code if-none-match} of the client; {@code null} = none. */
+    private final @Nullable String noneMatch;
+
     private @Nullable GzipEncoder encoder;
 
+    /** Changes the conditions of the request to those of the application's response. */
     GzippedResponse(Request request, Response response) {
         this.response = response;
+        this.requestHead = request.headers();
         this.headRequest = Methods.isHead(request.method());
         this.accepted = AcceptEncoding.choose(request.headers(), List.of(GZIP)) != AcceptEncoding.IDENTITY
                 && !ContentCoding.forbidsTransformation(request.headers());
+        this.noneMatch = EncodedRepresentation.restoreConditions(requestHead);
     }
 
     /** Returns whether responses to this request may be compressed. */
@@ -54,6 +65,15 @@ final class GzippedResponse implements Response {
 
     /** Changes the headers of a response that is compressed. */
     private void begin(Http2Headers head) {
+        int status = StatusCode.parse(head.status());
+        if (status == HttpResponseStatus.NOT_MODIFIED.code()) {
+            EncodedRepresentation.describeNotModified(head, requestHead, noneMatch);
+            return;
+        }
+        if (status == HttpResponseStatus.PARTIAL_CONTENT.code() && hasType(head)) {
+            EncodedRepresentation.describePart(head);
+            return;
+        }
         if (!hasType(head) || ContentCoding.isShorter(head, MIN_BYTES) || !ContentCoding.mayEncode(head)) {
             return;
         }
@@ -150,7 +170,7 @@ final class GzippedResponse implements Response {
 
     @Override
     public void respond(Http2Headers head) {
-        if (headRequest) {
+        if (headRequest || StatusCode.isBodyless(StatusCode.parse(head.status()))) {
             begin(head);
         }
         response.respond(head);

@@ -116,6 +116,10 @@ final class Http1Connection extends ChannelDuplexHandler {
         return ctx().channel().isWritable();
     }
 
+    boolean isWritable() {
+        return ctx().channel().isWritable();
+    }
+
     /** Closes the output after everything that was written has been sent. */
     void shutdownOutput() {
         ctx().writeAndFlush(newBuffer(0)).addListener(written -> {

@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.adapter.web;
 
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.Methods;
+import io.lambdadispatcher.wire.http.TunnelHead;
 import io.lambdadispatcher.wire.http.WebSocketKey;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
@@ -29,8 +30,9 @@ import org.jspecify.annotations.Nullable;
  *       └──stale connection──────┘        any ──cancelled, failed──▶ ENDED
  * </pre>
  *
- * Bodies pass by reference. A slow application pauses the request's body, and a slow client pauses
- * reading from the application. Confined to an event loop.
+ * Bodies pass by reference. A body without a length is held for a moment, see {@link
+ * UncountedBody}. A slow application pauses the request's body, and a slow client pauses reading
+ * from the application. Confined to an event loop.
  *
  * <p><b>Errors.</b> A failure before the response's headers results in 502, or in a failed response
  * (see {@link Origin}). A failure after them breaks off the response.
@@ -65,7 +67,10 @@ final class Http1Exchange extends AppExchange {
     private boolean bodyReading;
     private boolean requestEnded;
     private boolean continueExpected;
-    private @Nullable Future<?> continueTimer;
+    private @Nullable Future<?> bodyTimer;
+
+    /** The body until the request is sent. {@code null} if its length is known, or after that. */
+    private @Nullable UncountedBody held;
 
     /**
      * Held until it is known whether a body follows, because a complete response is sent as one
@@ -92,13 +97,36 @@ final class Http1Exchange extends AppExchange {
 
     @Override
     void acquire() {
-        upstream.acquire(this);
+        if (bodyless
+                || key != null
+                || request.headers().contains(HttpHeaderNames.CONTENT_LENGTH)
+                || request.headers().contains(HttpHeaderNames.EXPECT)) {
+            upstream.acquire(this);
+            return;
+        }
+        held = new UncountedBody();
+        bodyTimer = request.eventLoop().schedule(this::onHeldEnough, UncountedBody.WAIT_MILLIS, TimeUnit.MILLISECONDS);
+        bodyReading = true;
+        request.body().read(this);
+    }
+
+    /** The body that is held has ended, is large, or is late. Asks for a connection, once. */
+    private void onHeldEnough() {
+        if (bodyTimer != null) {
+            stopWaiting();
+            upstream.acquire(this);
+        }
     }
 
     void onConnected(Http1Connection to) {
         if (state != State.WAITING) {
             to.giveBack();
             return;
+        }
+        UncountedBody first = held;
+        held = null;
+        if (first != null && first.length() >= 0) {
+            request.headers().setInt(HttpHeaderNames.CONTENT_LENGTH, first.length());
         }
         ByteBuf text = to.newBuffer(HEAD_BYTES);
         Http1RequestHead head =
@@ -107,6 +135,9 @@ final class Http1Exchange extends AppExchange {
             head.write(bodyless);
         } catch (BadMessageException e) {
             text.release();
+            if (first != null) {
+                first.release();
+            }
             to.giveBack();
             answer(HttpResponseStatus.BAD_REQUEST, e.getMessage());
             return;
@@ -118,7 +149,11 @@ final class Http1Exchange extends AppExchange {
         requestEnded = bodyless;
         to.begin(this, Methods.isHead(request.method()));
         to.write(text);
-        if (head.expectsContinue()) {
+        if (first != null) {
+            if (!first.passTo(this) && to.isWritable()) {
+                request.body().resume();
+            }
+        } else if (head.expectsContinue()) {
             awaitContinue();
         } else if (!bodyless && key == null) {
             readBody();
@@ -127,7 +162,7 @@ final class Http1Exchange extends AppExchange {
 
     private void awaitContinue() {
         continueExpected = true;
-        continueTimer = request.eventLoop().schedule(this::readBody, CONTINUE_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
+        bodyTimer = request.eventLoop().schedule(this::readBody, CONTINUE_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
     }
 
     private void readBody() {
@@ -139,15 +174,23 @@ final class Http1Exchange extends AppExchange {
     }
 
     private void stopWaiting() {
-        if (continueTimer != null) {
-            continueTimer.cancel(false);
-            continueTimer = null;
+        if (bodyTimer != null) {
+            bodyTimer.cancel(false);
+            bodyTimer = null;
         }
     }
 
     @Override
     public void onData(ByteBuf bytes) {
         Http1Connection to = connection;
+        if (held != null) {
+            held.add(bytes);
+            if (held.isFull()) {
+                request.body().pause();
+                onHeldEnough();
+            }
+            return;
+        }
         if (to == null) {
             bytes.release();
             return;
@@ -190,6 +233,11 @@ final class Http1Exchange extends AppExchange {
     @Override
     public void onEnd(Http2Headers trailers) {
         Http1Connection to = connection;
+        if (held != null) {
+            held.end(trailers);
+            onHeldEnough();
+            return;
+        }
         if (to == null) {
             return;
         }
@@ -267,10 +315,7 @@ final class Http1Exchange extends AppExchange {
     private void onFinalHead(HttpResponse from, Http2Headers head) {
         stopWaiting();
         if (key != null && from.status().code() < HttpResponseStatus.MULTIPLE_CHOICES.code()) {
-            breakOff(
-                    FailureReason.BAD_MESSAGE,
-                    "the app answered the WebSocket with " + from.status() + ", expected 101");
-            return;
+            head.set(TunnelHead.NOT_SWITCHED, "1");
         }
         state = State.RESPONDING;
         keepAlive = HttpUtil.isKeepAlive(from);
@@ -443,6 +488,10 @@ final class Http1Exchange extends AppExchange {
         state = State.ENDED;
         stopWaiting();
         heldHead = null;
+        if (held != null) {
+            held.release();
+            held = null;
+        }
         Http1Connection open = connection;
         connection = null;
         if (open != null) {

@@ -4,6 +4,7 @@ import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.internal.child.Child;
 import io.lambdadispatcher.worker.internal.child.ChildCommand;
 import io.lambdadispatcher.worker.internal.child.ChildListener;
+import io.netty.util.NetUtil;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -24,6 +25,12 @@ final class WebApp implements ChildListener {
     private static final Duration STOP_GRACE = Duration.ofSeconds(2);
     private static final int MOST_EARLY_DEATHS = 3;
 
+    /**
+     * An application for AWS Lambda Web Functions listens on the host and port in this variable
+     * (AWS Lambda developer guide, Web Functions, Environment variables).
+     */
+    private static final String WEB_FUNCTIONS_ENDPOINT = "AWS_LAMBDA_HTTP_ENDPOINT";
+
     private static final Logger log = LoggerFactory.getLogger(WebApp.class);
 
     private final WebConfig config;
@@ -41,13 +48,15 @@ final class WebApp implements ChildListener {
     }
 
     /**
-     * Returns the command with the port that the worker connects to, and without the worker's own
-     * environment variables, because these include secrets and tokens. The application gets one of
-     * them, its share of downstream connections.
+     * Returns the command with the address that the worker connects to, and without the worker's
+     * own environment variables, because these include secrets and tokens. The application gets one
+     * of them, its share of downstream connections.
      */
     private ChildCommand command(String line) {
         String port = Integer.toString(config.address.getPort());
-        ChildCommand command = ChildCommand.shell("app", line).with("PORT", port);
+        ChildCommand command = ChildCommand.shell("app", line)
+                .with("PORT", port)
+                .with(WEB_FUNCTIONS_ENDPOINT, NetUtil.toSocketAddressString(config.address));
         for (String name : System.getenv().keySet()) {
             if (name.startsWith(WorkerConfig.VARIABLE_PREFIX) && !name.equals(WorkerConfig.DOWNSTREAM_SHARE_VARIABLE)) {
                 command = command.without(name);

@@ -159,7 +159,8 @@ public final class WebConfig {
 
         /**
          * Sets the shell command that starts the application. The application receives its port in
-         * {@code PORT}, and no variable that begins with {@code LAMBDA_DISPATCHER_}, except {@link
+         * {@code PORT}, host and port in {@code AWS_LAMBDA_HTTP_ENDPOINT}, and no variable that
+         * begins with {@code LAMBDA_DISPATCHER_}, except {@link
          * io.lambdadispatcher.worker.config.WorkerConfig#DOWNSTREAM_SHARE_VARIABLE}. Default:
          * {@code null}, which means that the application is started by other means.
          */

@@ -18,8 +18,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Reads a {@link WebConfig} from environment variables {@code LAMBDA_DISPATCHER_WEB_…}. It also
- * accepts the variables of the AWS Lambda Web Adapter (README of awslabs/aws-lambda-web-adapter,
- * section Configurations), so an image that was built for that adapter runs unchanged.
+ * accepts the variables of the AWS Lambda Web Adapter 1.1 (aws/aws-lambda-web-adapter,
+ * docs/guide/src/configuration/environment-variables.md), so an image that was built for that
+ * adapter runs unchanged.
  */
 final class WebEnvironment {
     static final String PREFIX = "LAMBDA_DISPATCHER_WEB_";
@@ -27,6 +28,8 @@ final class WebEnvironment {
     static final String PORT_VARIABLE = WebHandler.PORT_VARIABLE;
 
     static final String ADAPTER_PREFIX = "AWS_LWA_";
+
+    private static final String SNAPSHOT_PREFIX = ADAPTER_PREFIX + "SNAPSTART_";
 
     private static final String PLAIN_PORT = "PORT";
     private static final String[] PORTS = {PORT_VARIABLE, ADAPTER_PREFIX + "PORT", PLAIN_PORT};
@@ -39,6 +42,7 @@ final class WebEnvironment {
 
     private static final int FREE_PORTS = 20_000;
     private static final int MOST_TRIED_PORTS = 100;
+    private static final int MOST_SECONDS = Integer.MAX_VALUE / 1000;
 
     private static final String OLD_PREFIX_OF_CHECKS = "READINESS_CHECK_";
     private static final String LEAST_UNHEALTHY = "READINESS_CHECK_MIN_UNHEALTHY_STATUS";
@@ -80,7 +84,7 @@ final class WebEnvironment {
                 .basePath(basePath())
                 .authorizationSource(
                         variables.find(PREFIX + "AUTHORIZATION_SOURCE", ADAPTER_PREFIX + "AUTHORIZATION_SOURCE"))
-                .idleLimit(millis("IDLE_MILLIS", 4_000))
+                .idleLimit(time(4_000, "IDLE_MILLIS", "POOL_IDLE_TIMEOUT_SECONDS"))
                 .passThroughPath(path("/events", PREFIX + "EVENT_PATH", ADAPTER_PREFIX + "PASS_THROUGH_PATH"))
                 .errorStatusCodes(
                         codes(StatusCodes.NONE, PREFIX + "ERROR_STATUS_CODES", ADAPTER_PREFIX + "ERROR_STATUS_CODES"))
@@ -89,7 +93,7 @@ final class WebEnvironment {
                 .readinessPath(path("/", names("PATH")))
                 .healthyStatusCodes(healthy())
                 .readinessInterval(millis("READINESS_INTERVAL_MILLIS", 10))
-                .readinessLimit(millis("READINESS_LIMIT_MILLIS", 300_000))
+                .readinessLimit(time(300_000, "READINESS_LIMIT_MILLIS", "READINESS_CHECK_TIMEOUT_SECONDS"))
                 .build();
     }
 
@@ -149,6 +153,11 @@ final class WebEnvironment {
                     "{}INVOKE_MODE={} has no effect. Responses to the dispatcher are always streamed. Responses to direct invocations are never streamed.",
                     ADAPTER_PREFIX,
                     mode);
+        }
+        List<String> hooks =
+                variables.allSet(SNAPSHOT_PREFIX + "BEFORE_CHECKPOINT_PATH", SNAPSHOT_PREFIX + "AFTER_RESTORE_PATH");
+        if (!hooks.isEmpty()) {
+            log.warn("{}: set, but has no effect. This worker tells the app nothing about snapshots.", hooks);
         }
     }
 
@@ -214,6 +223,23 @@ final class WebEnvironment {
 
     private Duration millis(String name, int otherwise) {
         return Duration.ofMillis(variables.number(otherwise, 0, Integer.MAX_VALUE, PREFIX + name));
+    }
+
+    /** Returns a time that our variable has in milliseconds, and the AWS adapter's in seconds. */
+    private Duration time(int otherwiseMillis, String millis, String adapterSeconds) {
+        String seconds = variables.find(ADAPTER_PREFIX + adapterSeconds);
+        if (seconds == null || variables.find(PREFIX + millis) != null) {
+            return millis(millis, otherwiseMillis);
+        }
+        try {
+            double value = Double.parseDouble(seconds);
+            if (value >= 0 && value <= MOST_SECONDS) {
+                return Duration.ofMillis(Math.round(value * 1000));
+            }
+        } catch (NumberFormatException e) {
+            // As bad as a number out of range.
+        }
+        throw variables.bad("seconds, 0 to " + MOST_SECONDS, ADAPTER_PREFIX + adapterSeconds);
     }
 
     private StatusCodes codes(StatusCodes otherwise, String... names) {

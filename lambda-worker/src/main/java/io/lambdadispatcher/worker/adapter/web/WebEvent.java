@@ -1,9 +1,11 @@
 package io.lambdadispatcher.worker.adapter.web;
 
 import com.amazonaws.services.lambda.runtime.Context;
+import io.lambdadispatcher.wire.event.Base64Body;
 import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.HopByHop;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -11,7 +13,6 @@ import io.netty.util.AsciiString;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -30,8 +31,8 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
     /** The shape that the invocation's result must have. */
     enum Kind {
         /**
-         * The result for a load balancer, or an API with payload format 1.0: one value for each
-         * header.
+         * The result for a load balancer, or an API with payload format 1.0: the values of a header
+         * are joined, and each cookie has another spelling of {@code set-cookie}.
          */
         SINGLE_VALUES,
         /**
@@ -122,7 +123,7 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
             fields.forEach((name, value) -> add(head, name, value));
         }
         if (event.get("cookies") instanceof List<?> cookies && !cookies.isEmpty()) {
-            head.set(HttpHeaderNames.COOKIE, utf8(String.join("; ", strings(cookies))));
+            head.set(HttpHeaderNames.COOKIE, bytes(String.join("; ", strings(cookies))));
         }
         return new WebEvent(Kind.JOINED_VALUES, head, body(event)).counted();
     }
@@ -167,7 +168,7 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
     }
 
     private static Http2Headers head(String method, String target) {
-        return new FlatHeaders().method(method).scheme(HTTPS).path(target);
+        return new FlatHeaders().method(method).scheme(HTTPS).path(HeaderText.encode(target));
     }
 
     private static void add(Http2Headers head, @Nullable Object name, @Nullable Object value) {
@@ -177,16 +178,16 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
         } else if (!lower.startsWith(":")
                 && !HttpHeaderNames.CONTENT_LENGTH.contentEquals(lower)
                 && !isContext(lower)) {
-            head.add(lower, utf8(String.valueOf(value)));
+            head.add(lower, bytes(String.valueOf(value)));
         }
     }
 
     /**
-     * Returns the value in UTF-8, as the event has it and as the AWS Lambda Web Adapter passes it
-     * on. Blanks at its ends are not part of it.
+     * Returns the value in UTF-8, as the AWS Lambda Web Adapter passes it on. Blanks at its ends
+     * are not part of it.
      */
-    private static AsciiString utf8(String value) {
-        return new AsciiString(HeaderSyntax.withoutOuterBlanks(value).getBytes(StandardCharsets.UTF_8), false);
+    private static AsciiString bytes(String value) {
+        return HeaderText.encode(HeaderSyntax.withoutOuterBlanks(value));
     }
 
     private static byte[] body(Map<?, ?> event) {
@@ -194,7 +195,7 @@ record WebEvent(Kind kind, Http2Headers head, byte[] body) {
             return new byte[0];
         }
         return Boolean.TRUE.equals(event.get("isBase64Encoded"))
-                ? Base64.getDecoder().decode(body)
+                ? Base64Body.decode(body)
                 : body.getBytes(StandardCharsets.UTF_8);
     }
 

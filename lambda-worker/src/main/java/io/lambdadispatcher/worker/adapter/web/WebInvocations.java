@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.adapter.web;
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
 import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.internal.exchange.EventExchange;
@@ -39,6 +40,8 @@ import org.jspecify.annotations.Nullable;
 final class WebInvocations implements RequestStreamHandler {
     /** The part of the invocation's remaining time that is reserved for reporting a timeout. */
     private static final int MARGIN_MILLIS = 200;
+
+    private static final String SET_COOKIE = "set-cookie";
 
     private static final List<String> TEXT_TYPES = List.of(
             "application/json",
@@ -152,25 +155,41 @@ final class WebInvocations implements RequestStreamHandler {
         answer.head().forEach(field -> {
             String name = field.getKey().toString();
             if (!name.startsWith(":")) {
-                all.computeIfAbsent(name, absent -> new ArrayList<>(1))
-                        .add(field.getValue().toString());
+                all.computeIfAbsent(name, absent -> new ArrayList<>(1)).add(HeaderText.decode(field.getValue()));
             }
         });
         if (kind == WebEvent.Kind.MULTI_VALUES) {
             result.put("multiValueHeaders", all);
             return;
         }
-        if (kind == WebEvent.Kind.JOINED_VALUES) {
-            List<String> cookies = all.remove("set-cookie");
-            if (cookies != null) {
-                result.put("cookies", cookies);
+        List<String> cookies = all.remove(SET_COOKIE);
+        Map<String, String> joined = new LinkedHashMap<>();
+        all.forEach((name, values) -> joined.put(name, String.join(",", values)));
+        if (cookies != null && kind == WebEvent.Kind.JOINED_VALUES) {
+            result.put("cookies", cookies);
+        } else if (cookies != null) {
+            for (int i = 0; i < cookies.size(); i++) {
+                joined.put(spelling(SET_COOKIE, i), cookies.get(i));
             }
         }
-        Map<String, String> joined = new LinkedHashMap<>();
-        boolean last = kind == WebEvent.Kind.SINGLE_VALUES;
-        all.forEach(
-                (name, values) -> joined.put(name, last ? values.get(values.size() - 1) : String.join(",", values)));
         result.put("headers", joined);
+    }
+
+    /**
+     * Returns the name in its {@code number}th spelling. The values of {@code set-cookie} are the
+     * only ones that must not be joined (RFC 9110 section 5.3), and an object of JSON has one value
+     * for each spelling. Names differ in case only, so a client sees one name.
+     */
+    private static String spelling(String name, int number) {
+        char[] letters = name.toCharArray();
+        int rest = number;
+        for (int i = 0; i < letters.length; i++) {
+            if (letters[i] != '-') {
+                letters[i] = (rest & 1) == 0 ? letters[i] : Character.toUpperCase(letters[i]);
+                rest >>= 1;
+            }
+        }
+        return new String(letters);
     }
 
     /**

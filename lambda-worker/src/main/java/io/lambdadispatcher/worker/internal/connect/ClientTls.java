@@ -1,5 +1,7 @@
 package io.lambdadispatcher.worker.internal.connect;
 
+import io.lambdadispatcher.wire.http.PrintableText;
+import io.lambdadispatcher.wire.tls.PemFile;
 import io.lambdadispatcher.wire.worker.PortKey;
 import io.lambdadispatcher.worker.config.WorkerTls;
 import io.netty.buffer.ByteBufAllocator;
@@ -13,10 +15,8 @@ import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SupportedCipherSuiteFilter;
-import java.io.ByteArrayInputStream;
-import java.io.File;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLParameters;
@@ -54,16 +54,19 @@ public final class ClientTls {
                     tls.trust() == WorkerTls.Trust.FINGERPRINT
                             ? PortKey.serverName(tls.fingerprints().get(0))
                             : null);
-        } catch (SSLException | IllegalArgumentException e) {
-            throw new IllegalArgumentException("TLS cannot be set up from " + tls + ": " + e.getMessage(), e);
+        } catch (SSLException | UncheckedIOException | IllegalArgumentException e) {
+            throw new IllegalArgumentException("TLS cannot be set up: " + PrintableText.ofFailure(e), e);
         }
     }
 
     private static void trust(SslContextBuilder builder, WorkerTls tls) {
         switch (tls.trust()) {
-            case PEM -> builder.trustManager(new File(tls.trustDetail()));
+            case PEM ->
+                builder.trustManager(PemFile.read("certificate authorities", Path.of(tls.trustDetail()))
+                        .certificates());
             case PEM_TEXT ->
-                builder.trustManager(new ByteArrayInputStream(tls.trustDetail().getBytes(StandardCharsets.US_ASCII)));
+                builder.trustManager(PemFile.ofText("certificate authorities", tls.trustDetail())
+                        .certificates());
             case FINGERPRINT -> builder.trustManager(new PinnedTrustManager(tls.fingerprints()));
             case SYSTEM -> {}
         }
@@ -73,7 +76,8 @@ public final class ClientTls {
         Path certificate = tls.certificate();
         Path key = tls.key();
         if (certificate != null && key != null) {
-            builder.keyManager(certificate.toFile(), key.toFile());
+            PemFile chain = PemFile.read("client certificate", certificate);
+            builder.keyManager(PemFile.read("private key", key).keyOf(chain), chain.chain());
         }
     }
 

@@ -14,6 +14,7 @@ import java.security.cert.CertificateException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -212,7 +213,7 @@ public final class ConnectionKeeper {
         return new ConnectionSettings(
                 authority,
                 config.tls() != null,
-                config.credential().token(config.function(), config.workerId(), Instant.now()),
+                config.credential().token(config.function(), Objects.requireNonNull(config.workerId()), Instant.now()),
                 config.streams(),
                 remainingMillis(),
                 (int) Math.min(Integer.MAX_VALUE, config.drainGrace().toMillis()),

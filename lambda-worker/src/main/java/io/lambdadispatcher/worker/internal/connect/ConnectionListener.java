@@ -36,7 +36,7 @@ interface ConnectionListener {
      */
     record Closing(int refusal, boolean drained, String detail) {
         public Closing {
-            detail = PrintableText.startOf(detail);
+            detail = PrintableText.ofFailure(detail);
         }
 
         /** Returns whether a new attempt with the same token would fail in the same way. */

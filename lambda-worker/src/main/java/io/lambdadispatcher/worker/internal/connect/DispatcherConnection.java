@@ -215,6 +215,13 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
             control().send(new Readiness(true));
             load = new LoadMeter(http2.ctx().executor(), settings.share()::confirmed, control()::send);
             load.start();
+            // The dispatcher counts the worker when it has read all this.
+            roundTrip(this::onCounted);
+        }
+    }
+
+    private void onCounted() {
+        if (state == State.SERVING) {
             listener.onReady();
         }
     }

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.internal.exchange;
 
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -15,6 +16,21 @@ public final class FailureLog {
     private static final AtomicLong nextNanos = new AtomicLong(System.nanoTime());
 
     private FailureLog() {}
+
+    /**
+     * Reports a handler that has not begun to respond when its time is over. Perhaps it never will.
+     */
+    public static void reportUnanswered(Object request) {
+        TimeoutException cause = new TimeoutException("no response within the request's time");
+        cause.setStackTrace(new StackTraceElement[0]);
+        report("handler", request, cause);
+    }
+
+    /** @param loss the header that a response loses, see {@code ResponseReader} */
+    public static void reportLoss(String loss) {
+        log.warn(
+                "{}. Set LAMBDA_DISPATCHER_EVENT to the format of the responses. Further losses are not logged.", loss);
+    }
 
     /** @param request appears in the log as text */
     public static void report(String what, Object request, Throwable cause) {

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.internal.exchange;
 
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Modifier;
 
@@ -19,7 +20,8 @@ public final class UserClass {
             return type.getConstructor().newInstance();
         } catch (InvocationTargetException e) {
             Throwable cause = e.getCause() == null ? e : e.getCause();
-            throw new IllegalArgumentException("the constructor of " + type.getName() + " failed: " + cause, cause);
+            throw new IllegalArgumentException(
+                    "the constructor of " + type.getName() + " failed: " + PrintableText.startOf(cause), cause);
         } catch (ReflectiveOperationException e) {
             throw new IllegalArgumentException(
                     type.getName() + " " + obstacle(type)

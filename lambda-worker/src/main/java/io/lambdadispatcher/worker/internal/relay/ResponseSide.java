@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.internal.relay;
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.OutgoingHeaders;
 import io.lambdadispatcher.wire.http.StatusCode;
+import io.lambdadispatcher.wire.http.TunnelHead;
 import io.lambdadispatcher.wire.worker.FrameLayout;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
@@ -360,7 +361,7 @@ final class ResponseSide implements Response {
     }
 
     private boolean expectBody(Http2Headers head, int status) {
-        if (exchange.isTunnelAsked() && StatusCode.isSuccess(status)) {
+        if (exchange.isTunnelAsked() && TunnelHead.opens(head)) {
             length.expectAny();
             return true;
         }

@@ -2,10 +2,12 @@ package io.lambdadispatcher.worker.internal.relay;
 
 import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.TraceParent;
+import io.lambdadispatcher.wire.http.TunnelHead;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
 import io.lambdadispatcher.worker.internal.exchange.BodyGatherer;
+import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import io.lambdadispatcher.worker.internal.exchange.Interception;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -27,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  *
  * The end of the response also ends the delivery of the request to the handler. A cancellation ends
  * the response immediately with RESET, so that the stream is free for the next exchange, whatever
- * the handler does. Only in an open tunnel (a CONNECT that was answered with 2xx) do the two
+ * the handler does. Only in an open tunnel (a CONNECT whose response opens it) do the two
  * directions end separately, without a deadline.
  */
 final class ServedExchange {
@@ -197,6 +199,9 @@ final class ServedExchange {
         if (response.hasEnded()) {
             return;
         }
+        if (code == FailureReason.TIMEOUT && response.isUntouched()) {
+            FailureLog.reportUnanswered(request);
+        }
         cancellation = code;
         failed = true;
         response.reset(code, text);
@@ -217,7 +222,7 @@ final class ServedExchange {
 
     /** Called by the response before its first frame, except interim responses. */
     void onHead(Http2Headers head) {
-        if (tunnelAsked && head.status().charAt(0) == '2') {
+        if (tunnelAsked && TunnelHead.opens(head)) {
             tunnelOpen = true;
             deadlineNanos = NO_DEADLINE;
             stream.disarmDeadline();

@@ -25,7 +25,7 @@ class InvocationTest {
         }
 
         @Override
-        public Stream onStream(String contentType, Runnable resume) {
+        public Stream onStream(String contentType, Runnable resume, Runnable stop) {
             calls.add("stream");
             return new Stream() {
                 @Override
@@ -115,7 +115,7 @@ class InvocationTest {
         ended.endWhole(new byte[0]);
         assertThat(ended.state).isEqualTo(Invocation.State.ENDED);
         new Invocation(head, new byte[0], broken).timeOut();
-        assertThat(new Invocation(head, new byte[0], broken).beginStream("", () -> {}))
+        assertThat(new Invocation(head, new byte[0], broken).beginStream("", () -> {}, () -> {}))
                 .isNull();
         assertThat(asker.calls).containsExactly("onWhole", "onFailed", "onStream");
     }
@@ -124,7 +124,7 @@ class InvocationTest {
     void should_tell_nobody_when_it_is_dropped() {
         invocation.drop();
         invocation.endError("E", new byte[0]);
-        assertThat(invocation.beginStream("", () -> {})).isNull();
+        assertThat(invocation.beginStream("", () -> {}, () -> {})).isNull();
         assertThat(asker.calls).isEmpty();
     }
 }

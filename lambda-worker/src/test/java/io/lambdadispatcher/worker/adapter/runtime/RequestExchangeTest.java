@@ -90,6 +90,18 @@ class RequestExchangeTest {
         }
     }
 
+    /** The author of the function reads in the client why, not that the function did not answer. */
+    @Test
+    void should_say_why_a_response_is_malformed() throws Exception {
+        byte[] answer = "{\"statusCode\":200,\"isBase64Encoded\":true,\"body\":\"?\"}".getBytes(StandardCharsets.UTF_8);
+        try (Harness harness = new Harness(
+                (request, response) -> new RequestExchange(shared(NO_THREADS), request, response).onWhole(answer))) {
+            ScriptedStream.Gathered gathered = harness.stream().exchange(get("/"));
+            assertThat(gathered.status()).isEqualTo("502");
+            assertThat(gathered.text()).contains("body is not base64");
+        }
+    }
+
     @Test
     void should_fail_a_request_whose_answer_finds_no_thread() throws Exception {
         try (Harness harness = new Harness((request, response) ->

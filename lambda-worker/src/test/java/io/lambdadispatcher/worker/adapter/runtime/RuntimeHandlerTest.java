@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.amazonaws.services.lambda.runtime.Context;
+import io.lambdadispatcher.wire.event.EventFormat;
+import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.testkit.HeaderBytes;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.ScriptedStream;
 import io.lambdadispatcher.worker.ScriptedStream.Data;
@@ -15,6 +18,7 @@ import io.lambdadispatcher.worker.ScriptedStream.Reset;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufAllocatorMetric;
 import io.netty.buffer.ByteBufAllocatorMetricProvider;
+import io.netty.util.AsciiString;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -29,6 +33,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -38,6 +43,7 @@ import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The tests play both the runtime and the dispatcher. */
@@ -290,6 +296,37 @@ class RuntimeHandlerTest {
         }
     }
 
+    /** The child reads text, and the client gets the UTF-8 of the text that it returns. */
+    @ParameterizedTest
+    @EnumSource
+    void should_carry_any_bytes_as_text(EventFormat format) throws Exception {
+        long seed = System.nanoTime();
+        Random random = new Random(seed);
+        Map<String, String> variables = Map.of("LAMBDA_DISPATCHER_EVENT", format.text());
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory, variables)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            for (int i = 0; i < 20; i++) {
+                byte[] bytes = HeaderBytes.random(random);
+                String text = HeaderBytes.text(bytes);
+                stream.request(get("/").add("x-a", HeaderBytes.value("", bytes)), 0, true);
+                HttpResponse<String> invocation = next.get();
+                String round = format + ", round " + i + " of seed " + seed;
+                assertThat(invocation.body()).as(round).contains("\"" + text + "\"");
+                Map<String, Object> response = Map.of(
+                        "statusCode", 200,
+                        "headers", Map.of("x-b", text),
+                        "multiValueHeaders", Map.of("x-b", List.of(text)));
+                runtime.post("invocation/" + ScriptedRuntime.id(invocation) + "/response", Json.write(response));
+                assertThat(AsciiString.of(stream.gather().head().headers().get("x-b"))
+                                .toByteArray())
+                        .as(round)
+                        .isEqualTo(text.getBytes(StandardCharsets.UTF_8));
+                next = runtime.next();
+            }
+        }
+    }
+
     // Streams.
 
     @Test
@@ -399,6 +436,45 @@ class RuntimeHandlerTest {
         }
     }
 
+    /** A stream of events never ends by itself. The Runtime API cannot tell the child to end it. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_break_the_stream_of_a_client_that_has_left(boolean beforeItBegins) throws Exception {
+        try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
+            CompletableFuture<HttpResponse<String>> next = runtime.next();
+            ScriptedStream stream = runtime.stream();
+            stream.request(get("/"), 0, true);
+            String id = ScriptedRuntime.id(next.get());
+            try (Wire wire = new Wire(runtime)) {
+                if (beforeItBegins) {
+                    stream.cancel(ErrorCode.CANCELLED);
+                    stream.take(Reset.class);
+                }
+                wire.post("invocation/" + id + "/response", STREAMING).chunk("event");
+                if (!beforeItBegins) {
+                    stream.take(Head.class);
+                    stream.take(Data.class);
+                    stream.cancel(ErrorCode.CANCELLED);
+                    stream.take(Reset.class);
+                }
+                long endNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+                assertThatThrownBy(() -> {
+                            while (System.nanoTime() < endNanos) {
+                                wire.chunk("event");
+                            }
+                        })
+                        .isInstanceOf(IOException.class);
+            }
+            // The child may report that its stream broke.
+            assertThat(runtime.post("invocation/" + id + "/error", "{}").statusCode())
+                    .isEqualTo(202);
+            CompletableFuture<HttpResponse<String>> again = runtime.next();
+            stream.request(get("/"), 0, true);
+            runtime.post("invocation/" + ScriptedRuntime.id(again.get()) + "/response", "{\"statusCode\":204}");
+            assertThat(stream.take(Head.class).headers().status()).hasToString("204");
+        }
+    }
+
     @Test
     void should_hold_a_stream_back_for_a_slow_client_and_let_it_go_when_the_client_leaves() throws Exception {
         try (ScriptedRuntime runtime = new ScriptedRuntime(directory)) {
@@ -410,7 +486,7 @@ class RuntimeHandlerTest {
             try (Wire wire = new Wire(runtime)) {
                 wire.post("invocation/" + ScriptedRuntime.id(next.get()) + "/response", STREAMING);
                 String chunk = "z".repeat(65_536);
-                long most = 64L << 20;
+                long most = 16L << 20;
                 CompletableFuture<Void> writing = CompletableFuture.runAsync(() -> {
                     try {
                         for (long sent = 0; sent < most; sent += chunk.length()) {

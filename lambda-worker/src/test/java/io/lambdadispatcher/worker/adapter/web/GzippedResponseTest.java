@@ -15,6 +15,8 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -111,9 +113,29 @@ class GzippedResponseTest {
                 Harness harness = worker(app)) {
             Gathered answer = harness.stream().exchange(get("/").method("HEAD").add("accept-encoding", "gzip"));
             assertThat(fields(answer)).isEqualTo("gzip accept-encoding");
-            assertThat(answer.head().headers().get("etag").toString()).isEqualTo("W/\"a\"");
+            assertThat(answer.head().headers().get("etag").toString()).isEqualTo("W/\"a;gzip\"");
             assertThat(answer.head().headers().contains("content-length")).isFalse();
             assertThat(answer.body()).isEmpty();
+        }
+    }
+
+    @Test
+    void should_keep_the_compressed_response_and_the_applications_apart() throws Exception {
+        BlockingQueue<String> heads = new LinkedBlockingQueue<>();
+        try (RawApp app = new RawApp(connection -> {
+                    for (String head = connection.readHead(); !head.isEmpty(); head = connection.readHead()) {
+                        heads.add(head);
+                        connection.write("HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n");
+                    }
+                });
+                Harness harness = worker(app)) {
+            ScriptedStream stream = harness.stream();
+            Http2Headers revalidating = get("/").add("accept-encoding", "gzip").add("if-none-match", "W/\"a;gzip\"");
+            Http2Headers answer = stream.exchange(revalidating).head().headers();
+            assertThat(answer.get("etag") + " " + answer.get("vary")).isEqualTo("W/\"a;gzip\" accept-encoding");
+            assertThat(heads.take()).containsIgnoringCase("if-none-match: \"a\"");
+            stream.exchange(get("/").add("range", "bytes=9-").add("if-range", "Fri, 20 Nov 2026 10:00:00 GMT"));
+            assertThat(heads.take()).doesNotContainIgnoringCase("range");
         }
     }
 

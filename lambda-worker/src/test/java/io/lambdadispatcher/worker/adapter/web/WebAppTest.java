@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.adapter.web.WebConfig.Probe;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -16,6 +18,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 @Timeout(180)
 class WebAppTest {
@@ -128,6 +132,46 @@ class WebAppTest {
             app.stop();
             assertThatThrownBy(() -> await(ready)).hasMessageContaining("'sleep 1000' has been stopped");
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"127.0.0.1, 127.0.0.1:1", "::1, [::1]:1"})
+    void should_tell_the_app_where_to_listen(String host, String endpoint, @TempDir Path directory) throws Exception {
+        Path told = directory.resolve("told");
+        WebApp app = new WebApp(WebConfig.builder(new InetSocketAddress(host, 1))
+                .command("echo $PORT $AWS_LAMBDA_HTTP_ENDPOINT > " + told + "; sleep 1000")
+                .build());
+        app.start();
+        Await.until("the app's start", () -> Files.exists(told) && Files.size(told) > 0);
+        assertThat(told).hasContent("1 " + endpoint + "\n");
+        app.stop();
+    }
+
+    /** The script starts the application of a zip function, which the worker does not start. */
+    @ParameterizedTest
+    @CsvSource({
+        "UNUSED=,                                                                  127.0.0.1:8080",
+        "PORT=5,                                                                   127.0.0.1:5",
+        "PORT=5 AWS_LWA_PORT=6 AWS_LWA_HOST=127.0.0.2,                             127.0.0.2:6",
+        "AWS_LWA_PORT=6 LAMBDA_DISPATCHER_WEB_PORT=7 LAMBDA_DISPATCHER_WEB_HOST=h, h:7",
+        "PORT=5 AWS_LAMBDA_HTTP_ENDPOINT=0.0.0.0:3000,                             0.0.0.0:3000"
+    })
+    void should_tell_the_app_of_a_zip_where_to_listen(String variables, String endpoint, @TempDir Path task)
+            throws Exception {
+        Path handler = Files.writeString(task.resolve("run.sh"), "#!/bin/sh\necho $AWS_LAMBDA_HTTP_ENDPOINT\n");
+        assertThat(handler.toFile().setExecutable(true)).isTrue();
+        ProcessBuilder script = new ProcessBuilder("sh", "src/build/layer/bootstrap").redirectErrorStream(true);
+        script.environment()
+                .keySet()
+                .removeIf(name -> name.equals("PORT") || name.startsWith("AWS_") || name.startsWith("LAMBDA_"));
+        script.environment().putAll(Map.of("LAMBDA_TASK_ROOT", task.toString(), "_HANDLER", "run.sh"));
+        for (String variable : variables.split(" ")) {
+            String[] parts = variable.split("=", 2);
+            script.environment().put(parts[0], parts[1]);
+        }
+        Process process = script.start();
+        assertThat(process.getInputStream()).hasContent(endpoint + "\n");
+        assertThat(process.waitFor()).isZero();
     }
 
     @Test

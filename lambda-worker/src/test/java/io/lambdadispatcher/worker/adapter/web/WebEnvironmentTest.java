@@ -11,6 +11,8 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class WebEnvironmentTest {
     @Test
@@ -74,6 +76,26 @@ class WebEnvironmentTest {
         assertThat(config.readiness.healthy().contains(400)).isFalse();
     }
 
+    @ParameterizedTest
+    @CsvSource({"0.001, 1", "0.5, 500", "4, 4000", "1e2, 100000", "2147483, 2147483000"})
+    void should_take_the_adapters_times_in_seconds(String seconds, long millis) {
+        WebConfig config = WebEnvironment.read(Map.of(
+                "AWS_LWA_POOL_IDLE_TIMEOUT_SECONDS", seconds, "AWS_LWA_READINESS_CHECK_TIMEOUT_SECONDS", seconds));
+        assertThat(config.idleLimit).isEqualTo(Duration.ofMillis(millis));
+        assertThat(config.readiness.limit()).isEqualTo(Duration.ofMillis(millis));
+    }
+
+    @Test
+    void should_prefer_its_own_times() {
+        WebConfig config = WebEnvironment.read(Map.of(
+                "LAMBDA_DISPATCHER_WEB_IDLE_MILLIS", "250",
+                "AWS_LWA_POOL_IDLE_TIMEOUT_SECONDS", "9",
+                "LAMBDA_DISPATCHER_WEB_READINESS_LIMIT_MILLIS", "5000",
+                "AWS_LWA_READINESS_CHECK_TIMEOUT_SECONDS", "9"));
+        assertThat(config.idleLimit).isEqualTo(Duration.ofMillis(250));
+        assertThat(config.readiness.limit()).isEqualTo(Duration.ofSeconds(5));
+    }
+
     @Test
     void should_prefer_its_own_names() {
         WebConfig config = WebEnvironment.read(Map.of(
@@ -111,7 +133,11 @@ class WebEnvironmentTest {
             {"READINESS_CHECK_MIN_UNHEALTHY_STATUS", "0"},
             {"LAMBDA_DISPATCHER_WEB_HOST", "[nowhere"},
             {"LAMBDA_DISPATCHER_WEB_EVENT_PATH", "events"},
-            {"AWS_LWA_READINESS_CHECK_PATH", "health"}
+            {"AWS_LWA_READINESS_CHECK_PATH", "health"},
+            {"AWS_LWA_READINESS_CHECK_TIMEOUT_SECONDS", "-1"},
+            {"AWS_LWA_READINESS_CHECK_TIMEOUT_SECONDS", "NaN"},
+            {"AWS_LWA_POOL_IDLE_TIMEOUT_SECONDS", "4s"},
+            {"AWS_LWA_POOL_IDLE_TIMEOUT_SECONDS", "2147484"}
         };
         for (String[] variable : bad) {
             assertThatThrownBy(() -> WebEnvironment.read(Map.of(variable[0], variable[1])))

@@ -7,6 +7,7 @@ import com.amazonaws.services.lambda.runtime.Context;
 import io.lambdadispatcher.wire.event.EventFormat;
 import io.lambdadispatcher.wire.event.EventWriter;
 import io.lambdadispatcher.wire.event.Json;
+import io.lambdadispatcher.wire.event.ResponseReader;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -19,6 +20,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -105,6 +107,36 @@ class WebInvocationsTest {
         }
     }
 
+    /** What the application sends, a client of the load balancer gets, whatever the format. */
+    @ParameterizedTest
+    @EnumSource
+    void should_lose_no_value_of_a_response(EventFormat format) throws Exception {
+        for (int cookies : new int[] {0, 1, 2, 3, 9, 40, 512}) {
+            StringBuilder head = new StringBuilder("HTTP/1.1 401 No\r\nContent-Length: 2\r\n");
+            List<String> expected = IntStream.range(0, cookies)
+                    .mapToObj(i -> "c" + i + "=1; Path=/")
+                    .toList();
+            expected.forEach(
+                    cookie -> head.append("Set-Cookie: ").append(cookie).append("\r\n"));
+            List<String> lists = List.of("link", "vary", "cache-control", "www-authenticate", "x-other");
+            lists.forEach(
+                    name -> head.append(name).append(": a\r\n").append(name).append(": b\r\n"));
+            byte[] event = EventWriter.of(format, "f")
+                    .write(new FlatHeaders().method("GET").authority("h").path("/"), Unpooled.EMPTY_BUFFER, 1 << 20);
+            try (RawApp app = answering(head + "\r\nok")) {
+                String result = invoke(app.config(), new String(event, StandardCharsets.UTF_8));
+                Http2Headers seen = new ResponseReader(format)
+                        .read(result.getBytes(StandardCharsets.UTF_8), "GET")
+                        .head();
+                assertThat(seen.getAll("set-cookie").stream().map(Object::toString))
+                        .isEqualTo(expected);
+                for (String name : lists) {
+                    assertThat(String.join(",", seen.getAll(name))).as(name).isEqualTo("a,b");
+                }
+            }
+        }
+    }
+
     @Test
     void should_serve_a_load_balancers_events() throws Exception {
         try (RawApp app = answering(TWO_COOKIES)) {
@@ -113,7 +145,7 @@ class WebInvocationsTest {
                     "{\"httpMethod\":\"GET\",\"path\":\"/p\",\"queryStringParameters\":{\"a\":\"b%20c\"},"
                             + "\"headers\":{\"host\":\"h\"},\"requestContext\":{\"elb\":{}},\"body\":\"\"}"));
             assertThat(app.takeHeard()).startsWith("GET /p?a=b%20c HTTP/1.1\r\nhost: h\r\n");
-            assertThat(answer.get("headers")).asString().contains("set-cookie=b=2", "x-two=2");
+            assertThat(answer.get("headers")).asString().contains("set-cookie=a=1", "Set-cookie=b=2", "x-two=1,2");
             assertThat(answer.get("statusDescription")).isEqualTo("201 Created");
         }
     }

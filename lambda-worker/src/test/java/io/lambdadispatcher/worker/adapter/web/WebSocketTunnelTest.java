@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.adapter.web;
 import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.http.TunnelHead;
 import io.lambdadispatcher.wire.http.WebSocketKey;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.Harness;
@@ -15,6 +16,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 @Timeout(180)
 class WebSocketTunnelTest {
@@ -164,10 +167,41 @@ class WebSocketTunnelTest {
         }
     }
 
+    /** A server may ignore an upgrade (RFC 9110 section 7.8). There is no tunnel then. */
+    @ParameterizedTest
+    @CsvSource({
+        "200 OK, Content-Length: 2, ok",
+        "204 No Content, X-A: 1, ''",
+        "299 Other, Transfer-Encoding: chunked, ok",
+        "200 OK, Connection: close, ok",
+    })
+    void should_pass_on_the_ordinary_response_of_an_app_that_ignores_the_upgrade(
+            String status, String header, String body) throws Exception {
+        String sent = header.endsWith("chunked") ? "2\r\nok\r\n0\r\n\r\n" : body;
+        try (RawApp app = new RawApp(connection -> {
+                    while (!connection.readHead().isEmpty()) {
+                        connection.write("HTTP/1.1 " + status + "\r\n" + header + "\r\n\r\n" + sent);
+                        if (header.endsWith("close")) {
+                            return;
+                        }
+                    }
+                });
+                Harness harness = new Harness(new WebHandler(app.config())::handle)) {
+            ScriptedStream stream = harness.stream();
+            stream.request(connect(), 0, false);
+            Gathered answer = stream.gather();
+            assertThat(answer.status()).isEqualTo(status.substring(0, 3));
+            assertThat(answer.text()).isEqualTo(body);
+            assertThat(answer.head().headers().contains(TunnelHead.NOT_SWITCHED))
+                    .isTrue();
+            stream.cancel(ErrorCode.NOT_NEEDED);
+            assertThat(stream.exchange(get("/next")).text()).isEqualTo(body);
+        }
+    }
+
     @Test
     void should_not_open_for_an_app_that_does_not_know_websockets() throws Exception {
         for (String answer : new String[] {
-            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                     + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n",
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"

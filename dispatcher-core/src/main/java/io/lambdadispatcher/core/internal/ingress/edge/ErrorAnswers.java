@@ -17,10 +17,13 @@ import io.netty.util.concurrent.Ticker;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
-/** Makes the dispatcher's own error responses with the program's renderer. Any thread. */
+/**
+ * Makes the dispatcher's own error responses with the program's renderer. Pages of the origins that
+ * the functions allow can read them. Any thread.
+ */
 public final class ErrorAnswers {
     /** Token of the failure of requests that are rejected before they reach an exchange. */
-    public static final String BAD_REQUEST = "bad_request";
+    private static final String BAD_REQUEST = "bad_request";
 
     private static final AsciiString RATELIMIT_POLICY = AsciiString.cached("ratelimit-policy");
     private static final AsciiString RATELIMIT = AsciiString.cached("ratelimit");
@@ -28,15 +31,22 @@ public final class ErrorAnswers {
     private final @Nullable ErrorRenderer renderer;
     private final @Nullable AsciiString idHeader;
     private final @Nullable AsciiString failureHeader;
+    private final CorsMemory cors;
     private final SeldomLog failures =
             new SeldomLog(LoggerFactory.getLogger(ErrorAnswers.class), Ticker.systemTicker());
 
     /**
      * @param renderer {@code null} for a line of text
      * @param failureHeader header that names the failure; {@code null} = none
+     * @param cors outlives changes of the other options
      */
-    public ErrorAnswers(@Nullable ErrorRenderer renderer, ForwardingPolicy forwarding, @Nullable String failureHeader) {
+    public ErrorAnswers(
+            @Nullable ErrorRenderer renderer,
+            ForwardingPolicy forwarding,
+            @Nullable String failureHeader,
+            CorsMemory cors) {
         this.renderer = renderer;
+        this.cors = cors;
         this.failureHeader = failureHeader == null ? null : AsciiString.of(failureHeader);
         this.idHeader = forwarding.requestIdHeader().isEmpty() ? null : AsciiString.of(forwarding.requestIdHeader());
     }
@@ -48,10 +58,14 @@ public final class ErrorAnswers {
             @Nullable Http2Headers request,
             @Nullable String requestId) implements ErrorContext {}
 
-    /** @param request {@code null} if the request headers could not be read */
-    public TextAnswer answer(ByteBufAllocator allocator, Failure failure, @Nullable Http2Headers request) {
+    /**
+     * @param request {@code null} if the request headers could not be read
+     * @param function the function that the request was for; {@code null} = none
+     */
+    public TextAnswer answer(
+            ByteBufAllocator allocator, Failure failure, @Nullable Http2Headers request, @Nullable String function) {
         Failure.Kind kind = failure.kind();
-        TextAnswer answer = answer(allocator, kind.status(), kind.token(), failure.detail(), request);
+        TextAnswer answer = answer(allocator, kind.status(), kind.token(), failure.detail(), request, function);
         int seconds = failure.retryAfterSeconds();
         if (seconds > 0) {
             answer.head().set(HttpHeaderNames.RETRY_AFTER, Integer.toString(seconds));
@@ -63,13 +77,19 @@ public final class ErrorAnswers {
         return answer;
     }
 
-    /** @param request {@code null} if the request headers could not be read */
-    public TextAnswer answer(
+    /** Answers a request that breaks a rule, so that no function gets it. */
+    public TextAnswer reject(
+            ByteBufAllocator allocator, HttpResponseStatus status, String detail, @Nullable Http2Headers request) {
+        return answer(allocator, status, BAD_REQUEST, detail, request, null);
+    }
+
+    private TextAnswer answer(
             ByteBufAllocator allocator,
             HttpResponseStatus status,
             String failure,
             String detail,
-            @Nullable Http2Headers request) {
+            @Nullable Http2Headers request,
+            @Nullable String function) {
         CharSequence id = idHeader == null || request == null ? null : request.get(idHeader);
         TextAnswer answer = renderer == null
                 ? TextAnswer.of(allocator, status, detail)
@@ -80,7 +100,20 @@ public final class ErrorAnswers {
         if (failureHeader != null) {
             answer.head().set(failureHeader, failure);
         }
+        allow(answer.head(), request, function);
         return answer;
+    }
+
+    /** Lets pages read an answer if the function's own responses do. See {@link CorsMemory}. */
+    public void allow(Http2Headers answer, @Nullable Http2Headers request, @Nullable String function) {
+        cors.allow(answer, request, function);
+    }
+
+    /** Notes which origins may read the responses of a function. */
+    public void onResponse(@Nullable String function, @Nullable Http2Headers request, Http2Headers response) {
+        if (function != null) {
+            cors.onResponse(function, request, response);
+        }
     }
 
     private TextAnswer rendered(

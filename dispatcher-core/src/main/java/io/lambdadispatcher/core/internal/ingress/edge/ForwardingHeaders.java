@@ -39,6 +39,7 @@ final class ForwardingHeaders {
     private final TrustedHeaders trusted;
     private final ForwardingPolicy policy;
     private final AsciiString scheme;
+    private final @Nullable AsciiString certificate;
     private final Client peer;
     private final Object peerKey;
     private final boolean unproxied;
@@ -52,7 +53,10 @@ final class ForwardingHeaders {
 
     private record Client(@Nullable SocketAddress address, AsciiString text) {}
 
-    ForwardingHeaders(TrustedHeaders trusted, String scheme, @Nullable SocketAddress remote) {
+    /** @param certificate describes the peer's certificate; {@code null} = it has none */
+    ForwardingHeaders(
+            TrustedHeaders trusted, String scheme, @Nullable SocketAddress remote, @Nullable AsciiString certificate) {
+        this.certificate = certificate;
         this.trusted = trusted;
         this.policy = trusted.policy();
         this.scheme = AsciiString.cached(scheme);
@@ -78,9 +82,15 @@ final class ForwardingHeaders {
      * @param head headers of its request
      */
     Object key(@Nullable SocketAddress address, Http2Headers head) {
-        CharSequence named = policy.clientHeader().isEmpty() ? null : head.get(policy.clientHeader());
-        if (named != null) {
-            return named.toString();
+        if (!policy.clientHeader().isEmpty()) {
+            // The last one, because a proxy may add its own after what the client has sent.
+            String named = null;
+            for (CharSequence value : head.getAll(policy.clientHeader())) {
+                named = value.toString();
+            }
+            if (named != null) {
+                return named;
+            }
         }
         return address == peer.address ? peerKey : key(address);
     }
@@ -92,6 +102,10 @@ final class ForwardingHeaders {
      */
     void apply(Http2Headers head) {
         CharSequence authority = head.authority();
+        if (certificate != null) {
+            head.remove(ClientCertificate.HEADER);
+            HeadRules.add(head, ClientCertificate.HEADER, certificate);
+        }
         if (unproxied) {
             add(head, scheme, authority);
             return;

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.ingress.edge;
 
+import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HopByHop;
@@ -25,9 +26,20 @@ public final class HeadRules {
     /**
      * Maximum number of headers that are added to a request, as a hint for the size of its headers.
      */
-    public static final int MOST_FIELDS_ADDED = 7;
+    public static final int MOST_FIELDS_ADDED = 8;
 
     private static final AsciiString VIA = AsciiString.cached("1.1 lambda-dispatcher");
+
+    /** Names each gateway that a request has passed (RFC 8586). */
+    static final AsciiString CDN_LOOP = AsciiString.cached("cdn-loop");
+
+    private static final AsciiString LOOP_ID = AsciiString.cached("lambda-dispatcher");
+
+    /**
+     * Maximum number of dispatchers that a request may have passed. An application may send what it
+     * gets to another function of the same dispatcher, but hardly ever more often than this.
+     */
+    private static final int MAX_PASSES = 8;
 
     /** No other pseudo-header has a name of this length. */
     private static final AsciiString PROTOCOL = Http2Headers.PseudoHeaderName.PROTOCOL.value();
@@ -39,12 +51,21 @@ public final class HeadRules {
     private final @Nullable AsciiString requestId;
     private final ResponseDate date;
 
-    public HeadRules(TrustedHeaders trusted, String scheme, @Nullable SocketAddress remote, ResponseDate date) {
+    public HeadRules(IngressContext context, ResponseDate date) {
+        this(context.headers(), context.scheme(), context.client(), context.certificate(), date);
+    }
+
+    HeadRules(
+            TrustedHeaders trusted,
+            String scheme,
+            @Nullable SocketAddress remote,
+            @Nullable AsciiString certificate,
+            ResponseDate date) {
         ForwardingPolicy policy = trusted.policy();
         this.trusted = trusted;
         this.firstLetters =
                 trusted.firstLetters() | HopByHop.firstLetter(HttpHeaderNames.COOKIE) | HopByHop.firstLetter(PROTOCOL);
-        this.forwarding = new ForwardingHeaders(trusted, scheme, remote);
+        this.forwarding = new ForwardingHeaders(trusted, scheme, remote, certificate);
         this.via = policy.via();
         this.requestId = policy.requestIdHeader().isEmpty() ? null : AsciiString.of(policy.requestIdHeader());
         this.date = date;
@@ -53,12 +74,14 @@ public final class HeadRules {
     /**
      * Applies the rules to the headers of a request, including pseudo-headers.
      *
-     * @return false if the request has a {@code :protocol} without being a CONNECT (RFC 8441
-     *     section 4). For a CONNECT, {@link ExtendedConnect} has removed it before
+     * @return why the request must not be passed on: it has passed too many dispatchers, or has a
+     *     {@code :protocol} without being a CONNECT (RFC 8441 section 4). For a CONNECT, {@link
+     *     ExtendedConnect} has removed it before. {@code null} = it can be passed on
      */
-    public boolean request(Http2Headers head) {
+    public @Nullable Failure request(Http2Headers head) {
         List<CharSequence> unwanted = null;
         boolean strangeProtocol = false;
+        boolean passedGateways = false;
         int cookies = 0;
         for (Map.Entry<CharSequence, CharSequence> field : head) {
             CharSequence name = field.getKey();
@@ -67,6 +90,8 @@ public final class HeadRules {
                     strangeProtocol = true;
                 } else if (HttpHeaderNames.COOKIE.contentEquals(name)) {
                     cookies++;
+                } else if (CDN_LOOP.contentEquals(name)) {
+                    passedGateways = true;
                 } else if (trusted.isDropped(name, field.getValue())) {
                     unwanted = unwanted == null ? new ArrayList<>(4) : unwanted;
                     unwanted.add(name);
@@ -78,13 +103,44 @@ public final class HeadRules {
             joinCookies(head);
         }
         forwarding.apply(head);
+        int passes = 0;
+        if (passedGateways) {
+            passes = addPass(head);
+        } else {
+            add(head, CDN_LOOP, LOOP_ID);
+        }
         if (via) {
             add(head, HttpHeaderNames.VIA, VIA);
         }
         if (requestId != null && !head.contains(requestId)) {
             add(head, requestId, newRequestId());
         }
-        return !strangeProtocol;
+        if (strangeProtocol) {
+            return new Failure(Failure.Kind.BAD_REQUEST, ":protocol without CONNECT");
+        }
+        return passes < MAX_PASSES
+                ? null
+                : new Failure(
+                        Failure.Kind.LOOP_DETECTED,
+                        "the request has passed a dispatcher " + passes + " times, so it seems to run in a loop");
+    }
+
+    /**
+     * Adds the dispatcher to the gateways that a request has passed.
+     *
+     * @return how many of them were dispatchers
+     */
+    private static int addPass(Http2Headers head) {
+        String gateways = String.join(",", head.getAll(CDN_LOOP));
+        head.set(CDN_LOOP, gateways + ", " + LOOP_ID);
+        int passes = 0;
+        for (String gateway : gateways.split(",")) {
+            // Parameters can follow, which only the gateway itself understands.
+            int end = gateway.indexOf(';');
+            String id = (end < 0 ? gateway : gateway.substring(0, end)).strip();
+            passes += LOOP_ID.contentEqualsIgnoreCase(id) ? 1 : 0;
+        }
+        return passes;
     }
 
     /**
@@ -119,10 +175,11 @@ public final class HeadRules {
         return forwarding.key(client, head);
     }
 
-    /** Checks the first letter only, which excludes most headers. */
+    /** Checks little more than the first letter, which excludes most headers. */
     private boolean mayMatter(CharSequence name) {
-        return (HopByHop.firstLetter(name) & firstLetters) != 0
-                && (name.charAt(0) != ':' || name.length() == PROTOCOL.length());
+        return (HopByHop.firstLetter(name) & firstLetters) == 0
+                ? HopByHop.isDisguised(name)
+                : name.charAt(0) != ':' || name.length() == PROTOCOL.length();
     }
 
     /** Returns a random id of 128 bits, as many as trace ids have. It may be predictable. */

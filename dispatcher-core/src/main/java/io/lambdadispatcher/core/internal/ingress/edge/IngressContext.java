@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.ingress.edge;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.netty.util.AsciiString;
 import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
@@ -13,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param scheme {@code http} or {@code https}
  * @param client the client's address, which is not the peer's if a load balancer has named it;
  *     {@code null} if the connection was closed before
+ * @param certificate describes the client's certificate, for the application; {@code null} = it has
+ *     none
  */
 public record IngressContext(
         HttpLimits limits,
@@ -22,4 +25,23 @@ public record IngressContext(
         ErrorAnswers errors,
         String scheme,
         @Nullable SocketAddress client,
-        DispatcherObserver observer) {}
+        DispatcherObserver observer,
+        @Nullable AsciiString certificate) {
+
+    /** Creates what a connection needs whose client has no certificate. */
+    public IngressContext(
+            HttpLimits limits,
+            TrustedHeaders headers,
+            ClientAccount account,
+            IngressDrain drain,
+            ErrorAnswers errors,
+            String scheme,
+            @Nullable SocketAddress client,
+            DispatcherObserver observer) {
+        this(limits, headers, account, drain, errors, scheme, client, observer, null);
+    }
+
+    public IngressContext withCertificate(@Nullable AsciiString value) {
+        return new IngressContext(limits, headers, account, drain, errors, scheme, client, observer, value);
+    }
+}

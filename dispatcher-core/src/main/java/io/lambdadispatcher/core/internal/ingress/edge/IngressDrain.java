@@ -9,6 +9,11 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** All open client connections, which can be drained. Any thread. */
 public final class IngressDrain {
+    /**
+     * Time in which a request arrives that was in transit when its connection began to drain, if
+     * nothing has measured the path: longer than a round trip by satellite.
+     */
+    public static final long TRANSIT_MILLIS = 2_000;
 
     /** The protocol handler of a connection. */
     public interface Drainable {

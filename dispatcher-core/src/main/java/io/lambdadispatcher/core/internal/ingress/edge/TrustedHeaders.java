@@ -76,6 +76,7 @@ public final class TrustedHeaders {
         names.remove("");
         kept = NameSet.of(names);
         names.addAll(read);
+        names.add(HeadRules.CDN_LOOP.toString());
         this.read = NameSet.of(names);
         firstLetters = HopByHop.firstLetters(PREFIXES.toArray(AsciiString[]::new))
                 | CONVENTIONS.firstLetters()

@@ -3,7 +3,6 @@ package io.lambdadispatcher.core.internal.ingress.http1;
 import io.lambdadispatcher.core.internal.ingress.edge.AbruptClose;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.ConnectionAge;
-import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
@@ -134,7 +133,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     public void handlerAdded(ChannelHandlerContext added) {
         ctx = added;
         flush = new CoalescedFlush(this, added);
-        rules = new HeadRules(context.headers(), context.scheme(), context.client(), ResponseDate.of(added.executor()));
+        rules = new HeadRules(context, ResponseDate.of(added.executor()));
         idleSinceNanos = now();
         age = new ConnectionAge(context.limits().maxConnectionAge(), idleSinceNanos);
         writes = new WriteWatch(added.channel());
@@ -281,7 +280,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
                 return;
             }
         }
-        TextAnswer answer = context.errors().answer(ctx().alloc(), status, ErrorAnswers.BAD_REQUEST, detail, null);
+        TextAnswer answer = context.errors().reject(ctx().alloc(), status, detail, null);
         rules().ownResponse(answer.head());
         FullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, answer.body());
         Http1ClientExchange.copy(answer.head(), response.headers());
@@ -446,7 +445,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         draining = true;
         if (state == State.IDLE && early.isEmpty() && !decoder.isInsideHead()) {
             // A request may already be in transit. It is answered with "connection: close".
-            ctx().executor().schedule(this::closeIfIdle, LINGER_MILLIS, TimeUnit.MILLISECONDS);
+            ctx().executor().schedule(this::closeIfIdle, IngressDrain.TRANSIT_MILLIS, TimeUnit.MILLISECONDS);
         } else if (exchange != null && exchange.isResponseEnded()) {
             linger(); // does not wait for the rest of the request's body
         }

@@ -4,7 +4,6 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
-import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
 import io.lambdadispatcher.core.observe.ClientProtocol;
@@ -81,6 +80,10 @@ final class Http1ClientExchange implements ResponseSink {
     private State state = State.REQUESTED;
     private @Nullable RequestSink request;
     private @Nullable SocketAddress client;
+
+    /** The function that gets the request; {@code null} = none so far. */
+    private @Nullable String function;
+
     private int requestUntaken;
     private long received;
     private int dropped;
@@ -141,11 +144,11 @@ final class Http1ClientExchange implements ResponseSink {
         }
         boolean continueExpected = !http10 && HttpUtil.is100ContinueExpected(from) && !bodyless;
         head.remove(HttpHeaderNames.EXPECT);
-        connection.rules().request(head);
+        Failure refused = connection.rules().request(head);
         client = connection.rules().client();
         bodyEnded = bodyless;
         unconfirmed = continueExpected;
-        request = connection.context().account().open(head, bodyless, this);
+        request = connection.context().account().openUnless(refused, head, bodyless, this);
         if (continueExpected && state == State.REQUESTED) {
             unconfirmed = false;
             connection.write(new DefaultFullHttpResponse(
@@ -178,9 +181,10 @@ final class Http1ClientExchange implements ResponseSink {
 
     private void openWebSocket(Http2Headers head, WebSocketKey key) {
         bodyEnded = true;
-        ExtendedConnect.toConnect(head, connection.rules());
+        Failure refused = ExtendedConnect.toConnect(head, connection.rules());
         client = connection.rules().client();
-        request = connection.context().account().open(head, false, new Http1Tunnel(this, connection, key));
+        request =
+                connection.context().account().openUnless(refused, head, false, new Http1Tunnel(this, connection, key));
     }
 
     private record Rejection(HttpResponseStatus status, String detail) {}
@@ -420,6 +424,11 @@ final class Http1ClientExchange implements ResponseSink {
     }
 
     @Override
+    public void onRouted(String name) {
+        function = name;
+    }
+
+    @Override
     public void onInterim(Http2Headers head) {
         if (state != State.REQUESTED || http10) {
             return;
@@ -443,6 +452,7 @@ final class Http1ClientExchange implements ResponseSink {
         }
         state = State.RESPONDING;
         connection.rules().response(head);
+        connection.context().errors().onResponse(function, requestHead, head);
         HttpResponse response = new DefaultHttpResponse(
                 HttpVersion.HTTP_1_1,
                 status(head),
@@ -583,7 +593,7 @@ final class Http1ClientExchange implements ResponseSink {
             case REQUESTED ->
                 answer(
                         failure.kind().status(),
-                        connection.context().errors().answer(connection.ctx().alloc(), failure, requestHead));
+                        connection.context().errors().answer(connection.ctx().alloc(), failure, requestHead, function));
             case RESPONDING -> {
                 state = State.BROKEN;
                 connection.cut();
@@ -593,12 +603,7 @@ final class Http1ClientExchange implements ResponseSink {
     }
 
     private void reject(HttpResponseStatus status, String detail) {
-        answer(
-                status,
-                connection
-                        .context()
-                        .errors()
-                        .answer(connection.ctx().alloc(), status, ErrorAnswers.BAD_REQUEST, detail, requestHead));
+        answer(status, connection.context().errors().reject(connection.ctx().alloc(), status, detail, requestHead));
     }
 
     private void answer(HttpResponseStatus status, TextAnswer answer) {

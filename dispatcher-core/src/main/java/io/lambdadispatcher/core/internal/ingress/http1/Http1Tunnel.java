@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.LoopWatch;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.wire.http.PrintableText;
+import io.lambdadispatcher.wire.http.TunnelHead;
 import io.lambdadispatcher.wire.http.WebSocketKey;
 import io.lambdadispatcher.wire.http2.CoalescedFlush;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -31,10 +32,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * An HTTP/1.1 connection whose client has asked for a WebSocket. If the worker's response has a 2xx
- * status, this class removes HTTP from the pipeline and passes bytes in both directions. With any
- * other status, it is an ordinary response, which {@link Http1ClientExchange} handles. Event loop
- * only. Buffers are passed on by reference.
+ * An HTTP/1.1 connection whose client has asked for a WebSocket. If the worker's response opens the
+ * tunnel, this class removes HTTP from the pipeline and passes bytes in both directions. Otherwise,
+ * it is an ordinary response, which {@link Http1ClientExchange} handles. Event loop only. Buffers
+ * are passed on by reference.
  *
  * <p>Each side ends its direction separately: the client with FIN or close_notify, the worker with
  * END, which the client receives as FIN or close_notify.
@@ -113,9 +114,15 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
     }
 
     @Override
+    public void onRouted(String function) {
+        exchange.onRouted(function);
+    }
+
+    @Override
     public void onHead(Http2Headers head, boolean end) {
-        if (head.status().charAt(0) != '2') {
+        if (!TunnelHead.opens(head)) {
             state = State.REFUSED;
+            head.remove(TunnelHead.NOT_SWITCHED);
             exchange.onHead(head, end);
             return;
         }

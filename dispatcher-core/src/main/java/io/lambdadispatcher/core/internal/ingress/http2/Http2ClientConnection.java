@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.ConnectionAge;
 import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.edge.LingeringClose;
 import io.lambdadispatcher.core.internal.ingress.edge.LoopWatch;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
 import io.lambdadispatcher.core.internal.ingress.edge.ResponseDate;
@@ -20,7 +21,6 @@ import io.lambdadispatcher.wire.http2.EagerFrameReader;
 import io.lambdadispatcher.wire.http2.Http2Assembly;
 import io.lambdadispatcher.wire.http2.Http2Events;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.DecoderException;
@@ -48,17 +48,17 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         implements IngressDrain.Drainable, LoopWatch.Watched, ClientAccount.Holder {
     private static final Logger log = LoggerFactory.getLogger(Http2ClientConnection.class);
 
-    /**
-     * Time between the two GOAWAYs of a graceful shutdown (RFC 9113 section 6.8). Requests in
-     * transit are still served.
-     */
-    private static final long GOAWAY_PAUSE_MILLIS = 250;
+    /** The headers of a request, and priorities and window updates that clients send with it. */
+    private static final int FRAMES_OF_REQUEST = 5;
 
     /**
-     * Maximum of {@link #uselessFrames}, which is enough for a client whose uploads of 160 MB are
-     * refused while they are in transit, in frames of 16 KiB.
+     * Two WINDOW_UPDATEs, of stream and connection, and a PING that measures the bandwidth. Some
+     * clients send these for each part of a response that they read.
      */
-    private static final int MAX_USELESS_FRAMES = 10_000;
+    private static final int FRAMES_OF_READ = 3;
+
+    /** The smallest part that clients read if more of a response has arrived. */
+    private static final int MIN_READ_BYTES = 512;
 
     private static final long RESET_WINDOW_NANOS = TimeUnit.SECONDS.toNanos(30);
 
@@ -94,19 +94,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     /** Whether the current check has found a response that waits. */
     private boolean responsesWait;
 
-    private boolean draining;
-
-    /** Whether the second GOAWAY was sent, so that no request can follow. */
-    private boolean drainEnding;
-
     /** Number of streams that were reset because of the client since {@link #resetsSinceNanos}. */
     private int resets;
-
-    /**
-     * Number of frames without any effect since {@link #resetsSinceNanos}: for streams that were
-     * refused or that the dispatcher has reset, answers to pings, and priorities. A few are normal.
-     */
-    private int uselessFrames;
 
     private long resetsSinceNanos;
 
@@ -114,6 +103,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     private int resetId;
 
     private final RecentStreams recent = new RecentStreams();
+    private final GracefulGoAway goAway = new GracefulGoAway(this);
 
     /**
      * Streams that have ended, for the next requests. They refer to objects of their requests, so
@@ -141,7 +131,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
                         .maxHeaderListSize(limits.maxHeaderBytes())
                         .connectProtocolEnabled(true),
                 parts -> new Http2ClientConnection(parts, context));
-        pipeline.addLast(handler);
+        pipeline.addLast(new LingeringClose(), handler);
     }
 
     @Override
@@ -166,7 +156,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (rules != null) {
             return;
         }
-        rules = new HeadRules(context.headers(), context.scheme(), context.client(), ResponseDate.of(ctx.executor()));
+        rules = new HeadRules(context, ResponseDate.of(ctx.executor()));
         growConnectionWindow(moreThanAllStreams(context.limits()));
         // Netty would set the limit only when the client acknowledges the SETTINGS, which a client
         // can delay.
@@ -220,6 +210,16 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             log.debug("client {}: connection error: {}", context.client(), PrintableText.startOf(cause));
         }
         super.onConnectionError(ctx, outbound, cause, error);
+        // Later, because a stream can be on the stack. The channel closes when the client has had the
+        // time to read why.
+        ctx.executor().execute(this::giveUp);
+    }
+
+    private void giveUp() {
+        if (watch != null) {
+            watch.remove(this);
+        }
+        release();
     }
 
     @Override
@@ -233,11 +233,9 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (stream == null && isLateFrame(error)) {
             return;
         }
-        if (error.error() == Http2Error.REFUSED_STREAM) {
-            // No work was started for a refused stream. A client may not know the limit when it
-            // sends its first requests.
-            countUselessFrame();
-        } else {
+        // No work was started for a refused stream. A client may not know the limit when it sends
+        // its first requests.
+        if (error.error() != Http2Error.REFUSED_STREAM) {
             countReset();
         }
         if (stream != null && isHeadAfterEnd(stream)) {
@@ -263,10 +261,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         }
         RecentStreams.End end = recent.of(id, newest);
         return switch (end) {
-            case RESET_BY_US, UNKNOWN -> {
-                countUselessFrame();
-                yield true;
-            }
+            case RESET_BY_US, UNKNOWN -> true;
             case ENDED -> {
                 breakOff(Http2Error.STREAM_CLOSED, "a frame for stream " + id + ", which has ended");
                 yield true;
@@ -277,13 +272,6 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             }
             case RESET_BY_CLIENT -> false;
         };
-    }
-
-    private void countUselessFrame() {
-        // The network decides how many parts a frame arrives in.
-        if (!reader.isContinuingData() && ++uselessFrames == MAX_USELESS_FRAMES) {
-            breakOff(Http2Error.ENHANCE_YOUR_CALM, MAX_USELESS_FRAMES + " frames without effect");
-        }
     }
 
     /**
@@ -318,47 +306,14 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
 
     @Override
     public void drain() {
-        ChannelHandlerContext ctx = this.ctx;
-        if (draining || ctx == null) {
-            return;
+        if (ctx != null) {
+            goAway.begin();
         }
-        if (connection().numActiveStreams() == 0 && now(ctx) - idleSinceNanos > TimeUnit.SECONDS.toNanos(1)) {
-            draining = true;
-            ctx.channel().close();
-        } else {
-            beginDrain(ctx);
-        }
-    }
-
-    /**
-     * Drains the connection (RFC 9113 section 6.8). The first GOAWAY announces the end. When
-     * requests in transit have arrived, the second one names the last stream.
-     */
-    private void beginDrain(ChannelHandlerContext ctx) {
-        draining = true;
-        goAway(ctx, Integer.MAX_VALUE, Http2Error.NO_ERROR.code(), Unpooled.EMPTY_BUFFER, ctx.newPromise());
-        ctx.flush();
-        ctx.executor().schedule(() -> endDrain(ctx), GOAWAY_PAUSE_MILLIS, TimeUnit.MILLISECONDS);
-    }
-
-    /**
-     * Sends the second GOAWAY. The client can repeat later requests elsewhere. Netty's close()
-     * sends no second GOAWAY.
-     */
-    private void endDrain(ChannelHandlerContext ctx) {
-        if (!ctx.channel().isActive()) {
-            return;
-        }
-        int last = connection().remote().lastStreamCreated();
-        goAway(ctx, last, Http2Error.NO_ERROR.code(), Unpooled.EMPTY_BUFFER, ctx.newPromise());
-        ctx.channel().close();
-        drainEnding = true;
-        leaveDrainIfOnlyTunnels();
     }
 
     /** Called whenever all streams of a connection that drains may have become tunnels. */
     void leaveDrainIfOnlyTunnels() {
-        if (!drainEnding || connection().numActiveStreams() == 0) {
+        if (!goAway.isEnding() || connection().numActiveStreams() == 0) {
             return;
         }
         try {
@@ -381,7 +336,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         if (now - resetsSinceNanos > RESET_WINDOW_NANOS) {
             resetsSinceNanos = now;
             resets = 0;
-            uselessFrames = 0;
+            reader.budget().renew();
         }
         HttpLimits limits = context.limits();
         boolean active = connection().numActiveStreams() > 0;
@@ -404,8 +359,8 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
                     "the request headers took longer than "
                             + limits.headerTimeout().toMillis() + " ms");
         } else {
-            if (!draining && Objects.requireNonNull(age).isReached(now)) {
-                beginDrain(ctx);
+            if (Objects.requireNonNull(age).isReached(now)) {
+                goAway.begin();
             }
             if (active) {
                 lookAtStreams(now);
@@ -483,6 +438,14 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     /** Counts bytes of a response body that have left the queue of their stream. */
     void onTaken(int bytes) {
         taken += bytes;
+        reader.budget().refund(FRAMES_OF_READ * (1 + bytes / MIN_READ_BYTES));
+    }
+
+    /** A part of a request's body was passed on. The network decides how many a frame has. */
+    void onRequestPart() {
+        if (!reader.isContinuingData()) {
+            reader.budget().refund(1);
+        }
     }
 
     private static long now(ChannelHandlerContext ctx) {
@@ -569,9 +532,11 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             }
             Http2ClientStream known = stream.getProperty(streamKey);
             if (known != null) {
+                reader.budget().refund(1);
                 known.onRequestTrailers(head);
                 return;
             }
+            reader.budget().refund(FRAMES_OF_REQUEST);
             Http2ClientStream client = newStream(stream);
             stream.setProperty(streamKey, client);
             try {
@@ -616,18 +581,17 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
 
         @Override
         public void onPingAckRead(ChannelHandlerContext c, long data) {
-            countUselessFrame();
-        }
-
-        @Override
-        public void onPriorityRead(ChannelHandlerContext c, int id, int dependency, short weight, boolean exclusive) {
-            countUselessFrame();
+            goAway.onPingAck(data);
         }
 
         @Override
         public void onRstStreamRead(ChannelHandlerContext c, int id, long errorCode) {
             resetId = id;
-            countReset();
+            Http2Stream stream = connection().stream(id);
+            Http2ClientStream client = stream == null ? null : stream.getProperty(streamKey);
+            if (client == null || !client.isAnsweredEarly()) {
+                countReset();
+            }
         }
 
         @Override

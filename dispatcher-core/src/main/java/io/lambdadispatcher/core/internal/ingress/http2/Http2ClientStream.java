@@ -5,17 +5,17 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
-import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.wire.http.Authority;
 import io.lambdadispatcher.wire.http.Grpc;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.Methods;
-import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.http.TextAnswer;
+import io.lambdadispatcher.wire.http.TunnelHead;
 import io.lambdadispatcher.wire.http2.DataOutlet;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
@@ -31,6 +31,7 @@ import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.AsciiString;
 import java.net.SocketAddress;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,6 +53,12 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private static final AsciiString PROTOCOL = Http2Headers.PseudoHeaderName.PROTOCOL.value();
 
+    /**
+     * Time between a complete response and the reset that stops the rest of the request. curl 7.88
+     * loses the response if it reads both at once.
+     */
+    private static final long RESET_DELAY_MILLIS = 200;
+
     private final Http2ClientConnection connection;
     private final ChannelHandlerContext ctx;
     private final DataOutlet outlet;
@@ -66,6 +73,10 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     private @Nullable Http2Headers head;
 
     private @Nullable SocketAddress client;
+
+    /** The function that gets the request; {@code null} = none so far. */
+    private @Nullable String function;
+
     private boolean headRequest;
 
     /** Whether it is a gRPC call, whose client may wait for the response before it sends more. */
@@ -114,6 +125,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         request = null;
         head = null;
         client = connection.context().client();
+        function = null;
         headRequest = false;
         call = false;
         tunnel = false;
@@ -146,22 +158,19 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
             reject(HttpResponseStatus.EXPECTATION_FAILED, "unsupported expect header, expected 100-continue");
             return;
         }
-        if (!connection.rules().request(head)) {
-            reject(HttpResponseStatus.BAD_REQUEST, ":protocol without CONNECT");
-            return;
-        }
+        Failure refused = connection.rules().request(head);
         client = connection.rules().client();
         call = !end && Grpc.isCall(head);
-        request = connection.context().account().open(head, end, this);
+        request = connection.context().account().openUnless(refused, head, end, this);
         if (expectation != null && !end && state == State.REQUESTED) {
             writeHead(new DefaultHttp2Headers(false).status(HttpResponseStatus.CONTINUE.codeAsText()), false);
         }
     }
 
     private void openTunnel(Http2Headers head, boolean end) {
-        ExtendedConnect.toConnect(head, connection.rules());
+        Failure refused = ExtendedConnect.toConnect(head, connection.rules());
         client = connection.rules().client();
-        request = connection.context().account().open(head, end, this);
+        request = connection.context().account().openUnless(refused, head, end, this);
     }
 
     private record Rejection(HttpResponseStatus status, String detail) {}
@@ -201,7 +210,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
                 return bad("neither :authority nor host");
             }
             head.authority(host);
-        } else if (host != null && !AsciiString.contentEqualsIgnoreCase(host, authority)) {
+        } else if (host != null && !Authority.isSame(host, authority, head.scheme())) {
             return bad("host differs from :authority");
         }
         if (!connection.isAuthority(head.authority())) {
@@ -223,9 +232,15 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     /** @return number of bytes that the window gets back immediately */
     int onRequestData(ByteBuf data, boolean end) {
+        if (isAnsweredEarly()) {
+            return 0; // The client should stop, and waits for no more than its window.
+        }
         RequestSink to = request;
         if (to == null || state == State.RESPONDED && !tunnel || state == State.CLOSED) {
             return data.readableBytes();
+        }
+        if (end || data.isReadable()) {
+            connection.onRequestPart();
         }
         received += data.readableBytes();
         requestUntaken += data.readableBytes();
@@ -246,12 +261,25 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     /**
      * Resets the stream without an error if the response is complete and the request is not (RFC
-     * 9113 section 8.1).
+     * 9113 section 8.1), unless the client ends it soon.
      */
     void onHalfClosed() {
-        if (state == State.RESPONDED && !tunnel && stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL) {
+        if (isAnsweredEarly()) {
+            int id = stream.id();
+            ctx.executor().schedule(() -> resetIfAnswered(id), RESET_DELAY_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    /** Resets the stream, unless it has ended. These objects can serve another one by then. */
+    private void resetIfAnswered(int id) {
+        if (stream.id() == id && isAnsweredEarly()) {
             connection.reset(stream, Http2Error.NO_ERROR);
         }
+    }
+
+    /** Returns whether the response was sent completely, and the request has not ended. */
+    boolean isAnsweredEarly() {
+        return state == State.RESPONDED && !tunnel && stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL;
     }
 
     void onClosed() {
@@ -365,6 +393,11 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     @Override
+    public void onRouted(String name) {
+        function = name;
+    }
+
+    @Override
     public void onInterim(Http2Headers head) {
         if (state != State.REQUESTED) {
             return;
@@ -389,6 +422,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         if (state == State.REQUESTED) {
             state = end ? State.RESPONDED : State.RESPONDING;
             connection.rules().response(head);
+            connection.context().errors().onResponse(function, this.head, head);
             if (tunnel) {
                 onTunnelHead(head);
             }
@@ -405,7 +439,11 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     private void onTunnelHead(Http2Headers head) {
-        tunnel = StatusCode.isSuccess(StatusCode.parse(head.status()));
+        tunnel = TunnelHead.opens(head);
+        if (head.remove(TunnelHead.NOT_SWITCHED)) {
+            // Any 2xx would tell the client that the tunnel is open (RFC 8441 section 5).
+            head.status(HttpResponseStatus.BAD_GATEWAY.codeAsText());
+        }
         if (tunnel) {
             head.status(HttpResponseStatus.OK.codeAsText());
             head.remove(HttpHeaderNames.CONTENT_LENGTH);
@@ -447,7 +485,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
                 if (failure.kind() == Failure.Kind.DEADLINE_EXCEEDED && head != null && Grpc.isCall(head)) {
                     answerLateCall(failure.detail());
                 } else {
-                    answer(connection.context().errors().answer(ctx.alloc(), failure, head));
+                    answer(connection.context().errors().answer(ctx.alloc(), failure, head, function));
                 }
             }
             case RESPONDING -> cut(failure);
@@ -501,7 +539,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     private void reject(HttpResponseStatus status, String detail) {
-        answer(connection.context().errors().answer(ctx.alloc(), status, ErrorAnswers.BAD_REQUEST, detail, head));
+        answer(connection.context().errors().reject(ctx.alloc(), status, detail, head));
     }
 
     private void answer(TextAnswer answer) {
@@ -521,6 +559,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     private void answerLateCall(String detail) {
         state = State.RESPONDED;
         Http2Headers answer = Grpc.deadlineExceeded(detail);
+        connection.context().errors().allow(answer, head, function);
         connection.rules().ownResponse(answer);
         writeHead(answer, true);
     }

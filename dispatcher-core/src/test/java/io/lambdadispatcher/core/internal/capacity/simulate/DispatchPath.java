@@ -12,9 +12,12 @@ import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -34,7 +37,14 @@ final class DispatchPath implements Path {
     /** Time from the goodbye to the end of the invocation. */
     private static final long PARTING_NANOS = 50_000_000;
 
+    /** Time until the pool prefers others to a worker that has stopped. */
+    private static final long DOUBT_NANOS = 500_000_000;
+    /** Time until the connection of a worker that has stopped is closed. */
+    private static final long LOST_NANOS = 5_000_000_000L;
+
     private record Waiting(long sinceNanos, Caller caller) {}
+
+    private record Serving(SimulatedWorker worker, long arrivedNanos, long nanos, Caller caller) {}
 
     private final EventQueue time;
     private final SimulationSettings settings;
@@ -46,6 +56,7 @@ final class DispatchPath implements Path {
     private final Choice<SimulatedWorker> choice = new Choice<>();
     private final Map<String, SimulatedWorker> workers = new LinkedHashMap<>();
     private final ArrayDeque<Waiting> waiting = new ArrayDeque<>();
+    private final Set<Serving> serving = Collections.newSetFromMap(new IdentityHashMap<>());
     private final long queueTimeoutNanos;
     private final double contentionAbove;
     private boolean lookingSoon;
@@ -116,7 +127,9 @@ final class DispatchPath implements Path {
         busy++;
         settle(worker);
         long nanos = (long) (service.draw(random) * stretch(worker));
-        time.after(nanos, () -> onServed(worker, arrivedNanos, nanos, caller));
+        Serving one = new Serving(worker, arrivedNanos, nanos, caller);
+        serving.add(one);
+        time.after(nanos, () -> onServed(one));
     }
 
     /**
@@ -127,21 +140,29 @@ final class DispatchPath implements Path {
         return contentionAbove == 0 ? 1 : Math.max(1, worker.busy / contentionAbove);
     }
 
-    private void onServed(SimulatedWorker worker, long arrivedNanos, long nanos, Caller caller) {
+    private void onServed(Serving one) {
+        SimulatedWorker worker = one.worker;
+        if (worker.stoppedUntilNanos - time.nowNanos() > 0) {
+            time.at(worker.stoppedUntilNanos, () -> onServed(one));
+            return;
+        }
+        if (!serving.remove(one)) {
+            return; // Another worker has got it.
+        }
         if (worker.gone) {
             // Already counted when the worker ended.
-            caller.onEnd(false);
+            one.caller.onEnd(false);
             return;
         }
         worker.onServed();
         busy--;
         completed++;
-        serviceNanos += nanos;
-        recent.record(nanos);
-        tally.onAnswer(time.nowNanos(), time.nowNanos() - arrivedNanos);
+        serviceNanos += one.nanos;
+        recent.record(one.nanos);
+        tally.onAnswer(time.nowNanos(), time.nowNanos() - one.arrivedNanos);
         settle(worker);
         serveWaiting();
-        caller.onEnd(true);
+        one.caller.onEnd(true);
         endIfDrained(worker);
     }
 
@@ -156,7 +177,7 @@ final class DispatchPath implements Path {
 
     private void settle(SimulatedWorker worker) {
         if (worker.hasRoom(function.streamsPerWorker())) {
-            choice.put(worker, worker.busy);
+            choice.put(worker, worker.busy + (worker.doubted ? function.streamsPerWorker() : 0));
         } else {
             choice.remove(worker);
         }
@@ -317,6 +338,38 @@ final class DispatchPath implements Path {
         }
         controller.onExit(time.nowNanos(), worker.id, new WorkerExit(cause, detail));
         lookSoon();
+    }
+
+    /** One of the workers that serve stops for a time, as a process does after SIGSTOP. */
+    void stop(long nanos) {
+        SimulatedWorker worker =
+                workers.values().stream().filter(each -> each.open).findFirst().orElseThrow();
+        worker.stoppedUntilNanos = time.nowNanos() + nanos;
+        time.after(DOUBT_NANOS, () -> {
+            worker.doubted = true;
+            settle(worker);
+        });
+        time.after(LOST_NANOS, () -> lose(worker));
+        time.after(nanos, () -> onDialled(worker));
+    }
+
+    /** Its requests are sent to other workers. */
+    private void lose(SimulatedWorker worker) {
+        worker.open = false;
+        worker.dialled = false;
+        worker.doubted = false;
+        for (Serving one : List.copyOf(serving)) {
+            if (one.worker == worker) {
+                serving.remove(one);
+                worker.busy--;
+                busy--;
+                waiting.addFirst(new Waiting(one.arrivedNanos, one.caller));
+            }
+        }
+        settle(worker);
+        controller.onDisconnected(time.nowNanos(), worker.id, false);
+        lookSoon();
+        serveWaiting();
     }
 
     private void bill(SimulatedWorker worker) {

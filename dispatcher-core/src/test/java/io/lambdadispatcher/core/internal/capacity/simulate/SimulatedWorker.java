@@ -15,6 +15,10 @@ final class SimulatedWorker extends Choice.Candidate {
     boolean dialled;
     boolean open;
     boolean gone;
+    /** Whether it has answered nothing for too long, so that others come first. */
+    boolean doubted;
+
+    long stoppedUntilNanos;
     int limit = Integer.MAX_VALUE;
     int busy;
     private int peakBusy;

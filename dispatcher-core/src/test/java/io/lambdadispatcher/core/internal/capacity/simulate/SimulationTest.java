@@ -5,10 +5,14 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.lambdadispatcher.core.internal.capacity.simulate.Timeline.Look;
 import java.util.List;
+import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Tests the capacity controller in virtual time. */
 class SimulationTest {
+    private static final long SECOND = 1_000_000_000;
 
     @Test
     void should_ask_for_all_workers_of_a_burst_within_100_ms() {
@@ -61,6 +65,40 @@ class SimulationTest {
         assertThat(run.dispatch.tally.answered).isZero();
         // The circuit is open for most of the 15 minutes, but probes continue.
         assertThat(run.dispatch.tally.launches).isBetween(50L, 15 * 40L / 2);
+    }
+
+    /** The others have room for its requests, which they get after 5 s. */
+    @ParameterizedTest
+    @CsvSource({"20, 20", "120, 20", "120, 100", "60, 300"})
+    void should_launch_one_worker_for_one_that_stops_for_10_s(int rate, int serviceMillis) {
+        for (int seed = 1; seed <= 20; seed++) {
+            SimulationSettings settings = SimulationSettings.defaults()
+                    .with(SimulationSetting.MIN_WORKERS, 3)
+                    .with(SimulationSetting.SERVICE_MILLIS, serviceMillis);
+            EventQueue time = new EventQueue();
+            SplittableRandom random = new SplittableRandom(seed);
+            DispatchPath path = new DispatchPath(time, settings, random);
+            time.runUntil(20 * SECOND);
+            arrive(time, path, random, rate, 120 * SECOND);
+            time.runUntil(60 * SECOND);
+            int before = path.launchNanos.size();
+
+            path.stop(10 * SECOND);
+
+            time.runUntil(130 * SECOND);
+            String what = "seed " + seed + ": " + before + " workers before";
+            assertThat(path.launchNanos.size() - before).as(what).isLessThanOrEqualTo(1);
+            assertThat(path.tally.answered).as(what).isEqualTo(path.tally.arrived);
+        }
+    }
+
+    private static void arrive(EventQueue time, DispatchPath path, SplittableRandom random, int rate, long untilNanos) {
+        time.after((long) (-Math.log(1 - random.nextDouble()) / rate * SECOND), () -> {
+            if (time.nowNanos() < untilNanos) {
+                path.onRequest(Path.Caller.NOBODY);
+                arrive(time, path, random, rate, untilNanos);
+            }
+        });
     }
 
     @Test

@@ -67,6 +67,50 @@ class ForwardingHeadersTest {
             "x-host",
             "lambda-dispatcher-client");
 
+    /** Names that clients may send, and that mean something to the dispatcher or to all. */
+    private static final List<String> CHECKED = List.of(
+            "accept-encoding",
+            "cache-control",
+            "content-encoding",
+            "content-length",
+            "content-range",
+            "content-type",
+            "early-data",
+            "idempotency-key",
+            "if-match",
+            "if-modified-since",
+            "if-none-match",
+            "if-range",
+            "if-unmodified-since",
+            "max-forwards",
+            "sec-websocket-key",
+            "sec-websocket-protocol",
+            "x-amz-cf-id",
+            "x-amzn-tls-version",
+            "x-amzn-trace-id",
+            "x-http-method-override",
+            "x-request-id");
+
+    private static final List<String> DISGUISED = Stream.of(
+                    NAMES, CHECKED, List.of("keep-alive", "proxy-authorization", "transfer-encoding"))
+            .flatMap(List::stream)
+            .filter(name -> name.indexOf('-') >= 0)
+            .toList();
+
+    /** All marks that RFC 9110 section 5.6.2 permits in a name. */
+    private static final String MARKS = "!#$%&'*+-.^_`|~";
+
+    /** Returns a name from which CGI makes the same variable as from one of the list. */
+    private static String disguised(Random random) {
+        String name = DISGUISED.get(random.nextInt(DISGUISED.size()));
+        char[] chars = name.toCharArray();
+        for (int i = 0; i < chars.length; i++) {
+            chars[i] = chars[i] == '-' ? MARKS.charAt(random.nextInt(MARKS.length())) : chars[i];
+        }
+        String changed = new String(chars);
+        return changed.equals(name) ? name.replace('-', '_') : changed;
+    }
+
     /** The client of one request, and its headers after the rules. */
     private record Seen(@Nullable SocketAddress address, Object key, Http2Headers head) {
         String host() {
@@ -80,7 +124,11 @@ class ForwardingHeadersTest {
 
     private static Seen apply(TrustedHeaders trusted, String remote, String... headers) {
         HeadRules rules = new HeadRules(
-                trusted, "http", new InetSocketAddress(remote, 4711), ResponseDate.of(ImmediateEventExecutor.INSTANCE));
+                trusted,
+                "http",
+                new InetSocketAddress(remote, 4711),
+                null,
+                ResponseDate.of(ImmediateEventExecutor.INSTANCE));
         Http2Headers head = new DefaultHttp2Headers(false)
                 .method("GET")
                 .scheme("http")
@@ -118,7 +166,7 @@ class ForwardingHeadersTest {
             Headers added = Headers.values()[random.nextInt(Headers.values().length)];
             Map<String, List<String>> sent = new TreeMap<>();
             for (int i = random.nextInt(8); i > 0; i--) {
-                String name = NAMES.get(random.nextInt(NAMES.size()));
+                String name = random.nextInt(3) == 0 ? disguised(random) : NAMES.get(random.nextInt(NAMES.size()));
                 sent.computeIfAbsent(name, key -> new ArrayList<>()).add(EVIL);
             }
             String expected = "203.0.113." + (1 + random.nextInt(200));
@@ -188,6 +236,19 @@ class ForwardingHeadersTest {
         assertThat(seen.all(HopByHop.CLIENT.toString())).as(what).isEqualTo(tls ? List.of(client) : List.of());
         for (String name : List.of("x-real-ip", "x-envoy-external-address", "x-scheme")) {
             assertThat(seen.all(name)).as(what).isEqualTo(mayHave.contains(name) ? List.of("of the proxy") : List.of());
+        }
+    }
+
+    @Test
+    void should_pass_on_what_clients_may_send() {
+        List<String> names = Stream.concat(CHECKED.stream(), Stream.of("my_header", "x.y", "if_not", "content_typed"))
+                .toList();
+        Seen seen = apply(
+                ForwardingPolicy.defaults(),
+                PROXY,
+                names.stream().flatMap(name -> Stream.of(name, "sent")).toArray(String[]::new));
+        for (String name : names) {
+            assertThat(seen.all(name)).as(name).containsExactly("sent");
         }
     }
 

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
+import io.lambdadispatcher.core.internal.ingress.edge.CorsMemory;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
@@ -96,7 +97,7 @@ class Http1ClientConnectionTest {
                         new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                                 .admit(channel, false, this::open),
                         drain,
-                        new ErrorAnswers(null, ForwardingPolicy.defaults(), null),
+                        new ErrorAnswers(null, ForwardingPolicy.defaults(), null, new CorsMemory()),
                         "http",
                         channel.remoteAddress(),
                         observer));
@@ -340,6 +341,22 @@ class Http1ClientConnectionTest {
         assertThat(channel.isOpen()).isTrue();
         takeAll();
         assertThat(sent()).contains("body");
+        assertThat(channel.isOpen()).isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_serve_a_request_in_transit_to_a_connection_that_drains(boolean sent) {
+        pass(LINGER);
+        drain.begin();
+        channel.runPendingTasks();
+        pass(Duration.ofMillis(IngressDrain.TRANSIT_MILLIS - 1));
+        assertThat(channel.isOpen()).isTrue();
+        if (sent) {
+            read("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+            assertThat(sent()).startsWith("HTTP/1.1 204 ").contains("connection: close");
+        }
+        pass(Duration.ofMillis(1));
         assertThat(channel.isOpen()).isFalse();
     }
 

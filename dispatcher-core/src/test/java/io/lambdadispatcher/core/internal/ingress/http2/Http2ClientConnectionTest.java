@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
+import io.lambdadispatcher.core.internal.ingress.edge.CorsMemory;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
@@ -62,6 +63,10 @@ class Http2ClientConnectionTest {
     private static final String GET_LATER = "000006 01 05 00000003 828684 010161";
     private static final String GET_TOO_LATE = "000006 01 05 00000005 828684 010161";
     private static final String PING = "000008 06 00 00000000 0000000000000000";
+    /** Answers the PING that follows the first GOAWAY. */
+    private static final String DRAIN_PING_ACK = "000008 06 01 00000000 000000647261696e";
+
+    private static final Duration TRANSIT = Duration.ofMillis(IngressDrain.TRANSIT_MILLIS);
     private static final String SOME_WINDOW = "000006 04 00 00000000 0004 00001000";
     private static final String SETTINGS_ACK = "000000 04 01 00000000";
     private static final Duration MAX_AGE = Duration.ofMinutes(30);
@@ -133,7 +138,7 @@ class Http2ClientConnectionTest {
                         new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                                 .admit(channel, false, this::open),
                         drain,
-                        new ErrorAnswers(null, ForwardingPolicy.defaults(), null),
+                        new ErrorAnswers(null, ForwardingPolicy.defaults(), null, new CorsMemory()),
                         "http",
                         channel.remoteAddress(),
                         observer));
@@ -345,6 +350,40 @@ class Http2ClientConnectionTest {
         expectServedToTheEnd();
     }
 
+    /**
+     * The client sends a request just before it learns of the end, and then answers the PING. The
+     * connection may have been idle for any time.
+     */
+    @ParameterizedTest
+    @CsvSource({"0, true", "1, false", "100, false", "250, true", "300, true", "600, false", "950, true", "1990, true"})
+    void should_serve_what_was_in_transit_at_the_end_of_a_far_client(long roundTripMillis, boolean idle) {
+        read(GET_BEGUN + GET_REST);
+        if (idle) {
+            responses.get(0).onHead(new DefaultHttp2Headers().status("204"), true);
+            pass(Duration.ofSeconds(30));
+        }
+        drain.begin();
+        assertThat(lastStreamOfGoAway()).isEqualTo(Integer.MAX_VALUE);
+        pass(Duration.ofMillis(roundTripMillis));
+        read(GET_LATER + DRAIN_PING_ACK + DRAIN_PING_ACK);
+        assertThat(responses).hasSize(2);
+
+        long millis = roundTripMillis;
+        int last = lastStreamOfGoAway();
+        assertThat(last).isEqualTo(-1);
+        while (last < 0) {
+            channel.advanceTimeBy(1, TimeUnit.MILLISECONDS);
+            millis++;
+            last = lastStreamOfGoAway();
+        }
+        assertThat(last).isEqualTo(3);
+        assertThat(millis).isEqualTo(Math.min(IngressDrain.TRANSIT_MILLIS, Math.max(250, 2 * roundTripMillis)));
+        responses.get(1).onHead(new DefaultHttp2Headers().status("204"), true);
+        assertThat(sent(3)).contains(Http2FrameTypes.HEADERS);
+        pass(IDLE_TIMEOUT);
+        assertThat(lastStreamOfGoAway()).isEqualTo(-1);
+    }
+
     /** Workers end tunnels when they are told to drain, which is after the drain of clients. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
@@ -355,7 +394,7 @@ class Http2ClientConnectionTest {
         CompletableFuture<Void> drained = drain.begin().toCompletableFuture();
         channel.runPendingTasks();
         order.get(0).onHead(new DefaultHttp2Headers().status("200"), tunnelOpensLast);
-        pass(LOOK);
+        pass(TRANSIT);
         assertThat(drained).isNotDone();
 
         order.get(1).onHead(new DefaultHttp2Headers().status("200"), !tunnelOpensLast);
@@ -371,7 +410,7 @@ class Http2ClientConnectionTest {
         CompletableFuture<Void> drained = drain.begin().toCompletableFuture();
         channel.runPendingTasks();
         assertThat(drained).isNotDone();
-        pass(LOOK);
+        pass(TRANSIT);
         assertThat(drained).isCompleted();
         assertThat(channel.isOpen()).isTrue();
         CompletableFuture<Void> closed = drain.closed().toCompletableFuture();
@@ -416,7 +455,7 @@ class Http2ClientConnectionTest {
         }
         assertThat(last).isEqualTo(Integer.MAX_VALUE);
         assertThat(channel.isOpen()).isTrue();
-        pass(LOOK);
+        pass(TRANSIT);
         assertThat(lastStreamOfGoAway()).isEqualTo(id);
         assertThat(channel.isOpen()).isFalse();
     }
@@ -426,7 +465,7 @@ class Http2ClientConnectionTest {
         read(GET_LATER);
         assertThat(responses).hasSize(2);
 
-        pass(Duration.ofSeconds(1));
+        pass(TRANSIT);
         assertThat(lastStreamOfGoAway()).isEqualTo(3);
         read(GET_TOO_LATE);
         assertThat(responses).hasSize(2);
@@ -536,7 +575,7 @@ class Http2ClientConnectionTest {
         post("00".repeat(MIN_RATE * 20));
         pass(BODY_TIMEOUT);
         assertThat(sent(1)).isEmpty();
-        pass(LOOK.multipliedBy(2));
+        pass(LOOK.multipliedBy(4));
         assertThat(sent(1)).containsExactly(Http2FrameTypes.HEADERS, Http2FrameTypes.DATA, Http2FrameTypes.RST_STREAM);
         assertThat(cancelled).isEqualTo(1);
         assertThat(observer.protections).containsExactly(Protection.BODY_TOO_SLOW);
@@ -558,7 +597,9 @@ class Http2ClientConnectionTest {
             answer = sent(1);
         }
         assertThat(seconds).isBetween(20, 23);
-        assertThat(answer).containsExactly(Http2FrameTypes.HEADERS, Http2FrameTypes.DATA, Http2FrameTypes.RST_STREAM);
+        assertThat(answer).containsExactly(Http2FrameTypes.HEADERS, Http2FrameTypes.DATA);
+        pass(LOOK);
+        assertThat(sent(1)).containsExactly(Http2FrameTypes.RST_STREAM);
         assertThat(channel.isOpen()).isTrue();
     }
 
@@ -757,8 +798,57 @@ class Http2ClientConnectionTest {
     @Test
     void should_end_a_connection_that_sends_without_end_for_a_stream_that_was_reset_here() {
         commit(Fault.WRONG_LENGTH, 1);
-        read(frame(1, "0000", 1, "00").repeat(10_000));
+        read(frame(1, "0000", 1, "00").repeat(10_010));
         assertThat(sent(0)).contains(Http2FrameTypes.GO_AWAY);
+    }
+
+    /** curl 7.88 loses a response that it reads together with the reset. */
+    @Test
+    void should_leave_a_client_time_to_read_an_early_response_before_it_resets_the_upload() {
+        read(SETTINGS_ACK);
+        read(head(1, false, request("POST")));
+        responses.get(0).onHead(new DefaultHttp2Headers().status("413"), true);
+        assertThat(sent(1)).containsExactly(Http2FrameTypes.HEADERS);
+        dataOf(1, HttpLimits.defaults().streamWindowBytes() - 1);
+        pass(Duration.ofMillis(199));
+        assertThat(sent(1)).as("neither a reset nor a larger window").isEmpty();
+        pass(Duration.ofMillis(1));
+        channel.runPendingTasks();
+        ByteBuf reset = channel.readOutbound();
+        assertThat(ByteBufUtil.hexDump(reset)).startsWith(frame(4, "0300", 1, "00000000"));
+        reset.release();
+        dataOf(1, 1000);
+        assertThat(channel.isOpen()).isTrue();
+    }
+
+    /** The stream's objects serve the next stream when the timer of the first fires. */
+    @Test
+    void should_not_reset_an_upload_that_ends_soon_after_its_early_response() {
+        read(head(1, false, request("POST")));
+        responses.get(0).onHead(new DefaultHttp2Headers().status("413"), true);
+        sent(1);
+        read(frame(4, "0001", 1, "00000000"));
+        read(head(3, false, request("POST")));
+        pass(Duration.ofMillis(100));
+        responses.get(1).onHead(new DefaultHttp2Headers().status("413"), true);
+        pass(Duration.ofMillis(100));
+        assertThat(sent(3)).containsExactly(Http2FrameTypes.HEADERS);
+        pass(Duration.ofMillis(100));
+        assertThat(sent(3)).containsExactly(Http2FrameTypes.RST_STREAM);
+    }
+
+    /** Nothing is cancelled. Clients of gRPC do so when a call ends early. */
+    @Test
+    void should_not_count_resets_of_requests_that_were_answered() {
+        for (int stream = 1; stream < 6 * MAX_RESETS; stream += 2) {
+            read(head(stream, false, request("POST")));
+            responses.get(stream / 2).onHead(new DefaultHttp2Headers().status("413"), true);
+            channel.runPendingTasks();
+            read(frame(4, "0300", stream, "00000000"));
+        }
+        assertThat(sent(0)).doesNotContain(Http2FrameTypes.GO_AWAY);
+        assertThat(observer.protections).isEmpty();
+        assertThat(cancelled).isZero();
     }
 
     /** The network decides how many parts a frame arrives in. */
@@ -814,7 +904,7 @@ class Http2ClientConnectionTest {
 
     @Test
     void should_end_a_connection_that_opens_streams_beyond_the_limit_without_end() {
-        for (int stream = 1; stream <= 21_000 && channel.isOpen(); stream += 2) {
+        for (int stream = 1; stream <= 22_000 && channel.isOpen(); stream += 2) {
             read(head(stream, false, request("POST")));
         }
         pass(Duration.ofSeconds(2));
@@ -918,7 +1008,7 @@ class Http2ClientConnectionTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"a, , 200", "b, , 400", "a, a, 400", "a, b, 400"})
+    @CsvSource({"a, , 200", "b, , 400", "a, a, 400", "a, b, 400", "A:80, , 200", "a:, , 200", "a:443, , 400"})
     void should_refuse_hosts_that_readers_may_understand_differently(String host, String second, String status)
             throws Exception {
         read(SOME_WINDOW);

@@ -74,7 +74,8 @@ public record DispatcherProperties(
      *     the certificate is set.
      * @param certificate PEM file with the certificate chain of the TLS port. The port's own
      *     certificate comes first.
-     * @param key PEM file with the private key of the TLS port: PKCS #8, unencrypted.
+     * @param key PEM file with the private key of the TLS port: PKCS #8, PKCS #1 or SEC 1,
+     *     unencrypted.
      */
     public record Tls(
             @DefaultValue("0.0.0.0") String host,
@@ -115,7 +116,8 @@ public record DispatcherProperties(
      * @param certificate PEM file with the certificate chain of the worker port, or off for no TLS.
      *     If it is not set, the port has TLS with a key that follows from the secret, which workers
      *     accept without a file.
-     * @param key PEM file with the private key of the worker port: PKCS #8, unencrypted.
+     * @param key PEM file with the private key of the worker port: PKCS #8, PKCS #1 or SEC 1,
+     *     unencrypted.
      */
     public record WorkersTls(
             @Nullable Path certificate, @Nullable Path key) {}

@@ -30,7 +30,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param tlsFingerprint Fingerprints of the dispatcher's public keys to accept, separated by
  *     commas, as the dispatcher's command worker-keys prints them.
  * @param tlsCertificate PEM file with the certificate chain that the worker presents.
- * @param tlsKey PEM file with the private key of that certificate: PKCS #8, unencrypted.
+ * @param tlsKey PEM file with the private key of that certificate: PKCS #8, PKCS #1 or SEC 1,
+ *     unencrypted.
  */
 @ConfigurationProperties("lambda-dispatcher.worker")
 public record WorkerProperties(
