@@ -5,15 +5,17 @@ import io.lambdadispatcher.wire.worker.Hmac;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.Base64;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 
 /**
  * A ledger whose values begin with an HMAC-SHA-256 of key, version and value. So whoever may write
  * the table, but does not know the secret of the fleet, cannot change what its dispatchers do: what
- * they have not written is no entry. An earlier entry cannot return under a later version. Any
- * thread.
+ * they have not written is no entry. An earlier entry cannot return under a later version, nor
+ * replace one that this dispatcher has read. Any thread.
  */
 public final class SignedLedger implements Ledger {
     /** The names of functions follow another label, so no function's key is this one. */
@@ -25,6 +27,9 @@ public final class SignedLedger implements Ledger {
     private final Ledger ledger;
     private final Supplier<List<byte[]>> secrets;
 
+    /** The latest genuine version of each entry that the latest read has returned. */
+    private volatile Map<String, Long> versions = Map.of();
+
     /** @param secrets the first one signs, and all are accepted */
     public SignedLedger(Ledger ledger, Supplier<List<byte[]>> secrets) {
         this.ledger = ledger;
@@ -33,19 +38,32 @@ public final class SignedLedger implements Ledger {
 
     @Override
     public CompletionStage<List<Entry>> read() {
+        // A read sees all that an earlier one has seen, but not what one sees that runs meanwhile.
+        Map<String, Long> seen = versions;
         return ledger.read().thenApply(entries -> {
             List<byte[]> keys = secrets.get().stream().map(SignedLedger::key).toList();
-            return entries.stream().map(entry -> opened(entry, keys)).toList();
+            List<Entry> opened =
+                    entries.stream().map(entry -> opened(entry, keys, seen)).toList();
+            Map<String, Long> next = new HashMap<>();
+            for (Entry entry : opened) {
+                long before = seen.getOrDefault(entry.key(), 0L);
+                next.put(entry.key(), entry.value().isEmpty() ? before : entry.version());
+            }
+            versions = next;
+            return opened;
         });
     }
 
-    private static Entry opened(Entry entry, List<byte[]> keys) {
+    private static Entry opened(Entry entry, List<byte[]> keys, Map<String, Long> seen) {
         String value = entry.value();
         String content = value.length() < MAC_CHARS ? "" : value.substring(MAC_CHARS);
         byte[] given = value.substring(0, value.length() - content.length()).getBytes(StandardCharsets.UTF_8);
-        boolean genuine = keys.stream()
-                .anyMatch(key -> MessageDigest.isEqual(
-                        mac(key, entry.key(), entry.version(), content).getBytes(StandardCharsets.US_ASCII), given));
+        boolean replayed = entry.version() < seen.getOrDefault(entry.key(), 0L);
+        boolean genuine = !replayed
+                && keys.stream()
+                        .anyMatch(key -> MessageDigest.isEqual(
+                                mac(key, entry.key(), entry.version(), content).getBytes(StandardCharsets.US_ASCII),
+                                given));
         return new Entry(entry.key(), entry.version(), genuine ? content : "");
     }
 

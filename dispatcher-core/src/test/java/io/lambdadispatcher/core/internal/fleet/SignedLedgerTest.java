@@ -6,8 +6,11 @@ import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.Ledger.Entry;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 class SignedLedgerTest {
@@ -77,5 +80,67 @@ class SignedLedgerTest {
         write(ledger(NEW, OLD), "b", 0, "{}");
         assertThat(read(ledger(OLD, NEW))).containsOnly(new Entry("a", 1, "{}"), new Entry("b", 1, "{}"));
         assertThat(read(ledger(NEW))).containsOnly(new Entry("a", 1, ""), new Entry("b", 1, "{}"));
+    }
+
+    /** It would take back the kill switch, for example, or what was spent. */
+    @Test
+    void should_not_take_an_earlier_version_for_the_entry_that_it_has_read() {
+        SignedLedger ledger = ledger(OLD);
+        write(ledger, "function/f", 0, "{\"launching\": true}");
+        Entry first = stored.get("function/f");
+        write(ledger, "function/f", 1, "{\"launching\": false}");
+        Entry second = stored.get("function/f");
+        assertThat(read(ledger)).containsExactly(new Entry("function/f", 2, "{\"launching\": false}"));
+
+        stored.put("function/f", first);
+        for (int i = 0; i < 3; i++) {
+            assertThat(read(ledger)).containsExactly(new Entry("function/f", 1, ""));
+        }
+        stored.put("function/f", second);
+        assertThat(read(ledger)).containsExactly(new Entry("function/f", 2, "{\"launching\": false}"));
+
+        // Somebody removes the entry, as the documents say for one that cannot be read.
+        stored.remove("function/f");
+        assertThat(read(ledger)).isEmpty();
+        assertThat(write(ledger, "function/f", 0, "{}")).isTrue();
+        assertThat(read(ledger)).containsExactly(new Entry("function/f", 1, "{}"));
+    }
+
+    /** The answer to the read that began first may arrive last. */
+    @Test
+    void should_accept_an_earlier_version_from_a_read_that_began_before_a_write() {
+        CompletableFuture<List<Entry>> late = new CompletableFuture<>();
+        Ledger store = Ledger.inMemory(stored);
+        AtomicBoolean delayed = new AtomicBoolean();
+        SignedLedger ledger = new SignedLedger(
+                new Ledger() {
+                    @Override
+                    public CompletionStage<List<Entry>> read() {
+                        return delayed.get() ? late : store.read();
+                    }
+
+                    @Override
+                    public CompletionStage<Boolean> write(String key, long expectedVersion, String value) {
+                        return store.write(key, expectedVersion, value);
+                    }
+
+                    @Override
+                    public CompletionStage<Boolean> remove(String key, long version) {
+                        return store.remove(key, version);
+                    }
+
+                    @Override
+                    public void close() {}
+                },
+                () -> List.of(OLD));
+        write(ledger, "a", 0, "{}");
+        delayed.set(true);
+        CompletionStage<List<Entry>> first = ledger.read();
+        List<Entry> answer = List.copyOf(stored.values());
+        delayed.set(false);
+        write(ledger, "a", 1, "{}");
+        assertThat(read(ledger)).containsExactly(new Entry("a", 2, "{}"));
+        late.complete(answer);
+        assertThat(first.toCompletableFuture().join()).containsExactly(new Entry("a", 1, "{}"));
     }
 }
