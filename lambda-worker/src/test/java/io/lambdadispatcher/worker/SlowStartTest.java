@@ -208,7 +208,7 @@ class SlowStartTest {
     void should_serve_a_launch_that_has_waited() throws Exception {
         try (ScriptedDispatcher dispatcher = new ScriptedDispatcher()) {
             String launch =
-                    "{\"function\":\"f\",\"workerId\":\"w1\",\"token\":\"v1.a.b.c.d\",\"addresses\":[\"127.0.0.1:"
+                    "{\"function\":\"f\",\"workerId\":\"w1\",\"token\":\"v1.a.b.c.d\",\"tls\":false,\"addresses\":[\"127.0.0.1:"
                             + dispatcher.address().getPort() + "\"],\"connections\":1,\"streams\":1}";
             CompletableFuture<String> answer = invoke(launch);
             assertThat(dispatcher.links()).isEmpty();

@@ -63,7 +63,6 @@ final class ConfigReader {
         String workerId = fromEnvironment ? text("workerId") : required("workerId", "a name");
         Credential credential = credential();
         WorkerConfig.Builder builder = WorkerConfig.builder(function, credential, addresses);
-        tls(credential, builder);
         if (workerId != null) {
             builder.workerId(workerId);
         }
@@ -80,6 +79,7 @@ final class ConfigReader {
         millis("idleTimeoutMillis", builder::idleTimeout);
         millis("drainGraceMillis", builder::drainGrace);
         millis("loneTimeoutMillis", builder::loneTimeout);
+        tls(credential, builder);
         return builder.build();
     }
 
@@ -104,8 +104,8 @@ final class ConfigReader {
     }
 
     /**
-     * A token must not go in clear text by mistake, so a self-launched worker has to ask for it. A
-     * dispatcher says all that a worker needs that it launches.
+     * A token must not go in clear text by mistake, so the environment or the payload has to ask
+     * for it.
      */
     private void tls(Credential credential, WorkerConfig.Builder builder) {
         Boolean on = value("tls", Boolean.class, "true or false");
@@ -125,7 +125,7 @@ final class ConfigReader {
                     certificate == null || key == null
                             ? trust
                             : trust.withClientCertificate(Path.of(certificate), Path.of(key)));
-        } else if (on != null || !fromEnvironment) {
+        } else if (on != null) {
             builder.plain();
         } else if (!(credential instanceof Credential.Secret)) {
             throw bad(

@@ -41,7 +41,7 @@ class ConfigTest {
     @ParameterizedTest
     @ValueSource(strings = {"1000", "1e3", "1000.0", "0.1E+4"})
     void should_read_a_whole_number_however_it_is_written(String number) {
-        assertThat(WorkerConfig.ofPayload("{" + REQUIRED + ",\"streams\":" + number + "}")
+        assertThat(WorkerConfig.ofPayload("{" + REQUIRED + ",\"tls\":true,\"streams\":" + number + "}")
                         .streams())
                 .isEqualTo(1000);
         assertThat(WorkerConfig.ofEnvironment(environment("STREAMS", number)).streams())
@@ -74,7 +74,7 @@ class ConfigTest {
                 "\"tls\":true,\"tlsTrustPem\":\"/etc/trust.pem\"|trust by PEM of 14 characters, expected '-----BEGIN",
             })
     void should_name_the_bad_field_its_value_and_what_was_expected(String field, String message) {
-        assertThatThrownBy(() -> WorkerConfig.ofPayload("{" + REQUIRED + "," + field + "}"))
+        assertThatThrownBy(() -> WorkerConfig.ofPayload("{" + REQUIRED + ",\"tls\":false," + field + "}"))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(message);
     }
@@ -131,7 +131,11 @@ class ConfigTest {
                 .isEqualTo(WorkerTls.fingerprint(fingerprint));
         assertThatThrownBy(() -> WorkerConfig.ofPayload("{" + REQUIRED + ",\"tlsTrustPem\":\"/etc/trust.pem\"}"))
                 .hasMessageContaining("trust by PEM of 14 characters");
-        assertThat(WorkerConfig.ofPayload("{" + REQUIRED + "}").tls()).isNull();
+        assertThat(WorkerConfig.ofPayload("{" + REQUIRED + ",\"tls\":false}").tls())
+                .isNull();
+        assertThatThrownBy(() -> WorkerConfig.ofPayload("{" + REQUIRED + "}"))
+                .hasMessageStartingWith("tlsFingerprint is not set, expected the fingerprint that")
+                .hasMessageEndingWith("or tls=false for a worker port without TLS");
     }
 
     /** These values overflow as nanoseconds, which a worker would only notice when it runs. */
@@ -273,7 +277,7 @@ class ConfigTest {
         assertThat(config.streams()).isEqualTo(9);
         assertThat(config.workerId()).isNull();
         assertThat(config.loneTimeout()).isZero();
-        assertThat(WorkerConfig.ofEnvironment(Map.of("LAMBDA_DISPATCHER_PAYLOAD", "{" + REQUIRED + "}"))
+        assertThat(WorkerConfig.ofEnvironment(Map.of("LAMBDA_DISPATCHER_PAYLOAD", "{" + REQUIRED + ",\"tls\":false}"))
                         .workerId())
                 .isEqualTo("w");
         assertThatThrownBy(() -> WorkerConfig.ofEnvironment(Map.of()))
