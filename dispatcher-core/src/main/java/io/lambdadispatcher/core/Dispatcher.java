@@ -1435,8 +1435,8 @@ public final class Dispatcher implements AutoCloseable {
         }
 
         private Secrets checkedSecrets() {
-            boolean random = secrets == null;
-            Secrets all = new Secrets(random ? List.of(randomSecret()) : secrets, random, Map.copyOf(functionSecrets));
+            Secrets all = new Secrets(
+                    secrets == null ? List.of(randomSecret()) : secrets, secrets == null, Map.copyOf(functionSecrets));
             all.verify(functions.stream().map(FunctionOptions::name).collect(Collectors.toSet()));
             return all;
         }

@@ -162,9 +162,9 @@ class WaitingTest {
     @Test
     void should_log_a_wait_whose_exception_nobody_sees() {
         Await.until("a warning", () -> {
-            callback(response ->
-                    dispatcher.dispatch(GET_LATER).toCompletableFuture().join());
-            return warnings.contains("a callback waits on its event loop");
+            // What is asked again and again must leave no request behind.
+            callback(response -> dispatcher.workers().toCompletableFuture().join());
+            return warnings.stream().anyMatch(line -> line.startsWith("a callback waits on its event loop"));
         });
     }
 

@@ -101,6 +101,7 @@ class JavaExamplesTest {
                 }
             }
             WorkerConfig config;
+            WorkerLauncher.LaunchRequest request;
             static class Greeter implements Handler {
                 public void handle(Request request, Response response) {}
             }

@@ -72,7 +72,7 @@ class LivePageStateIT {
                         LiveSettings.NONE,
                         () -> "",
                         this::document),
-                new AdminAccess(Set.of(), List.of(), List.of()),
+                new AdminAccess(Set.of(), List.of(Rig.SECRET.getBytes(StandardCharsets.US_ASCII)), List.of()),
                 null,
                 protection -> {});
     }
@@ -137,14 +137,17 @@ class LivePageStateIT {
         browser.awaitText("#workers tr", id, "ready", "900 ms");
     }
 
-    /** The answer to one viewer too many is 503. */
+    /** The answer to one viewer too many is 503. It would take the place of one without a token. */
     @Test
     void should_try_again_if_it_is_refused() throws Exception {
         HttpClient client = HttpClient.newHttpClient();
         List<InputStream> viewers = new ArrayList<>();
         for (int i = 0; i < VIEWERS; i++) {
             viewers.add(client.send(
-                            HttpRequest.newBuilder(URI.create(url() + "events")).build(), BodyHandlers.ofInputStream())
+                            HttpRequest.newBuilder(URI.create(url() + "events"))
+                                    .header("authorization", "Bearer " + Rig.SECRET)
+                                    .build(),
+                            BodyHandlers.ofInputStream())
                     .body());
         }
         show();

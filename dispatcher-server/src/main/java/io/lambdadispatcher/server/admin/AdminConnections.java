@@ -157,9 +157,10 @@ final class AdminConnections extends ChannelInitializer<Channel> {
         streams.stream()
                 .filter(each -> each.standing() == lowest)
                 .forEach(each -> byNetwork.merge(each.network(), 1, Integer::sum));
-        int most = Collections.max(byNetwork.values());
+        Object most = Collections.max(byNetwork.entrySet(), Map.Entry.comparingByValue())
+                .getKey();
         return streams.stream()
-                .filter(each -> each.standing() == lowest && byNetwork.get(each.network()) == most)
+                .filter(each -> each.standing() == lowest && each.network().equals(most))
                 .findFirst()
                 .orElseThrow();
     }

@@ -277,8 +277,8 @@ final class ConfigurationChecks {
     /** The message names the file, and this adds the settings and where they were set. */
     private void reportCertificates(
             Setting<Path> certificate, Setting<Path> key, @Nullable Setting<Path> clients, String message) {
-        List<Setting<Path>> set = Stream.of(certificate, key, clients)
-                .filter(each -> each != null && checked.isSet(each))
+        List<Setting<Path>> set = (clients == null ? Stream.of(certificate, key) : Stream.of(certificate, key, clients))
+                .filter(checked::isSet)
                 .toList();
         problems.accept(set.stream().map(Setting::name).collect(Collectors.joining(", ")) + ": " + message + " ("
                 + set.stream().map(checked::source).distinct().collect(Collectors.joining("; ")) + ")");

@@ -97,7 +97,7 @@ public final class HopByHop {
     /**
      * Returns whether an application can take this header for another one that the dispatcher has
      * checked, or that a proxy has written: {@code content_length} or {@code if.none.match}. CGI
-     * makes the same variable of both ({@link HeaderSyntax#passesFor}). Nobody has checked this one.
+     * makes the same variable of both ({@link HeaderSyntax#passesFor}). Nobody has checked it.
      */
     public static boolean isDisguised(CharSequence name) {
         return (firstLetter(name) & MARKED_LETTERS) != 0
@@ -123,9 +123,9 @@ public final class HopByHop {
         return letters;
     }
 
-    /** Returns the bit for the first letter of a name. */
+    /** Returns the bit for the first letter of a name; 0 for an empty name of an event. */
     public static long firstLetter(CharSequence name) {
-        return 1L << name.charAt(0);
+        return name.isEmpty() ? 0 : 1L << name.charAt(0);
     }
 
     /**

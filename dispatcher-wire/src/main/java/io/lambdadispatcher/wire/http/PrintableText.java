@@ -116,8 +116,7 @@ public final class PrintableText {
      */
     private static String said(Throwable failure) {
         String message = failure.getMessage();
-        boolean isSentence = message != null && message.indexOf(' ') >= 0 && !(failure instanceof Error);
-        return isSentence ? message : failure.toString();
+        return message == null || message.indexOf(' ') < 0 || failure instanceof Error ? failure.toString() : message;
     }
 
     private static String inOneLine(String text) {

@@ -210,7 +210,9 @@ final class InvokeOutcome {
         }
     }
 
+    /** For a profile with {@code login_session}, the SDK does not say how to log in. */
     static String oneLine(String text) {
-        return text.replaceAll("\\s+", " ").strip();
+        String line = text.replaceAll("\\s+", " ").strip();
+        return line.contains("You must re-authenticate") ? line + " Log in with: aws login" : line;
     }
 }

@@ -634,4 +634,11 @@ class LambdaLauncherTest {
                 .hasMessageContaining("'" + name + "'")
                 .hasMessageContaining("ARN");
     }
+
+    @Test
+    void should_say_how_to_log_in() {
+        SdkClientException unknown = SdkClientException.create(
+                "Token cache file for login_session `me` not found.\nYou must re-authenticate.");
+        assertThat(InvokeOutcome.of(unknown).detail()).endsWith("You must re-authenticate. Log in with: aws login");
+    }
 }

@@ -29,7 +29,8 @@ final class RequestHeaders {
         CharSequence host = head.getAndRemove(HttpHeaderNames.HOST);
         CharSequence authority = head.authority();
         verify(authority != null && HeaderSyntax.isAuthority(authority), ":authority", authority);
-        verify(host == null || Authority.isSame(host, authority, head.scheme()), "host", host);
+        boolean same = host == null || authority != null && Authority.isSame(host, authority, head.scheme());
+        verify(same, "host", host);
         CharSequence method = head.method();
         verify(method != null && HeaderSyntax.isToken(method), ":method", method);
         CharSequence path = head.path();

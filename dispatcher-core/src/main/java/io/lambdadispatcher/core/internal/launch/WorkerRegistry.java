@@ -152,9 +152,12 @@ public final class WorkerRegistry implements WorkerEvents {
      * worker was accepted, or all workers of the function were launched here.
      */
     synchronized String hintOnStrangers(String function, String workerId) {
-        long strangers = workers.entrySet().stream()
-                .filter(each -> each.getValue().function.equals(function) && !launched.containsKey(each.getKey()))
-                .count();
+        int strangers = 0;
+        for (Map.Entry<String, Worker> each : workers.entrySet()) {
+            if (each.getValue().function.equals(function) && !launched.containsKey(each.getKey())) {
+                strangers++;
+            }
+        }
         return strangers == 0 || !Boolean.FALSE.equals(launched.get(workerId))
                 ? ""
                 : ". Connected workers that were not launched here: " + strangers

@@ -1224,7 +1224,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
      */
     public void onBusy(PooledConnection member) {
         assert loop.inEventLoop();
-        // Known from the start in a fleet, but a worker can also serve dispatchers of different ones.
+        // Known from the start in a fleet, but dispatchers of several fleets can share a worker.
         pool.setShared();
         if (member.onBusy()) {
             cancelTrial(member);

@@ -196,7 +196,7 @@ class StageContractTest {
         world.calls.forEach(ContractWorld.Call::checkEnd);
     }
 
-    /** A function reports what it gets. What gets to none is reported by the filter that answers it. */
+    /** A function reports what it gets. What gets to none is reported by the filter. */
     private static void checkReport(ContractWorld world, ContractWorld.Client client, RecordingObserver observer) {
         String id = Integer.toString(client.id);
         boolean gotThrough = world.calls.stream().anyMatch(call -> call.client == client.id && !call.isCopy());

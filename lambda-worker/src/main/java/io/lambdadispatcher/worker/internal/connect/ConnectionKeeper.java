@@ -281,13 +281,19 @@ public final class ConnectionKeeper {
         }
 
         @Override
-        public void onReady() {
+        public void onServing() {
             ready = true;
             backoff.reset();
             tally.onConnection();
-            log.debug("worker connection to {} is ready", dialled);
             if (state == State.DIALLING) {
                 state = State.UP;
+            }
+        }
+
+        @Override
+        public void onReady() {
+            log.debug("worker connection to {} is ready", dialled);
+            if (state == State.UP) {
                 owner.onReady(ConnectionKeeper.this);
             }
         }

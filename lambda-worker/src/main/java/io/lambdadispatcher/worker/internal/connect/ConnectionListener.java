@@ -7,7 +7,10 @@ import java.util.List;
 
 /** Receives the events of a worker connection, on its event loop. */
 interface ConnectionListener {
-    /** The worker has announced that it is ready for requests. */
+    /** The dispatcher has accepted the worker, and can send requests. */
+    void onServing();
+
+    /** The dispatcher has read that the worker is ready for requests. */
     void onReady();
 
     void onExchangeStarted();

@@ -215,6 +215,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
             control().send(new Readiness(true));
             load = new LoadMeter(http2.ctx().executor(), settings.share()::confirmed, control()::send);
             load.start();
+            listener.onServing();
             // The dispatcher counts the worker when it has read all this.
             roundTrip(this::onCounted);
         }

@@ -210,7 +210,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             log.debug("client {}: connection error: {}", context.client(), PrintableText.startOf(cause));
         }
         super.onConnectionError(ctx, outbound, cause, error);
-        // Later, because a stream can be on the stack. The channel closes when the client has had the
+        // Later, because a stream can be on the stack. The channel closes when the client has had
         // time to read why.
         ctx.executor().execute(this::giveUp);
     }

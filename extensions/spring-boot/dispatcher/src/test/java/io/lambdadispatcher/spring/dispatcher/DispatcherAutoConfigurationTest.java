@@ -158,7 +158,8 @@ class DispatcherAutoConfigurationTest {
                 .run(context -> {
                     FailureAnalysis analysis = analysis(context.getStartupFailure());
                     assertThat(analysis.getDescription())
-                            .isEqualTo("certificate chain file " + directory + " cannot be read");
+                            .isEqualTo("certificate chain file " + directory
+                                    + " cannot be read: java.io.IOException: Is a directory");
                     assertThat(analysis.getAction())
                             .isEqualTo("Let the application read this file, or set another file in the application's"
                                     + " configuration.");
