@@ -292,8 +292,8 @@ class StreamsIT {
     }
 
     /**
-     * The deadline is 15 s away. The drain begins earlier. The request waits for the worker, because
-     * the worker's time could be over before a client on a busy machine has connected.
+     * The deadline is 15 s away. The drain begins earlier. The request waits for the worker,
+     * because its time could be over before a client on a busy machine has connected.
      */
     @Test
     void should_tell_a_long_stream_that_the_deadline_is_near() throws Exception {

@@ -90,7 +90,7 @@ public final class Worker implements AutoCloseable {
     private long idleSinceNanos;
     private long startedWhenIdle = -1;
     private boolean draining;
-    private boolean shutdownTold;
+    private long shutdownNanos;
     private CompletionStage<?> told = CompletableFuture.completedFuture(null);
     private boolean refused;
     private volatile String reason = "";
@@ -348,11 +348,11 @@ public final class Worker implements AutoCloseable {
 
     /**
      * The worker stays, but what came by that dispatcher must end. Each connection to it says so;
-     * the handler hears of it once.
+     * the handler hears of it once. A connection that was dialled later leads to another dispatcher.
      */
-    private void onShutdown(Duration grace) {
-        if (!draining && !shutdownTold) {
-            shutdownTold = true;
+    private void onShutdown(Duration grace, long dialledNanos) {
+        if (!draining && (shutdownNanos == 0 || dialledNanos - shutdownNanos > 0)) {
+            shutdownNanos = System.nanoTime();
             told = Lifecycles.drain(handler, DrainReason.SHUTDOWN, shorter(grace, beforeDeadline(DEADLINE_MARGIN)));
         }
     }
@@ -414,7 +414,6 @@ public final class Worker implements AutoCloseable {
     private final class Events implements Dispatchers.Owner {
         @Override
         public void onReady() {
-            shutdownTold = false;
             if (readyNanos == 0 && !draining) {
                 readyNanos = System.nanoTime();
                 log.info("worker {} ready after {} ms", workerId(), (readyNanos - startedNanos) / 1_000_000);
@@ -428,8 +427,8 @@ public final class Worker implements AutoCloseable {
         }
 
         @Override
-        public void onShutdown(Duration grace) {
-            Worker.this.onShutdown(grace);
+        public void onShutdown(Duration grace, long dialledNanos) {
+            Worker.this.onShutdown(grace, dialledNanos);
         }
 
         @Override

@@ -98,9 +98,9 @@ public interface WorkerLauncher extends AutoCloseable {
         /** There is currently no capacity for another worker. */
         THROTTLED,
         /**
-         * The platform still prepares the function or its network, so no worker was started. This
-         * passes by itself, and says nothing about the function. Requests wait for it within their
-         * queue timeout.
+         * The platform still prepares the function or its network, so no worker was started. It
+         * is temporary, and says nothing about the function. Requests wait within their queue
+         * timeout.
          */
         NOT_READY,
         /**

@@ -530,7 +530,7 @@ public final class LaunchSupervisor {
             registry.onEnded(workerId);
             observer.onLaunchEnd(function.name(), workerId, exit.failed(), exit.detail());
             if (exit.failed() && !closed) {
-                // What passes by itself is told once, as the obstacle of launching.
+                // A temporary refusal is logged once, as the obstacle of launching.
                 log.atLevel(exit.cause() == Cause.NOT_READY ? Level.DEBUG : Level.WARN)
                         .log(
                                 "worker {} of function {} exited ({}): {}",

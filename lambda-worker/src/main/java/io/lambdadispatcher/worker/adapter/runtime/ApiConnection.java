@@ -51,7 +51,7 @@ final class ApiConnection extends ChannelInboundHandlerAdapter {
     private static final AsciiString ERROR_TYPE = AsciiString.cached("Lambda-Runtime-Function-Error-Type");
     private static final AsciiString ERROR_BODY = AsciiString.cached("Lambda-Runtime-Function-Error-Body");
 
-    /** How long a stream that nobody needs may continue. Most end by themselves in that time. */
+    /** Maximum time that an unneeded stream may continue. Most streams end within it. */
     private static final long STOP_MILLIS = 1_000;
 
     private static final byte[] ACCEPTED = "{\"status\":\"OK\"}\n".getBytes(StandardCharsets.US_ASCII);

@@ -57,8 +57,12 @@ public final class ConnectionKeeper {
         /** The dispatcher drains this worker. */
         void onDrain(DrainReason reason, Duration grace);
 
-        /** The dispatcher shuts down. The keeper tries again. */
-        void onShutdown(Duration grace);
+        /**
+         * The dispatcher shuts down. The keeper tries again.
+         *
+         * @param dialledNanos when the connection was dialled, by {@link System#nanoTime}
+         */
+        void onShutdown(Duration grace, long dialledNanos);
 
         /**
          * The last call.
@@ -272,6 +276,7 @@ public final class ConnectionKeeper {
     /** The events of one connection. */
     private final class Events implements ConnectionListener {
         private final String dialled;
+        private final long dialledNanos = System.nanoTime();
         private boolean ready;
         private long peersSinceNanos;
         private int peersCount;
@@ -339,7 +344,7 @@ public final class ConnectionKeeper {
                 }
                 owner.onLeaving(ConnectionKeeper.this);
             } else if (reason == DrainReason.SHUTDOWN && config.credential().outlivesDispatcher()) {
-                owner.onShutdown(grace);
+                owner.onShutdown(grace, dialledNanos);
             } else {
                 state = State.STOPPING;
                 owner.onDrain(reason, grace);

@@ -51,8 +51,12 @@ public final class Dispatchers {
         /** A dispatcher drains this worker. */
         void onDrain(DrainReason reason, Duration grace);
 
-        /** The only dispatcher shuts down. The worker waits for the next one. */
-        void onShutdown(Duration grace);
+        /**
+         * The only dispatcher shuts down. The worker waits for the next one. Each connection says so.
+         *
+         * @param dialledNanos when that connection was dialled, by {@link System#nanoTime}
+         */
+        void onShutdown(Duration grace, long dialledNanos);
 
         /**
          * All connections are closed, and no other is dialled. The last call.
@@ -360,8 +364,8 @@ public final class Dispatchers {
         }
 
         @Override
-        public void onShutdown(Duration grace) {
-            home.execute(() -> owner.onShutdown(grace));
+        public void onShutdown(Duration grace, long dialledNanos) {
+            home.execute(() -> owner.onShutdown(grace, dialledNanos));
         }
 
         @Override
