@@ -228,8 +228,9 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     private FleetMember memberOf(Ledger ledger) {
-        SignedLedger signed = new SignedLedger(ledger, () -> secrets.common());
-        return new FleetMember(signed, fleetLoop, new SystemTime(), new SecureRandom(), registry::setPeers);
+        FleetTime time = new SystemTime();
+        SignedLedger signed = new SignedLedger(ledger, () -> secrets.common(), time::millis);
+        return new FleetMember(signed, fleetLoop, time, new SecureRandom(), registry::setPeers);
     }
 
     private void startLaunches(Builder from) {

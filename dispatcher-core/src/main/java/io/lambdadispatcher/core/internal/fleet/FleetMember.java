@@ -49,6 +49,7 @@ public final class FleetMember {
     private static final long PUNCTUAL_NANOS = TimeUnit.MILLISECONDS.toNanos(1200);
 
     private static final String PREFIX = "member/";
+    private static final String FOREIGN = "no dispatcher of the fleet has written it";
     private static final Logger log = LoggerFactory.getLogger(FleetMember.class);
 
     /** Another dispatcher, as this one has seen it. */
@@ -79,8 +80,6 @@ public final class FleetMember {
     private final Map<String, FunctionShare> shares = new LinkedHashMap<>();
     private final Map<String, Peer> peers = new TreeMap<>();
     private final Map<String, Long> leftNanos = new HashMap<>();
-    private static final String FOREIGN = "no dispatcher of the fleet has written it";
-
     /** Why each of these entries cannot be read, by key. */
     private final Map<String, String> unreadable = new TreeMap<>();
 

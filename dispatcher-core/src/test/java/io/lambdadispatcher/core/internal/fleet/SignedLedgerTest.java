@@ -5,12 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.Ledger.Entry;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.RepetitionInfo;
 import org.junit.jupiter.api.Test;
 
 class SignedLedgerTest {
@@ -20,7 +26,7 @@ class SignedLedgerTest {
     private final ConcurrentMap<String, Entry> stored = new ConcurrentHashMap<>();
 
     private SignedLedger ledger(byte[]... secrets) {
-        return new SignedLedger(Ledger.inMemory(stored), () -> List.of(secrets));
+        return new SignedLedger(Ledger.inMemory(stored), () -> List.of(secrets), System::currentTimeMillis);
     }
 
     private static boolean write(Ledger ledger, String key, long expected, String value) {
@@ -98,12 +104,112 @@ class SignedLedgerTest {
         }
         stored.put("function/f", second);
         assertThat(read(ledger)).containsExactly(new Entry("function/f", 2, "{\"launching\": false}"));
+    }
 
-        // Somebody removes the entry, as the documents say for one that cannot be read.
+    /**
+     * An operator removes an entry, for example, and a dispatcher writes it again before another one
+     * has missed it. That one must not ignore the new entry until it has as many versions as before.
+     */
+    @Test
+    void should_accept_an_entry_that_begins_again_although_it_has_seen_later_versions() {
+        SignedLedger writer = ledger(OLD);
+        SignedLedger reader = ledger(OLD);
+        for (int version = 0; version < 5; version++) {
+            write(writer, "function/f", version, "{}");
+        }
+        assertThat(read(reader)).containsExactly(new Entry("function/f", 5, "{}"));
+        Entry last = stored.get("function/f");
+
         stored.remove("function/f");
-        assertThat(read(ledger)).isEmpty();
-        assertThat(write(ledger, "function/f", 0, "{}")).isTrue();
-        assertThat(read(ledger)).containsExactly(new Entry("function/f", 1, "{}"));
+        assertThat(write(writer, "function/f", 0, "{\"again\": true}")).isTrue();
+        assertThat(read(reader)).containsExactly(new Entry("function/f", 1, "{\"again\": true}"));
+        stored.put("function/f", last);
+        assertThat(read(reader)).containsExactly(new Entry("function/f", 5, ""));
+    }
+
+    /**
+     * Dispatchers whose clocks differ write and remove entries, and somebody puts earlier entries and
+     * forged ones in their place. The model is the number of the write from which an entry is.
+     */
+    @RepeatedTest(300)
+    void should_read_the_latest_entry_and_never_an_earlier_one(RepetitionInfo repetition) {
+        Random random = new Random(repetition.getCurrentRepetition());
+        List<String> keys = List.of("a", "b");
+        long[] now = {1_000_000};
+        List<SignedLedger> dispatchers = new ArrayList<>();
+        List<Map<String, Integer>> seen = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            long ahead = random.nextInt(1000);
+            dispatchers.add(new SignedLedger(Ledger.inMemory(stored), () -> List.of(OLD), () -> now[0] + ahead));
+            seen.add(new HashMap<>());
+        }
+        List<Entry> written = new ArrayList<>();
+        Map<String, Integer> latest = new HashMap<>();
+        for (int step = 0; step < 200; step++) {
+            now[0] += random.nextInt(10);
+            int each = random.nextInt(3);
+            SignedLedger dispatcher = dispatchers.get(each);
+            String key = keys.get(random.nextInt(2));
+            switch (random.nextInt(6)) {
+                case 0 -> {
+                    // Removals are rare, so clocks differ less than the time since the last write.
+                    now[0] += 1000;
+                    stored.remove(key);
+                    latest.remove(key);
+                }
+                case 1 -> {
+                    if (!written.isEmpty()) {
+                        Entry earlier = written.get(random.nextInt(written.size()));
+                        stored.put(earlier.key(), earlier);
+                    }
+                }
+                case 2 -> {
+                    if (latest.containsKey(key)) {
+                        stored.put(
+                                key,
+                                new Entry(
+                                        key,
+                                        random.nextInt(9) + 1,
+                                        written.get(latest.get(key)).value() + " "));
+                    }
+                }
+                default -> {
+                    // Puts the genuine entries back.
+                    keys.forEach(stored::remove);
+                    latest.forEach((k, number) -> stored.put(k, written.get(number)));
+                    check(read(dispatcher), seen.get(each), written, latest);
+                    if (random.nextBoolean()) {
+                        Integer before = latest.get(key);
+                        long version = before == null ? 0 : written.get(before).version();
+                        assertThat(write(dispatcher, key, version, "number " + written.size()))
+                                .isTrue();
+                        latest.put(key, written.size());
+                        written.add(stored.get(key));
+                    }
+                }
+            }
+            int other = random.nextInt(3);
+            check(read(dispatchers.get(other)), seen.get(other), written, latest);
+        }
+        assertThat(written).hasSizeGreaterThan(20);
+    }
+
+    private void check(List<Entry> read, Map<String, Integer> seen, List<Entry> written, Map<String, Integer> latest) {
+        seen.keySet().retainAll(stored.keySet());
+        assertThat(read).hasSameSizeAs(stored.values());
+        for (Entry entry : read) {
+            int number = entry.value().isEmpty()
+                    ? -1
+                    : Integer.parseInt(entry.value().replace("number ", ""));
+            Integer last = latest.get(entry.key());
+            if (last != null && stored.get(entry.key()).equals(written.get(last))) {
+                assertThat(number).isEqualTo(last);
+            } else if (number >= 0) {
+                assertThat(number).isGreaterThanOrEqualTo(seen.getOrDefault(entry.key(), 0));
+                assertThat(stored).containsEntry(entry.key(), written.get(number));
+            }
+            seen.merge(entry.key(), number, Math::max);
+        }
     }
 
     /** The answer to the read that began first may arrive last. */
@@ -132,7 +238,8 @@ class SignedLedgerTest {
                     @Override
                     public void close() {}
                 },
-                () -> List.of(OLD));
+                () -> List.of(OLD),
+                System::currentTimeMillis);
         write(ledger, "a", 0, "{}");
         delayed.set(true);
         CompletionStage<List<Entry>> first = ledger.read();
