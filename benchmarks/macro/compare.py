@@ -7,7 +7,7 @@
 
 Both dispatchers run concurrently, each with one event loop, on core 0, and each has a worker of its own commit. The workers and the load generator share core 1. Each
 pair is one load on each dispatcher, in alternating order. The processes are started several times, because two JVMs differ by themselves.
-With --setting, only the checked out commit has this setting, so HEAD shows what it costs.
+With --setting, only the checked out commit has this setting, so HEAD shows what it costs. With workers-tls-certificate= that is TLS between dispatcher and workers.
 It reports the ratio of CPU time per request, checked out ÷ other: the mean of all pairs, with its 95 % interval. With --bound, the exit code is 1
 if the interval lies wholly above the bound.
 """

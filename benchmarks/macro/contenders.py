@@ -289,13 +289,14 @@ class LambdaDispatcher(Contender):
         )
 
     def worker_environment(self):
+        plain = {"LAMBDA_DISPATCHER_TLS": "false"} if self.settings().get("workers-tls-certificate", "off") == "off" else {}
         return {
+            **plain,
             "LAMBDA_DISPATCHER_ADDRESSES": f"127.0.0.1:{self.worker_port}",
             "LAMBDA_DISPATCHER_FUNCTION": "default",
             # A launch token is valid for only one worker, once.
             "LAMBDA_DISPATCHER_WORKER_ID": f"benchmark-{uuid.uuid4()}",
             "LAMBDA_DISPATCHER_SECRET": SECRET,
-            "LAMBDA_DISPATCHER_TLS": "false",
             "LAMBDA_DISPATCHER_HANDLER": "io.lambdadispatcher.server.demo.DemoHandler",
             "LAMBDA_DISPATCHER_CONNECTIONS": str(self.worker_shape[0]),
             "LAMBDA_DISPATCHER_STREAMS": str(self.worker_shape[1]),

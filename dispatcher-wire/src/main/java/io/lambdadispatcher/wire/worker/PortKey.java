@@ -40,7 +40,9 @@ public final class PortKey {
     private PortKey() {}
 
     /**
-     * Derives the key pair. That takes about a millisecond.
+     * Derives the key pair. That takes about 2 ms of processor time, but 40 to 90 ms at the first
+     * call in a JVM, which loads the JDK's classes for elliptic curves. So do not call it on an
+     * event loop.
      *
      * @throws IllegalArgumentException if the secret is shorter than {@link
      *     LaunchToken#MIN_SECRET_BYTES}
