@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.ClassUtils;
 
@@ -24,6 +25,8 @@ final class DispatcherStarter {
     private static final String PREFIX = "lambda-dispatcher.";
     private static final String LAMBDA_LAUNCHER = "io.lambdadispatcher.aws.LambdaLauncher";
     private static final int MIN_SECRET_BYTES = 16;
+    /** YAML reads an unquoted {@code off} as {@code false}. */
+    private static final Set<String> OFF = Set.of("off", "false");
 
     private final DispatcherProperties properties;
     private final Dispatcher.Builder builder;
@@ -120,19 +123,15 @@ final class DispatcherStarter {
         }
         DispatcherProperties.Workers workers = properties.workers();
         Path certificate = workers.tls().certificate();
-        if (Path.of("off").equals(certificate)) {
-            builder.workerListener(listener("workers", workers.host(), workers.port(), null, null));
-        } else if (certificate == null && workers.tls().key() == null) {
-            ListenerOptions clear = listener("workers", workers.host(), workers.port(), null, null);
-            builder.workerListener(ListenerOptions.workers(clear.address()));
-        } else {
-            builder.workerListener(listener(
-                    "workers",
-                    workers.host(),
-                    workers.port(),
-                    certificate,
-                    workers.tls().key()));
-        }
+        boolean off = certificate != null && OFF.contains(certificate.toString());
+        ListenerOptions listener = listener(
+                "workers",
+                workers.host(),
+                workers.port(),
+                off ? null : certificate,
+                workers.tls().key());
+        boolean complete = off || listener.tls() != null;
+        builder.workerListener(complete ? listener : ListenerOptions.workers(listener.address()));
     }
 
     private static ListenerOptions listener(
