@@ -3,12 +3,20 @@ package io.lambdadispatcher.server.transport;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.wire.worker.PortKey;
 import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOutboundHandlerAdapter;
+import io.netty.channel.ChannelPromise;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
@@ -19,13 +27,18 @@ import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslProvider;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
+import java.net.SocketAddress;
 import java.security.PublicKey;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.Random;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Clients with the JDK's TLS and with OpenSSL see the key that follows from the secret. */
 class WorkerPortKeyTest {
@@ -36,11 +49,11 @@ class WorkerPortKeyTest {
         LOOP.shutdownGracefully(0, 1, TimeUnit.SECONDS);
     }
 
-    private static SslContext client(SslProvider provider, String version) throws Exception {
+    private static SslContext client(SslProvider provider, String version, boolean trusts) throws Exception {
         return SslContextBuilder.forClient()
                 .sslProvider(provider)
                 .protocols(version)
-                .trustManager(InsecureTrustManagerFactory.INSTANCE)
+                .trustManager(trusts ? InsecureTrustManagerFactory.INSTANCE : null)
                 .applicationProtocolConfig(new ApplicationProtocolConfig(
                         ApplicationProtocolConfig.Protocol.ALPN,
                         ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
@@ -49,18 +62,28 @@ class WorkerPortKeyTest {
                 .build();
     }
 
-    private static List<SslContext> clients() throws Exception {
+    /** @param trust whether they accept any key, or none */
+    private static List<SslContext> clients(boolean trust) throws Exception {
         List<SslContext> all = new ArrayList<>();
         for (SslProvider provider : List.of(SslProvider.JDK, SslProvider.OPENSSL)) {
             for (String version : List.of("TLSv1.3", "TLSv1.2")) {
-                all.add(client(provider, version));
+                all.add(client(provider, version, trust));
             }
         }
         return all;
     }
 
-    private static Dispatcher dispatcher(byte[] secret, byte[]... others) {
+    /** Why the worker port has rejected peers. */
+    private final Queue<String> rejections = new ConcurrentLinkedQueue<>();
+
+    private Dispatcher dispatcher(byte[] secret, byte[]... others) {
         return Dispatcher.builder()
+                .observer(new DispatcherObserver() {
+                    @Override
+                    public void onWorkerRejected(SocketAddress remote, String reason) {
+                        rejections.add(reason);
+                    }
+                })
                 .function(FunctionOptions.of("f"))
                 .workerListener(ListenerOptions.workers("127.0.0.1", 0))
                 .secret(secret, others)
@@ -98,7 +121,7 @@ class WorkerPortKeyTest {
             PublicKey expected = PortKey.of(secret).getPublic();
             try (Dispatcher dispatcher = dispatcher(secret)) {
                 assertThat(dispatcher.workerFingerprints()).containsExactly(PortKey.fingerprint(expected));
-                for (SslContext client : clients()) {
+                for (SslContext client : clients(true)) {
                     assertThat(seen(dispatcher, client, "any.name")).isEqualTo(expected);
                 }
             }
@@ -113,7 +136,7 @@ class WorkerPortKeyTest {
         String ofNew = PortKey.fingerprint(PortKey.of(next).getPublic());
         try (Dispatcher dispatcher = dispatcher(next, old)) {
             assertThat(dispatcher.workerFingerprints()).containsExactly(ofNew, ofOld);
-            for (SslContext client : clients()) {
+            for (SslContext client : clients(true)) {
                 assertThat(fingerprint(dispatcher, client, PortKey.serverName(ofOld)))
                         .isEqualTo(ofOld);
                 assertThat(fingerprint(dispatcher, client, PortKey.serverName(ofNew)))
@@ -123,7 +146,7 @@ class WorkerPortKeyTest {
             }
             dispatcher.change().secret(next).apply();
             assertThat(dispatcher.workerFingerprints()).containsExactly(ofNew);
-            for (SslContext client : clients()) {
+            for (SslContext client : clients(true)) {
                 assertThat(fingerprint(dispatcher, client, PortKey.serverName(ofOld)))
                         .isEqualTo(ofNew);
             }
@@ -132,5 +155,84 @@ class WorkerPortKeyTest {
 
     private static String fingerprint(Dispatcher dispatcher, SslContext client, String name) throws Exception {
         return PortKey.fingerprint(seen(dispatcher, client, name));
+    }
+
+    /**
+     * Clients that reject the key, say something else, or leave at any point of the handshake.
+     * {@code LeakCheck} fails the class if the settings that wait for the end of the handshake are
+     * lost.
+     */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2})
+    void should_survive_connections_that_end_before_the_handshake_does(int secrets) throws Exception {
+        Random random = new Random(secrets);
+        byte[] secret = "the secret".repeat(2).getBytes();
+        byte[][] others = secrets == 1
+                ? new byte[0][]
+                : new byte[][] {"the other secret".repeat(2).getBytes()};
+        try (Dispatcher dispatcher = dispatcher(secret, others)) {
+            List<SslContext> clients = clients(true);
+            List<SslContext> rejecting = clients(false);
+            for (int i = 0; i < 300; i++) {
+                boolean rejects = random.nextInt(3) == 0;
+                int most = random.nextInt(700);
+                byte[] noise = new byte[random.nextInt(4) == 0 ? 200 : 0];
+                random.nextBytes(noise);
+                SslHandler tls = (rejects ? rejecting : clients)
+                        .get(random.nextInt(clients.size()))
+                        .newHandler(ByteBufAllocator.DEFAULT, "any.name", 1);
+                Channel channel = new Bootstrap()
+                        .group(LOOP)
+                        .channel(NioSocketChannel.class)
+                        .handler(new ChannelInitializer<Channel>() {
+                            @Override
+                            protected void initChannel(Channel channel) {
+                                channel.pipeline().addLast(new Cut(rejects ? Integer.MAX_VALUE : most, noise), tls);
+                            }
+                        })
+                        .connect(dispatcher.workerAddress())
+                        .sync()
+                        .channel();
+                tls.handshakeFuture().addListener(done -> channel.close());
+                assertThat(channel.closeFuture().await(20, TimeUnit.SECONDS)).isTrue();
+            }
+            assertThat(seen(dispatcher, clients.get(0), "any.name"))
+                    .isEqualTo(PortKey.of(secret).getPublic());
+            // An operator sees why no worker connects.
+            assertThat(rejections)
+                    .anyMatch(reason -> reason.startsWith("TLS has failed: not an SSL/TLS record"))
+                    .anyMatch(reason -> reason.matches("TLS has failed: .*(?i:certificate.unknown).*"));
+        }
+    }
+
+    /**
+     * Closes the connection when this number of bytes was sent. If there is noise, it is sent
+     * instead of everything.
+     */
+    private static final class Cut extends ChannelOutboundHandlerAdapter {
+        private final byte[] noise;
+        private int left;
+
+        Cut(int most, byte[] noise) {
+            this.noise = noise;
+            left = most;
+        }
+
+        @Override
+        public void write(ChannelHandlerContext ctx, Object message, ChannelPromise promise) {
+            ByteBuf bytes = (ByteBuf) message;
+            if (noise.length > 0) {
+                bytes.release();
+                bytes = Unpooled.copiedBuffer(noise);
+            }
+            if (bytes.readableBytes() < left) {
+                left -= bytes.readableBytes();
+                ctx.write(bytes, promise);
+            } else {
+                ctx.writeAndFlush(bytes.readRetainedSlice(left), promise).addListener(ChannelFutureListener.CLOSE);
+                bytes.release();
+                left = 0;
+            }
+        }
     }
 }

@@ -10,6 +10,7 @@ import io.netty.handler.ssl.SniHandler;
 import io.netty.handler.ssl.SslContext;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
 /**
@@ -36,12 +37,13 @@ public record PortIdentities(List<SslContext> contexts, List<String> fingerprint
      *
      * @param timeout maximum time until the server name has arrived
      * @param http2 writes as soon as it is added
+     * @param onFailed receives what fails before that
      */
-    public void addHandlers(ChannelPipeline pipeline, Duration timeout, ChannelHandler http2) {
+    void addHandlers(ChannelPipeline pipeline, Duration timeout, ChannelHandler http2, Consumer<Throwable> onFailed) {
         if (contexts.size() > 1) {
             pipeline.addLast(new SniHandler(
                     (name, promise) -> promise.setSuccess(named(name)), MAX_CLIENT_HELLO_BYTES, timeout.toMillis()));
-            pipeline.addLast(new AwaitTls(http2));
+            pipeline.addLast(new AwaitTls(http2, onFailed));
         } else {
             if (hasTls()) {
                 pipeline.addLast(contexts.get(0).newHandler(pipeline.channel().alloc()));
@@ -53,9 +55,11 @@ public record PortIdentities(List<SslContext> contexts, List<String> fingerprint
     /** Keeps HTTP/2 from writing in clear text before TLS has its key. */
     private static final class AwaitTls extends ChannelInboundHandlerAdapter {
         private final ChannelHandler next;
+        private final Consumer<Throwable> onFailed;
 
-        AwaitTls(ChannelHandler next) {
+        AwaitTls(ChannelHandler next, Consumer<Throwable> onFailed) {
             this.next = next;
+            this.onFailed = onFailed;
         }
 
         @Override
@@ -65,9 +69,9 @@ public record PortIdentities(List<SslContext> contexts, List<String> fingerprint
             }
         }
 
-        /** The peer does not speak TLS. */
         @Override
         public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+            onFailed.accept(cause);
             ctx.close();
         }
     }

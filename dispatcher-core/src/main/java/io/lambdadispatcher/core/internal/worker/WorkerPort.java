@@ -5,11 +5,13 @@ import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.wire.http.FlatHeadersDecoder;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http2.Http2Assembly;
 import io.lambdadispatcher.wire.worker.WireLimits;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
+import io.netty.handler.codec.DecoderException;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.util.concurrent.Ticker;
 import java.net.SocketAddress;
@@ -17,6 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -104,7 +107,12 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
                         .maxHeaderListSize(MAX_CONTROL_HEAD_BYTES),
                 parts -> new WorkerPortHandler(parts, this));
         Access current = access;
-        current.tls().addHandlers(channel.pipeline(), current.handshakeTimeout(), handler);
+        current.tls()
+                .addHandlers(
+                        channel.pipeline(),
+                        current.handshakeTimeout(),
+                        handler,
+                        cause -> onFailed(channel.remoteAddress(), cause));
     }
 
     /** @return {@code null} if there is no such function */
@@ -116,6 +124,16 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
         }
         FunctionPool pool = pools.get(function);
         return pool == null ? null : pool.shard(index);
+    }
+
+    /** Reports a peer that does not speak TLS, or that does not accept the key of this port. */
+    void onFailed(SocketAddress remote, Throwable cause) {
+        Throwable reason = cause instanceof DecoderException && cause.getCause() != null ? cause.getCause() : cause;
+        if (reason instanceof SSLException) {
+            onRejected(remote, "TLS has failed: " + PrintableText.startOf(String.valueOf(reason.getMessage())));
+        } else {
+            log.debug("worker connection {}: {}", remote, PrintableText.startOf(cause));
+        }
     }
 
     /**
