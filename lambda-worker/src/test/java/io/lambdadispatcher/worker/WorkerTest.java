@@ -183,6 +183,7 @@ class WorkerTest {
         Holding handler = new Holding();
         try (Harness harness = new Harness(handler)) {
             ScriptedStream stream = harness.stream();
+            harness.worker.ready().toCompletableFuture().get(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
             stream.request(post("/"), 0, false);
             Response response = handler.take();
             harness.worker.drain(DrainReason.REQUESTED);
