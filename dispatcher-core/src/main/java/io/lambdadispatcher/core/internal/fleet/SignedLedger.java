@@ -23,7 +23,8 @@ import java.util.function.Supplier;
  * <p>An earlier entry cannot return under a later version, nor replace one that this dispatcher has
  * read. An entry that was removed begins again with version 1, so versions do not tell what is
  * earlier. Each value has a stamp for that, as in <i>Logical Physical Clocks</i> (S. Kulkarni and
- * others, OPODIS 2014): the time of its writer, or one more than the highest stamp that it has seen.
+ * others, OPODIS 2014): the time of its writer, or one more than the highest stamp that it has
+ * seen.
  */
 public final class SignedLedger implements Ledger {
     /** The names of functions follow another label, so no function's key is this one. */

@@ -107,8 +107,9 @@ class SignedLedgerTest {
     }
 
     /**
-     * An operator removes an entry, for example, and a dispatcher writes it again before another one
-     * has missed it. That one must not ignore the new entry until it has as many versions as before.
+     * An operator removes an entry, for example, and a dispatcher writes it again before another
+     * one has missed it. That one must not ignore the new entry until it has as many versions as
+     * before.
      */
     @Test
     void should_accept_an_entry_that_begins_again_although_it_has_seen_later_versions() {
@@ -128,8 +129,8 @@ class SignedLedgerTest {
     }
 
     /**
-     * Dispatchers whose clocks differ write and remove entries, and somebody puts earlier entries and
-     * forged ones in their place. The model is the number of the write from which an entry is.
+     * Dispatchers whose clocks differ write and remove entries, and somebody puts earlier entries
+     * and forged ones in their place. The model is the number of the write from which an entry is.
      */
     @RepeatedTest(300)
     void should_read_the_latest_entry_and_never_an_earlier_one(RepetitionInfo repetition) {

@@ -52,7 +52,8 @@ public final class Dispatchers {
         void onDrain(DrainReason reason, Duration grace);
 
         /**
-         * The only dispatcher shuts down. The worker waits for the next one. Each connection says so.
+         * The only dispatcher shuts down. The worker waits for the next one. Each connection says
+         * so.
          *
          * @param dialledNanos when that connection was dialled, by {@link System#nanoTime}
          */
