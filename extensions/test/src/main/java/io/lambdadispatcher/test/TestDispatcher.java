@@ -48,17 +48,13 @@ public final class TestDispatcher implements AutoCloseable {
                                 .requestTimeout(Duration.ofSeconds(30))
                                 .build())
                         .publicListener(ListenerOptions.plain("127.0.0.1", 0))
-                        .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                        .workerListener(ListenerOptions.workers("127.0.0.1", 0))
                         .eventLoops(1)
                         .secret(SECRET))
                 .start();
         Worker starting = null;
         try {
-            starting = new Worker(
-                    WorkerConfig.of(FUNCTION, SECRET, dispatcher.workerAddress()).toBuilder()
-                            .plain()
-                            .build(),
-                    handler);
+            starting = new Worker(WorkerConfig.of(FUNCTION, SECRET, dispatcher.workerAddress()), handler);
             await(starting.start().ready());
         } catch (RuntimeException e) {
             if (starting != null) {
