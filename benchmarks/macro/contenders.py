@@ -245,6 +245,8 @@ class LambdaDispatcher(Contender):
         self.class_path = machine.SERVER_CLASS_PATH
         self.worker_port = free_port()
         self.flags = {"event-loops": 1}
+        # The other proxies have no TLS to their backends either.
+        self.worker_tls = False
         self.core = PROXY_CORE
         self.worker = None
 
@@ -255,8 +257,7 @@ class LambdaDispatcher(Contender):
             "public-tls-port": "off",
             "workers-host": "127.0.0.1",
             "workers-port": self.worker_port,
-            # The other proxies have no TLS to their backends either.
-            "workers-tls-certificate": "off",
+            **({} if self.worker_tls else {"workers-tls-certificate": "off"}),
             "admin-port": free_port(),
             "shutdown-delay": "0",
             "function-launcher": "self",
@@ -289,9 +290,8 @@ class LambdaDispatcher(Contender):
         )
 
     def worker_environment(self):
-        plain = {"LAMBDA_DISPATCHER_TLS": "false"} if self.settings().get("workers-tls-certificate", "off") == "off" else {}
         return {
-            **plain,
+            **({} if self.worker_tls else {"LAMBDA_DISPATCHER_TLS": "false"}),
             "LAMBDA_DISPATCHER_ADDRESSES": f"127.0.0.1:{self.worker_port}",
             "LAMBDA_DISPATCHER_FUNCTION": "default",
             # A launch token is valid for only one worker, once.
