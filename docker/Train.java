@@ -13,9 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.security.KeyStore;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,6 +30,9 @@ public final class Train {
     private static final String HOME = "/opt/lambda-dispatcher";
     private static final String JAVA = HOME + "/java/bin/java";
     private static final String SECRET = "only while the image is built, no worker accepts it";
+    /** What {@code dispatcher worker-keys} prints for the secret. */
+    private static final String FINGERPRINT = "40ac233af2e9645e5bf18ab2000561c98a7063935ed720e5be4b159745d1341e";
+
     private static final int REQUESTS = 20;
 
     /** The cache contains objects only if G1 writes it. Other collectors can read them. */
@@ -49,16 +50,15 @@ public final class Train {
     /**
      * @param arguments {@code serve} for the dispatcher; {@code work} and the class path of a
      *     dispatcher for the worker of an image; or {@code function}, that class path, the
-     *     directory of the function, the class of its handler, the home of the JVM of a managed
-     *     runtime, or an empty text for the function's own, and {@code tls} if its workers connect
-     *     with TLS
+     *     directory of the function, the class of its handler, and the home of the JVM of a managed
+     *     runtime, or an empty text for the function's own
      */
     public static void main(String[] arguments) {
         try {
             switch (arguments[0]) {
                 case "serve" -> serve();
                 case "work" -> image(arguments[1]);
-                default -> function(arguments[1], arguments[2], arguments[3], arguments[4], arguments[5].equals("tls"));
+                default -> function(arguments[1], arguments[2], arguments[3], arguments[4]);
             }
         } catch (Exception | LinkageError e) {
             e.printStackTrace();
@@ -86,12 +86,12 @@ public final class Train {
                 classPath(),
                 "com.amazonaws.services.lambda.runtime.api.client.AWSLambda",
                 "io.lambdadispatcher.worker.LambdaHandler");
-        work(JAVA, dispatcherClassPath, false, command, Map.of("LAMBDA_DISPATCHER_HANDLER", "com.example.hello.HelloHandler"));
+        work(JAVA, dispatcherClassPath, command, Map.of("LAMBDA_DISPATCHER_HANDLER", "com.example.hello.HelloHandler"));
     }
 
     /** @param javaHome the JVM of a managed runtime; empty = the function's own */
-    private static void function(
-            String dispatcherClassPath, String directory, String handler, String javaHome, boolean tls) throws Exception {
+    private static void function(String dispatcherClassPath, String directory, String handler, String javaHome)
+            throws Exception {
         List<String> command = new ArrayList<>(List.of(directory + "/bootstrap"));
         boolean aot = true;
         if (!javaHome.isEmpty()) {
@@ -116,7 +116,7 @@ public final class Train {
                 aot ? "-XX:AOTCacheOutput=" + cache : "-XX:DumpLoadedClassList=" + list,
                 "_HANDLER",
                 "io.lambdadispatcher.worker.LambdaHandler");
-        work(System.getProperty("java.home") + "/bin/java", dispatcherClassPath, tls, command, variables);
+        work(System.getProperty("java.home") + "/bin/java", dispatcherClassPath, command, variables);
         if (!aot) {
             dump(command, variables, list, cache);
         }
@@ -143,24 +143,17 @@ public final class Train {
 
     /** Does what Lambda does: starts the function, and invokes it once. */
     private static void work(
-            String java, String dispatcherClassPath, boolean tls, List<String> command, Map<String, String> variables)
-            throws Exception {
-        Path certificate = tls ? selfSigned() : null;
-        Map<String, String> ofTls = certificate == null
-                ? Map.of()
-                : Map.of(
-                        "LAMBDA_DISPATCHER_WORKERS_TLS_CERTIFICATE", certificate.toString(),
-                        "LAMBDA_DISPATCHER_WORKERS_TLS_KEY", certificate.resolveSibling("key.pem").toString());
+            String java, String dispatcherClassPath, List<String> command, Map<String, String> variables) throws Exception {
         Process dispatcher = start(
                 List.of(java, "-cp", dispatcherClassPath, "io.lambdadispatcher.server.Main", "serve"),
-                settings(ofTls, Map.of("LAMBDA_DISPATCHER_FUNCTION_NAME", "f")),
+                settings(Map.of("LAMBDA_DISPATCHER_FUNCTION_NAME", "f")),
                 // They are for the worker. A dispatcher refuses those that it does not know.
                 name -> name.startsWith("LAMBDA_DISPATCHER_"));
         await(READY, 503);
         CompletableFuture<String> summary = new CompletableFuture<>();
         HttpServer lambda = runtimeApi(
                 "{\"function\":\"f\",\"workerId\":\"w\",\"secret\":\"" + SECRET + "\",\"addresses\":[\"localhost:"
-                        + WORKERS_PORT + "\"],\"loneTimeoutMillis\":3000" + trust(certificate) + "}",
+                        + WORKERS_PORT + "\"],\"loneTimeoutMillis\":3000,\"tlsFingerprint\":\"" + FINGERPRINT + "\"}",
                 summary);
         Map<String, String> all = new HashMap<>(Map.of("LAMBDA_TASK_ROOT", "/var/task"));
         all.putAll(WRITER);
@@ -178,38 +171,6 @@ public final class Train {
         System.out.println("the invocation returned " + summary.get(1, TimeUnit.MINUTES));
         end(worker);
         lambda.stop(0);
-    }
-
-    private static String trust(Path certificate) throws IOException {
-        return certificate == null
-                ? ""
-                : ",\"tlsTrustPem\":\"" + Files.readString(certificate).replace("\n", "\\n") + "\"";
-    }
-
-    /** Creates a certificate and the file {@code key.pem} beside it. */
-    private static Path selfSigned() throws Exception {
-        Path directory = Files.createTempDirectory("train");
-        Path store = directory.resolve("store.p12");
-        String password = "changeit";
-        Process keytool = start(
-                List.of(
-                        System.getProperty("java.home") + "/bin/keytool", "-genkeypair", "-alias", "train", "-keyalg", "EC",
-                        "-dname", "CN=localhost", "-ext", "san=dns:localhost", "-keystore", store.toString(),
-                        "-storetype", "PKCS12", "-storepass", password),
-                Map.of());
-        if (keytool.waitFor() != 0) {
-            throw new IllegalStateException("keytool has failed");
-        }
-        KeyStore keys = KeyStore.getInstance(store.toFile(), password.toCharArray());
-        pem(directory.resolve("key.pem"), "PRIVATE KEY", keys.getKey("train", password.toCharArray()).getEncoded());
-        Path certificate = directory.resolve("certificate.pem");
-        pem(certificate, "CERTIFICATE", keys.getCertificate("train").getEncoded());
-        return certificate;
-    }
-
-    private static void pem(Path file, String what, byte[] content) throws IOException {
-        String text = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(content);
-        Files.writeString(file, "-----BEGIN " + what + "-----\n" + text + "\n-----END " + what + "-----\n");
     }
 
     /**

@@ -172,10 +172,15 @@ class Run:
         self.worker_port, public, admin = free_port(), free_port(), free_port()
         settings = {"WORKERS_HOST": "0.0.0.0", "WORKERS_PORT": self.worker_port, "PUBLIC_PLAIN_PORT": public, "ADMIN_PORT": admin,
                     "WORKERS_SECRET": SECRET, "FUNCTION_NAME": FUNCTION, "FUNCTION_LAUNCHER": "self", "SHUTDOWN_DELAY": "0"}
-        self.dispatcher = Process(
-            "dispatcher", [self.java, "-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.server.Main", "serve"], None, self.directory,
-            {f"LAMBDA_DISPATCHER_{name}": str(value) for name, value in settings.items()})
+        if not self.options.tls:
+            settings["WORKERS_TLS_CERTIFICATE"] = "off"
+        variables = {f"LAMBDA_DISPATCHER_{name}": str(value) for name, value in settings.items()}
+        command = [self.java, "-cp", machine.SERVER_CLASS_PATH, "io.lambdadispatcher.server.Main"]
+        self.dispatcher = Process("dispatcher", [*command, "serve"], None, self.directory, variables)
         self.dispatcher.await_port(public)
+        keys = subprocess.run([*command, "worker-keys"], env={**os.environ, **variables}, capture_output=True, text=True, check=True).stdout
+        fingerprint = re.search("TLS_FINGERPRINT=(.*)", keys)
+        self.access = {"tlsFingerprint": fingerprint[1]} if fingerprint else {"tls": False}
 
     def rows(self, share, warm):
         machine.progress(f"{share} of a processor{', after a warm-up' if warm else ''}")
@@ -198,7 +203,8 @@ class Run:
                 environment.invoke({"warmUp": True, "holdMillis": 0}, wait=True)
             cpu, begin = environment.cpu_seconds(), time.monotonic()
             invocation = environment.invoke(
-                {"function": FUNCTION, "workerId": worker, "token": token(worker), "addresses": [f"dispatcher:{self.worker_port}"]}, wait=False)
+                {"function": FUNCTION, "workerId": worker, "token": token(worker), "addresses": [f"dispatcher:{self.worker_port}"],
+                 **self.access}, wait=False)
             ready = re.compile(rf"worker {worker} .* is ready")
             while not ready.search(self.dispatcher.log.read_text()):
                 if invocation.poll() is not None or time.monotonic() - begin > PATIENCE_SECONDS:
@@ -229,6 +235,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5, help="launches of each kind, whose medians count; by default %(default)s")
     parser.add_argument("--only", default=",".join(IMAGES), help="some of %(default)s")
+    parser.add_argument("--tls", action="store_true", help="with TLS on the worker port, as a dispatcher has it by default")
     parser.add_argument("--jdk", help="home of the JDK of the dispatcher; by default JAVA_HOME, or java in the PATH")
     parser.add_argument("--json", metavar="FILE", help="file for the results, by default benchmarks/target/cold-start-<time>.json")
     options = parser.parse_args()

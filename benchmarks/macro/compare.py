@@ -8,6 +8,7 @@
 Both dispatchers run concurrently, each with one event loop, on core 0, and each has a worker of its own commit. The workers and the load generator share core 1. Each
 pair is one load on each dispatcher, in alternating order. The processes are started several times, because two JVMs differ by themselves.
 With --setting, only the checked out commit has this setting, so HEAD shows what it costs.
+With --worker-tls, only the checked out commit has TLS between dispatcher and worker, as a dispatcher has it by default.
 It reports the ratio of CPU time per request, checked out ÷ other: the mean of all pairs, with its 95 % interval. With --bound, the exit code is 1
 if the interval lies wholly above the bound.
 """
@@ -42,7 +43,11 @@ class OtherDispatcher(LambdaDispatcher):
     def settings(self):
         command = [self.java, "-cp", self.class_path, "io.lambdadispatcher.server.Main", "serve", "--help"]
         known = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-        return {name: value for name, value in super().settings().items() if f"--{name}" in known}
+        settings = {name: value for name, value in super().settings().items() if f"--{name}" in known}
+        if not re.search(r"--workers-tls-certificate\S*off", known):
+            # Commits before TLS by default have no TLS without a certificate.
+            settings.pop("workers-tls-certificate", None)
+        return settings
 
     def worker_environment(self):
         """Early commits have another class of the demo's handler, which is their default."""
@@ -88,6 +93,7 @@ class Run:
             ours = LambdaDispatcher(self.java, self.flags, [], (1, 100), f"ours-{number}")
             theirs = OtherDispatcher(self.tree, self.java, self.flags, [], (1, 100), f"other-{number}")
             ours.flags.update(self.options.settings)
+            ours.worker_tls = self.options.worker_tls
             both = [theirs, ours] if number % 2 else [ours, theirs]
             for each in both:
                 each.start(self)
@@ -114,6 +120,7 @@ def arguments():
     parser.add_argument("--warm-up", type=float, default=20, metavar="SECONDS")
     parser.add_argument("--bound", type=float, metavar="RATIO", help="exit with 1 if an interval lies wholly above this ratio")
     parser.add_argument("--setting", action="append", default=[], metavar="NAME=VALUE", help="a setting of the checked out dispatcher; may be repeated")
+    parser.add_argument("--worker-tls", action="store_true", help="TLS between the checked out dispatcher and its worker")
     parser.add_argument("--quick", action="store_true", help="two short pairs, to check that everything works")
     parser.add_argument("--jdk", metavar="PATH", help="JDK that runs everything; by default JAVA_HOME, then the PATH")
     parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="JVM flags of the dispatchers")

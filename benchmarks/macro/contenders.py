@@ -245,6 +245,8 @@ class LambdaDispatcher(Contender):
         self.class_path = machine.SERVER_CLASS_PATH
         self.worker_port = free_port()
         self.flags = {"event-loops": 1}
+        # The other proxies have no TLS to their backends either.
+        self.worker_tls = False
         self.core = PROXY_CORE
         self.worker = None
 
@@ -255,6 +257,7 @@ class LambdaDispatcher(Contender):
             "public-tls-port": "off",
             "workers-host": "127.0.0.1",
             "workers-port": self.worker_port,
+            **({} if self.worker_tls else {"workers-tls-certificate": "off"}),
             "admin-port": free_port(),
             "shutdown-delay": "0",
             "function-launcher": "self",
@@ -288,6 +291,7 @@ class LambdaDispatcher(Contender):
 
     def worker_environment(self):
         return {
+            **({} if self.worker_tls else {"LAMBDA_DISPATCHER_TLS": "false"}),
             "LAMBDA_DISPATCHER_ADDRESSES": f"127.0.0.1:{self.worker_port}",
             "LAMBDA_DISPATCHER_FUNCTION": "default",
             # A launch token is valid for only one worker, once.

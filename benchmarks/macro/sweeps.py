@@ -154,6 +154,7 @@ class Sweeps:
             "public-tls-certificate": certificate, "public-tls-key": key})
         both = self.dispatcher("tls-both", kind=Secured)
         both.certificate = certificate
+        both.worker_tls = True
         both.flags.update({**secured.flags, "public-tls-port": both.port, "workers-tls-certificate": certificate, "workers-tls-key": key})
         over_tls = Shape(tls=True)
         points = {"plain": plain, "TLS to clients": self.start(secured, shape=over_tls), "TLS to workers, too": self.start(both, shape=over_tls)}

@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.FleetTime;
+import io.lambdadispatcher.core.internal.fleet.SignedLedger;
 import io.lambdadispatcher.core.internal.ingress.PublicChannelInitializer;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientGuard;
 import io.lambdadispatcher.core.internal.ingress.edge.CorsMemory;
@@ -24,6 +25,7 @@ import io.lambdadispatcher.core.internal.launch.WorkerInspection;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
 import io.lambdadispatcher.core.internal.loop.LoopFuture;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
+import io.lambdadispatcher.core.internal.worker.PortIdentities;
 import io.lambdadispatcher.core.internal.worker.WorkerPort;
 import io.lambdadispatcher.core.observe.BreakerSnapshot;
 import io.lambdadispatcher.core.observe.CacheSnapshot;
@@ -109,7 +111,7 @@ import org.slf4j.LoggerFactory;
  * Dispatcher dispatcher = Dispatcher.builder()
  *         .function(FunctionOptions.of("hello"))
  *         .publicListener(ListenerOptions.plain("0.0.0.0", 8080))
- *         .workerListener(ListenerOptions.plain("0.0.0.0", 8444))
+ *         .workerListener(ListenerOptions.workers("0.0.0.0", 8444))
  *         .secret(secret)
  *         .start();
  * }</pre>
@@ -137,6 +139,9 @@ public final class Dispatcher implements AutoCloseable {
     private volatile PublicChannelInitializer.Rules rules;
     private Set<String> headersOfRouter;
     private volatile Secrets secrets;
+    /** Whether the keys of the worker port follow from the secrets. Guarded by this dispatcher. */
+    private boolean derivesPortKeys;
+
     private final Set<WorkerLauncher> launchers;
     private final @Nullable FunctionInvoker invoker;
     private final @Nullable Ledger ledger;
@@ -200,8 +205,10 @@ public final class Dispatcher implements AutoCloseable {
         fleet = from.ledger == null ? null : memberOf(from.ledger);
         List<Channel> bound = new ArrayList<>();
         try {
-            superviseLaunches(from, direct, workerListener.tls() != null);
-            workerHandler = workerPort(from, workerListener);
+            derivesPortKeys = workerListener.isForWorkers();
+            PortIdentities identities = identities(workerListener.tls(), secrets, PortIdentities.NONE);
+            superviseLaunches(from, direct, identities.fingerprints());
+            workerHandler = workerPort(from, identities);
             bound.add(engine.listen(workerListener, workerHandler, acceptsPerTurn, worker -> true));
             for (ListenerOptions listener : from.publicListeners) {
                 PublicChannelInitializer clients = publicPort(listener);
@@ -221,7 +228,9 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     private FleetMember memberOf(Ledger ledger) {
-        return new FleetMember(ledger, fleetLoop, new SystemTime(), new SecureRandom(), registry::setPeers);
+        FleetTime time = new SystemTime();
+        SignedLedger signed = new SignedLedger(ledger, () -> secrets.common(), time::millis);
+        return new FleetMember(signed, fleetLoop, time, new SecureRandom(), registry::setPeers);
     }
 
     private void startLaunches(Builder from) {
@@ -246,7 +255,7 @@ public final class Dispatcher implements AutoCloseable {
         return version == null ? "" : version;
     }
 
-    private void superviseLaunches(Builder from, Map<String, DirectFunction> direct, boolean tls) {
+    private void superviseLaunches(Builder from, Map<String, DirectFunction> direct, List<String> fingerprints) {
         Map<String, WorkerLauncher> launcherOf = from.launcherOf();
         engine.pools().forEach((function, pool) -> {
             WorkerLauncher launcher = launcherOf.get(function);
@@ -258,8 +267,8 @@ public final class Dispatcher implements AutoCloseable {
                                 launcher,
                                 registry,
                                 fleet == null ? engine.anyLoop() : fleetLoop,
-                                secrets.keys(function).get(0),
-                                tls,
+                                new LaunchSupervisor.Access(
+                                        secrets.keys(function).get(0), fingerprints),
                                 direct.get(function),
                                 fleet,
                                 observer));
@@ -278,13 +287,20 @@ public final class Dispatcher implements AutoCloseable {
                         .toList();
     }
 
-    private WorkerPort workerPort(Builder from, ListenerOptions listener) {
-        TlsOptions tls = listener.tls();
+    /** @param others if there are no files, and the keys do not follow from the secrets */
+    private PortIdentities identities(@Nullable TlsOptions files, Secrets secrets, PortIdentities others) {
+        if (files != null) {
+            return TlsContexts.forWorkers(files);
+        }
+        return derivesPortKeys ? TlsContexts.forWorkers(secrets.common()) : others;
+    }
+
+    private WorkerPort workerPort(Builder from, PortIdentities identities) {
         return new WorkerPort(
                 new WorkerPort.Access(
                         secrets::keys,
                         secrets.hint(),
-                        tls == null ? null : TlsContexts.forWorkers(tls),
+                        identities,
                         from.pingInterval,
                         from.pingTimeout,
                         from.limits.headerTimeout(),
@@ -354,10 +370,11 @@ public final class Dispatcher implements AutoCloseable {
         }
         publicTls.forEach(PublicChannelInitializer::setTls);
         secrets = changed;
+        derivesPortKeys &= change.workerTls == null;
         // Tokens are accepted before they are signed.
         workerHandler.setAccess(access);
-        supervisors.forEach((function, supervisor) ->
-                supervisor.setKey(changed.keys(function).get(0)));
+        supervisors.forEach((function, supervisor) -> supervisor.setAccess(new LaunchSupervisor.Access(
+                changed.keys(function).get(0), access.tls().fingerprints())));
         // New workers get tokens of the new secret.
         change.functions.values().forEach(this::applyOptions);
         HttpLimits limits = change.limits;
@@ -416,13 +433,13 @@ public final class Dispatcher implements AutoCloseable {
     private WorkerPort.Access access(DispatcherChange change, Secrets secrets) {
         WorkerPort.Access from = workerHandler.access();
         TlsOptions tls = change.workerTls;
-        if (tls != null && from.tls() == null) {
+        if (tls != null && !from.tls().hasTls()) {
             throw new IllegalArgumentException("workerTls: expected a worker listener that has TLS already");
         }
         return new WorkerPort.Access(
                 secrets::keys,
                 secrets.hint(),
-                tls == null ? from.tls() : TlsContexts.forWorkers(tls),
+                tls == null && change.secrets == null ? from.tls() : identities(tls, secrets, from.tls()),
                 from.pingInterval(),
                 from.pingTimeout(),
                 change.limits == null ? from.handshakeTimeout() : change.limits.headerTimeout(),
@@ -463,6 +480,15 @@ public final class Dispatcher implements AutoCloseable {
         return publicPorts.stream()
                 .map(port -> (InetSocketAddress) port.localAddress())
                 .toList();
+    }
+
+    /**
+     * Returns the fingerprints of the worker port's public keys (RFC 7469 section 2.4), the one of
+     * most connections first. Workers accept no other port. There is one for each secret, or that
+     * of the certificate of {@link ListenerOptions#tls}, or none without TLS.
+     */
+    public List<String> workerFingerprints() {
+        return workerHandler.access().tls().fingerprints();
     }
 
     /** Returns the address of the worker port that is bound. */
@@ -1054,7 +1080,10 @@ public final class Dispatcher implements AutoCloseable {
             return this;
         }
 
-        /** Sets the port that workers dial. Required. */
+        /**
+         * Sets the port that workers dial. Required. Use {@link ListenerOptions#workers}, unless
+         * you have certificates for the port, or want no TLS.
+         */
         public Builder workerListener(ListenerOptions listener) {
             workerListener = Objects.requireNonNull(listener, "workerListener");
             return this;
@@ -1072,7 +1101,8 @@ public final class Dispatcher implements AutoCloseable {
         /**
          * Sets the secret that the keys of all functions are derived from, at least 16 bytes. A key
          * signs the launch tokens of its function. Workers that launch themselves need the secret
-         * or their function's key. Default: random.
+         * or their function's key. The key of the worker port follows from the secret, too, so
+         * anybody who reaches the port can test guesses: take random bytes. Default: random.
          *
          * @param others further secrets, whose tokens are accepted as well, so that the secret can
          *     be replaced while workers and other dispatchers still use another one
@@ -1318,6 +1348,10 @@ public final class Dispatcher implements AutoCloseable {
             if (workers.isProxyProtocol()) {
                 throw new IllegalArgumentException(
                         "workerListener: withProxyProtocol() is set, expected it only for public listeners");
+            }
+            if (publicListeners.stream().anyMatch(ListenerOptions::isForWorkers)) {
+                throw new IllegalArgumentException(
+                        "publicListener: ListenerOptions.workers(...), expected plain(...) or tls(...)");
             }
             if (functions.isEmpty()) {
                 throw new IllegalArgumentException("function: not set, expected at least one function");

@@ -5,7 +5,7 @@
  * <pre>{@code
  * try (Dispatcher dispatcher = Dispatcher.builder()
  *         .function(FunctionOptions.of("hello"))
- *         .workerListener(ListenerOptions.plain("0.0.0.0", 8444))
+ *         .workerListener(ListenerOptions.workers("0.0.0.0", 8444))
  *         .secret("sixteen bytes at least")
  *         .start()) {
  *     DispatchRequest request = DispatchRequest.get("/greeting").build();

@@ -1,15 +1,21 @@
 package io.lambdadispatcher.server;
 
-import io.netty.pkitesting.CertificateBuilder;
-import io.netty.pkitesting.X509Bundle;
+import io.lambdadispatcher.wire.worker.CertificateWriter;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.security.GeneralSecurityException;
+import java.security.KeyPair;
+import java.security.KeyPairGenerator;
+import java.security.cert.X509Certificate;
+import java.security.spec.ECGenParameterSpec;
 import java.time.Duration;
-import java.time.Instant;
+import java.util.Base64;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -25,31 +31,37 @@ record DemoCertificate(Path directory, Path certificate, Path key) implements Au
             Path directory = Files.createTempDirectory("lambda-dispatcher-", ownerOnly("rwx------"));
             DemoCertificate files =
                     new DemoCertificate(directory, directory.resolve("cert.pem"), directory.resolve("key.pem"));
-            X509Bundle bundle = selfSigned();
-            write(files.certificate, bundle.getCertificatePathPEM());
-            write(files.key, bundle.getPrivateKeyPEM());
+            KeyPairGenerator generator = KeyPairGenerator.getInstance("EC");
+            generator.initialize(new ECGenParameterSpec("secp256r1"));
+            KeyPair keys = generator.generateKeyPair();
+            byte[] certificate = selfSigned(keys).getEncoded();
+            write(files.certificate, "CERTIFICATE", certificate);
+            write(files.key, "PRIVATE KEY", keys.getPrivate().getEncoded());
             return files;
         } catch (Exception e) {
             throw new StartException("cannot create the self-signed certificate of the demo: " + e, e);
         }
     }
 
-    private static X509Bundle selfSigned() throws Exception {
-        return new CertificateBuilder()
-                .subject("CN=localhost, O=Lambda Dispatcher demo")
-                .notBefore(Instant.now().minus(Duration.ofHours(1)))
-                .notAfter(Instant.now().plus(Duration.ofDays(7)))
-                .ecp256()
-                .setIsCertificateAuthority(true)
-                .addSanDnsName("localhost")
-                .addSanIpAddress("127.0.0.1")
-                .addSanIpAddress("::1")
-                .buildSelfSigned();
+    private static X509Certificate selfSigned(KeyPair keys) throws GeneralSecurityException, IOException {
+        return CertificateWriter.selfSigned(
+                keys,
+                "localhost",
+                Duration.ofDays(7),
+                List.of("localhost"),
+                List.of(
+                        InetAddress.getByName("127.0.0.1").getAddress(),
+                        InetAddress.getByName("::1").getAddress()));
     }
 
-    private static void write(Path file, String pem) throws IOException {
+    /** Writes PEM (RFC 7468). */
+    private static void write(Path file, String label, byte[] der) throws IOException {
         Files.createFile(file, ownerOnly("rw-------"));
-        Files.writeString(file, pem, StandardOpenOption.WRITE);
+        String lines = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(der);
+        Files.writeString(
+                file,
+                "-----BEGIN " + label + "-----\n" + lines + "\n-----END " + label + "-----\n",
+                StandardOpenOption.WRITE);
     }
 
     /**

@@ -35,10 +35,8 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.cert.CertificateEncodingException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.function.BooleanSupplier;
@@ -58,7 +56,6 @@ final class DispatcherAssembly {
     private final List<FunctionConfiguration> functions;
     private final List<Runnable> closings = new ArrayList<>();
     private @Nullable LocalLauncher localLauncher;
-    private @Nullable LambdaLauncher lambdaLauncher;
 
     DispatcherAssembly(Configuration configuration) {
         this(configuration, AdvertisedAddress::find);
@@ -164,13 +161,8 @@ final class DispatcherAssembly {
         }
         changeSecrets(change);
         // All that can fail comes before the change.
-        String certificate = workers == null ? null : certificate(workers);
         LocalWorkers localOptions = start.localLauncher == null ? null : localWorkers();
         change.apply();
-        LambdaLauncher lambda = start.lambdaLauncher;
-        if (lambda != null && certificate != null) {
-            lambda.setCertificate(certificate);
-        }
         LocalLauncher local = start.localLauncher;
         if (local != null && localOptions != null) {
             local.setOptions(localOptions);
@@ -192,18 +184,6 @@ final class DispatcherAssembly {
             if (own != null) {
                 change.secret(function.options().name(), own.get(0), others(own));
             }
-        }
-    }
-
-    /** Returns the port's own certificate, without what else its file has. */
-    private static String certificate(TlsOptions tls) {
-        try {
-            byte[] encoded = tls.load().chain().get(0).getEncoded();
-            return "-----BEGIN CERTIFICATE-----\n"
-                    + Base64.getMimeEncoder().encodeToString(encoded)
-                    + "\n-----END CERTIFICATE-----\n";
-        } catch (CertificateEncodingException e) {
-            throw new IllegalArgumentException("workers.tls.certificate: " + PrintableText.ofFailure(e), e);
         }
     }
 
@@ -269,8 +249,7 @@ final class DispatcherAssembly {
             launch(Launcher.LOCAL, localLauncher, builder);
         }
         if (any(Launcher.LAMBDA)) {
-            lambdaLauncher = lambdaLauncher();
-            launch(Launcher.LAMBDA, lambdaLauncher, builder);
+            launch(Launcher.LAMBDA, lambdaLauncher(), builder);
         }
     }
 
@@ -304,11 +283,7 @@ final class DispatcherAssembly {
                 .filter(function -> function.launcher() == Launcher.LAMBDA)
                 .forEach(function -> builder.function(function.options().name(), function.lambda()));
         locate(builder, Settings.AWS_ENDPOINT);
-        TlsOptions tls = configuration.workerTls();
         try {
-            if (tls != null) {
-                builder.certificate(certificate(tls));
-            }
             LambdaLauncher launcher = builder.build();
             launcher.verify();
             return launcher;
@@ -386,7 +361,10 @@ final class DispatcherAssembly {
         InetSocketAddress address = new InetSocketAddress(
                 configuration.get(Settings.WORKERS_HOST), configuration.get(Settings.WORKERS_PORT));
         TlsOptions tls = configuration.workerTls();
-        return tls == null ? ListenerOptions.plain(address) : ListenerOptions.tls(address, tls);
+        if (tls != null) {
+            return ListenerOptions.tls(address, tls);
+        }
+        return configuration.hasPlainWorkers() ? ListenerOptions.plain(address) : ListenerOptions.workers(address);
     }
 
     private LocalWorkers localWorkers() {
@@ -405,7 +383,6 @@ final class DispatcherAssembly {
                 functions.stream()
                         .filter(function -> function.handler() != null)
                         .collect(Collectors.toMap(f -> f.options().name(), FunctionConfiguration::handler)),
-                configuration.find(Settings.WORKERS_TLS_CERTIFICATE),
                 isInFleet());
     }
 

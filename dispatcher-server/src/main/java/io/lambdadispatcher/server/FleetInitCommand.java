@@ -3,8 +3,10 @@ package io.lambdadispatcher.server;
 import io.lambdadispatcher.aws.DynamoDbLedger;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.Settings;
+import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.PrintWriter;
+import java.util.List;
 import java.util.Map;
 import picocli.CommandLine.Model.CommandSpec;
 
@@ -58,7 +60,9 @@ final class FleetInitCommand extends SettingsCommand {
         out.println(
                 "Set fleet.table to " + name + " for each dispatcher of the fleet, and add this to its IAM policy:");
         out.println("{\"Effect\": \"Allow\", \"Action\": [\"" + String.join("\", \"", DynamoDbLedger.ACTIONS)
-                + "\"], \"Resource\": \"" + table.arn() + "\"}");
+                + "\"], \"Resource\": \"" + table.arn()
+                + "\", \"Condition\": {\"ForAllValues:StringEquals\": {\"dynamodb:LeadingKeys\": "
+                + Json.write(List.of(configuration.get(Settings.FLEET_NAME))) + "}}}");
         out.flush();
         return ExitCode.OK;
     }

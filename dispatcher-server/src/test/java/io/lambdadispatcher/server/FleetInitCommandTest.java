@@ -75,7 +75,9 @@ class FleetInitCommandTest {
                         line -> assertThat(line)
                                 .matches(
                                         "\\{\"Effect\": \"Allow\", \"Action\": \\[\"dynamodb:Query\", \"dynamodb:PutItem\","
-                                                + " \"dynamodb:DeleteItem\"], \"Resource\": \"arn:aws:dynamodb:.+:table/made\"}"));
+                                                + " \"dynamodb:DeleteItem\"], \"Resource\": \"arn:aws:dynamodb:.+:table/made\","
+                                                + " \"Condition\": \\{\"ForAllValues:StringEquals\": \\{"
+                                                + "\"dynamodb:LeadingKeys\": \\[\"default\"]}}}"));
         try (Ledger ledger = ledger(Map.of(
                 Settings.WORKERS_SECRET, "0123456789abcdef",
                 Settings.FLEET_TABLE, "made",

@@ -3,6 +3,7 @@ package io.lambdadispatcher.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.wire.worker.LaunchToken;
+import io.lambdadispatcher.wire.worker.PortKey;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -90,17 +91,23 @@ class MainTest {
         assertThat(run("worker-keys", "--workers-secret", SECRET, "--function-name", "images"))
                 .isEqualTo(ExitCode.OK);
         String ofAll = out.toString();
+        String port = "LAMBDA_DISPATCHER_TLS_FINGERPRINT="
+                + PortKey.fingerprint(
+                        PortKey.of(SECRET.getBytes(StandardCharsets.UTF_8)).getPublic())
+                + System.lineSeparator();
         assertThat(ofAll)
                 .isEqualTo("images "
                         + HexFormat.of().formatHex(LaunchToken.key(SECRET.getBytes(StandardCharsets.UTF_8), "images"))
-                        + System.lineSeparator());
+                        + System.lineSeparator()
+                        + port);
 
         run("worker-keys", "--workers-secret", SECRET, "--function-name", "images", "--function-secret", SECRET + "x");
         assertThat(out.toString().substring(ofAll.length()))
                 .isEqualTo("images "
                         + HexFormat.of()
                                 .formatHex(LaunchToken.key((SECRET + "x").getBytes(StandardCharsets.UTF_8), "images"))
-                        + System.lineSeparator());
+                        + System.lineSeparator()
+                        + port);
     }
 
     @ParameterizedTest

@@ -60,6 +60,7 @@ class AdmissionIT {
     /** A worker whose {@code /hang} never answers. */
     private static Worker worker(Rig rig) {
         WorkerConfig config = WorkerConfig.of("demo", Rig.SECRET, rig.dispatcher.workerAddress()).toBuilder()
+                .plain()
                 .streams(STREAMS)
                 .build();
         Worker worker = new Worker(config, (request, response) -> {

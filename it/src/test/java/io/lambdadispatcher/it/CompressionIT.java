@@ -70,6 +70,7 @@ class CompressionIT {
 
     private static Worker worker(Rig rig) {
         WorkerConfig config = WorkerConfig.of("demo", Rig.SECRET, rig.dispatcher.workerAddress()).toBuilder()
+                .plain()
                 .streams(16)
                 .build();
         Worker worker = new Worker(config, CompressionIT::serve).start();

@@ -51,7 +51,7 @@ class EmbeddingExampleIT {
     void should_serve_requests_of_the_embedding_program() throws Exception {
         Dispatcher dispatcher = Dispatcher.builder()
                 .function(FunctionOptions.of("greeter"))
-                .workerListener(ListenerOptions.plain("127.0.0.1", 0)) // where workers dial in
+                .workerListener(ListenerOptions.workers("127.0.0.1", 0)) // where workers dial in
                 .secret(SECRET) // authenticates workers
                 .start();
 
@@ -76,7 +76,7 @@ class EmbeddingExampleIT {
         EventLoopGroup loops = new MultiThreadIoEventLoopGroup(2, NioIoHandler.newFactory());
         try (Dispatcher dispatcher = Dispatcher.builder()
                 .function(FunctionOptions.of("greeter"))
-                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .workerListener(ListenerOptions.workers("127.0.0.1", 0))
                 .secret(SECRET)
                 .eventLoopGroup(loops)
                 .start()) {
@@ -126,7 +126,7 @@ class EmbeddingExampleIT {
                 .observer(metrics) /* and so on */
                 // end::metrics
                 .function(FunctionOptions.of("hello"))
-                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .workerListener(ListenerOptions.workers("127.0.0.1", 0))
                 .secret(SECRET)
                 .start();
         metrics.watch(dispatcher);

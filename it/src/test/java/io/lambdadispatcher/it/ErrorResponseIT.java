@@ -114,7 +114,9 @@ class ErrorResponseIT {
     void should_give_a_request_an_id_unless_it_has_one() throws Exception {
         try (Rig rig = rig(ErrorRenderer.problemJson());
                 Worker worker = new Worker(
-                                WorkerConfig.of("demo", Rig.SECRET, rig.dispatcher.workerAddress()),
+                                WorkerConfig.of("demo", Rig.SECRET, rig.dispatcher.workerAddress()).toBuilder()
+                                        .plain()
+                                        .build(),
                                 (request, response) -> response.respond(200, request.header(ID)))
                         .start()) {
             for (Version version : Version.values()) {

@@ -66,7 +66,7 @@ final class FleetRig implements AutoCloseable {
             dispatcher = Dispatcher.builder()
                     .function(configuration.functions().get(0).options())
                     .publicListener(ListenerOptions.plain("127.0.0.1", 0))
-                    .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                    .workerListener(ListenerOptions.workers("127.0.0.1", 0))
                     .secret(Rig.SECRET)
                     .launcher(new LocalLauncher(new LocalWorkers(
                             LocalWorkers.ownJava(),
@@ -75,7 +75,6 @@ final class FleetRig implements AutoCloseable {
                             List.of(),
                             Map.of(),
                             Map.of("shop", DemoHandler.class.getName()),
-                            null,
                             false)))
                     .ledger(new CutLedger(Ledger.inMemory(entries), this))
                     .zone(zone)

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 /** Checks that the worker can read the launch payload that the dispatcher writes. */
 class LaunchPayloadTest {
 
-    private static LaunchRequest request(boolean tls, Duration maxLife) {
+    private static LaunchRequest request(List<String> fingerprints, Duration maxLife) {
         return new LaunchRequest(
                 "a \"function\"",
                 "worker-1",
@@ -25,14 +25,14 @@ class LaunchPayloadTest {
                         new InetSocketAddress("0.0.0.0", 8446)),
                 3,
                 70,
-                tls,
+                fingerprints,
                 maxLife,
                 "");
     }
 
     @Test
     void should_tell_the_worker_all_it_needs() {
-        WorkerConfig read = WorkerConfig.ofPayload(LaunchPayload.json(request(false, Duration.ofMinutes(14)), null));
+        WorkerConfig read = WorkerConfig.ofPayload(LaunchPayload.json(request(List.of(), Duration.ofMinutes(14))));
 
         assertThat(read.function()).isEqualTo("a \"function\"");
         assertThat(read.workerId()).isEqualTo("worker-1");
@@ -47,25 +47,19 @@ class LaunchPayloadTest {
 
     @Test
     void should_leave_the_deadline_to_the_place_when_life_has_no_limit() {
-        WorkerConfig read = WorkerConfig.ofPayload(LaunchPayload.json(request(false, Duration.ZERO), null));
+        WorkerConfig read = WorkerConfig.ofPayload(LaunchPayload.json(request(List.of(), Duration.ZERO)));
 
         assertThat(read.deadline()).isEqualTo(Duration.ZERO);
     }
 
     @Test
-    void should_have_the_worker_take_one_certificate_and_no_other() {
-        String fingerprint = "0123456789abcdef".repeat(4);
-        WorkerTls tls = WorkerConfig.ofPayload(LaunchPayload.json(request(true, Duration.ZERO), fingerprint))
+    void should_have_the_worker_accept_the_keys_of_the_port_and_no_others() {
+        String first = "0123456789abcdef".repeat(4);
+        String other = "fedcba9876543210".repeat(4);
+        WorkerTls tls = WorkerConfig.ofPayload(LaunchPayload.json(request(List.of(first, other), Duration.ZERO)))
                 .tls();
 
-        assertThat(tls).isEqualTo(WorkerTls.fingerprint(fingerprint));
-    }
-
-    @Test
-    void should_trust_public_authorities_when_no_certificate_is_sent() {
-        WorkerTls tls = WorkerConfig.ofPayload(LaunchPayload.json(request(true, Duration.ZERO), null))
-                .tls();
-
-        assertThat(tls).isEqualTo(WorkerTls.system());
+        assertThat(tls).isEqualTo(WorkerTls.fingerprint(first + "," + other));
+        assertThat(tls.fingerprints()).containsExactly(first, other);
     }
 }

@@ -117,7 +117,8 @@ final class MisuseRig implements AutoCloseable {
     }
 
     static WorkerConfig.Builder config(String function, String secret, InetSocketAddress... dispatchers) {
-        return WorkerConfig.builder(function, new Credential.Secret(secret), List.of(dispatchers));
+        return WorkerConfig.builder(function, new Credential.Secret(secret), List.of(dispatchers))
+                .plain();
     }
 
     static Worker worker(Dispatcher to, Handler handler) {

@@ -34,7 +34,9 @@ class NioLoopsIT {
                     .protocol(protocol)
                     .build();
             try (Worker worker = Worker.onLoops(
-                    WorkerConfig.of("demo", Rig.SECRET, rig.dispatcher.workerAddress()),
+                    WorkerConfig.of("demo", Rig.SECRET, rig.dispatcher.workerAddress()).toBuilder()
+                            .plain()
+                            .build(),
                     new WebHandler(config),
                     loops)) {
                 worker.start().ready().toCompletableFuture().get(60, TimeUnit.SECONDS);

@@ -77,6 +77,7 @@ class ObserverIT {
 
     private final Worker worker = new Worker(
                     WorkerConfig.of("demo", Rig.SECRET, rig.dispatcher.workerAddress()).toBuilder()
+                            .plain()
                             .workerId("w-1")
                             .build(),
                     (request, response) -> response.respond(200, "hello"))

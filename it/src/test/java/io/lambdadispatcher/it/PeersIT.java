@@ -170,6 +170,7 @@ class PeersIT {
         List<Dispatcher> dispatchers = List.of(dispatcher(), dispatcher(), dispatcher());
         worker = new Worker(
                         WorkerConfig.of("f", SECRET, dispatchers.get(0).workerAddress()).toBuilder()
+                                .plain()
                                 .connections(CONNECTIONS)
                                 .streams(STREAMS)
                                 .build(),

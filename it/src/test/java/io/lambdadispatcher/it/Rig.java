@@ -45,6 +45,7 @@ final class Rig implements AutoCloseable {
     private static final Duration MOST_START = Duration.ofSeconds(150);
 
     private final X509Bundle certificate;
+    private final boolean workerTls;
     private final Path directory;
     private final List<Process> workers = new ArrayList<>();
     private final List<WorkerHere> workersHere = new ArrayList<>();
@@ -55,6 +56,7 @@ final class Rig implements AutoCloseable {
             DispatcherObserver observer,
             boolean workerTls,
             UnaryOperator<Dispatcher.Builder> more) {
+        this.workerTls = workerTls;
         try {
             directory = Files.createTempDirectory("lambda-dispatcher-it");
             certificate = new CertificateBuilder()
@@ -183,6 +185,8 @@ final class Rig implements AutoCloseable {
                 "demo",
                 "LAMBDA_DISPATCHER_SECRET",
                 SECRET,
+                "LAMBDA_DISPATCHER_TLS",
+                Boolean.toString(workerTls),
                 "LAMBDA_DISPATCHER_CONNECTIONS",
                 Integer.toString(connections),
                 "LAMBDA_DISPATCHER_STREAMS",

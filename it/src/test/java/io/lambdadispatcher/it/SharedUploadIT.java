@@ -56,6 +56,7 @@ class SharedUploadIT {
                 Rig other = rig();
                 Worker worker = new Worker(
                                 WorkerConfig.of("demo", Rig.SECRET, one.dispatcher.workerAddress()).toBuilder()
+                                        .plain()
                                         .streams(STREAMS)
                                         .build(),
                                 echo)

@@ -23,10 +23,10 @@ final class Rehearsal {
     /** It takes a second on a third of a processor. */
     static final int LONGEST_MILLIS = 4_000;
 
-    /** Has no secret, so that no random numbers are made. */
+    /** Has no secret and no TLS, so that no random numbers are made. */
     private static final String PAYLOAD = """
             {"function": "rehearsal", "workerId": "rehearsal", "token": "rehearsal", "addresses": ["127.0.0.1:%d"],
-             "connections": 1, "streams": 1, "drainGraceMillis": 0}""";
+             "tls": false, "connections": 1, "streams": 1, "drainGraceMillis": 0}""";
 
     private static final Handler NOBODY = (request, response) -> response.respond(404, "");
     private static final Logger log = LoggerFactory.getLogger(Rehearsal.class);

@@ -348,7 +348,8 @@ public final class Worker implements AutoCloseable {
 
     /**
      * The worker stays, but what came by that dispatcher must end. Each connection to it says so;
-     * the handler hears of it once. A connection that was dialled later leads to another dispatcher.
+     * the handler hears of it once. A connection that was dialled later leads to another
+     * dispatcher.
      */
     private void onShutdown(Duration grace, long dialledNanos) {
         if (!draining && (shutdownNanos == 0 || dialledNanos - shutdownNanos > 0)) {

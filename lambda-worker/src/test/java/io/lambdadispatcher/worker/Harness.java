@@ -38,6 +38,7 @@ public final class Harness implements AutoCloseable {
         this.dispatcher = dispatcher;
         WorkerConfig.Builder config = WorkerConfig.builder("f", SECRET, List.of(dispatcher.address()))
                 .workerId("w1")
+                .plain()
                 .connections(1)
                 .streams(1);
         // Handlers that are lambdas may get tunnels in tests.

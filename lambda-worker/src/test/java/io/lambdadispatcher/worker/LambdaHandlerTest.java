@@ -41,8 +41,9 @@ class LambdaHandlerTest {
     }
 
     private static InputStream payload(ScriptedDispatcher dispatcher) {
-        String json = "{\"function\":\"f\",\"workerId\":\"w1\",\"token\":\"v1.a.b.c.d\",\"addresses\":[\"127.0.0.1:"
-                + dispatcher.address().getPort() + "\"],\"connections\":1,\"streams\":1}";
+        String json =
+                "{\"function\":\"f\",\"workerId\":\"w1\",\"token\":\"v1.a.b.c.d\",\"tls\":false,\"addresses\":[\"127.0.0.1:"
+                        + dispatcher.address().getPort() + "\"],\"connections\":1,\"streams\":1}";
         return new ByteArrayInputStream(json.getBytes(StandardCharsets.UTF_8));
     }
 

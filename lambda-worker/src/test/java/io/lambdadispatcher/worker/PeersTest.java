@@ -129,6 +129,21 @@ class PeersTest {
         }
     }
 
+    /** Each of them makes the worker dial and close connections. */
+    @Test
+    void should_not_follow_a_dispatcher_that_changes_the_fleet_all_the_time() throws Exception {
+        try (Harness harness = worker()) {
+            ScriptedDispatcher.Link link = one.takeReady();
+            for (int i = 0; i < 100; i++) {
+                link.send(new Peers(List.of(text(one))));
+            }
+            link.roundTrip();
+            assertThat(link.closed).isEmpty();
+            link.send(new Peers(List.of(text(one))));
+            link.awaitClosed();
+        }
+    }
+
     /**
      * The configured address is that of a load balancer, which leads to a dispatcher of the fleet.
      */
@@ -140,6 +155,7 @@ class PeersTest {
                         Harness.SECRET,
                         List.of(InetSocketAddress.createUnresolved(
                                 "localhost", one.address().getPort())))
+                .plain()
                 .connections(1)
                 .streams(1))) {
             // The connection to "localhost" is one to the other dispatcher, which needs no second.

@@ -109,8 +109,9 @@ public final class ScriptedDispatcher implements AutoCloseable {
             pipeline.addLast(tls.newHandler(pipeline.channel().alloc()));
         }
         Link link = new Link();
-        links.add(link);
         pipeline.addLast(link.http2);
+        link.ctx = pipeline.context(link.http2);
+        links.add(link);
     }
 
     public InetSocketAddress address() {
@@ -157,6 +158,8 @@ public final class ScriptedDispatcher implements AutoCloseable {
     public void close() {
         server.close().syncUninterruptibly();
         links.forEach(Link::cut);
+        // Loops that end in the middle of a TLS handshake lose what waits for its end.
+        links.forEach(link -> link.ctx.channel().closeFuture().awaitUninterruptibly(5, TimeUnit.SECONDS));
         loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).syncUninterruptibly();
     }
 
@@ -194,9 +197,7 @@ public final class ScriptedDispatcher implements AutoCloseable {
         }
 
         public void cut() {
-            if (ctx != null) {
-                ctx.executor().execute(() -> ctx.close());
-            }
+            ctx.executor().execute(() -> ctx.close());
         }
 
         /**
@@ -269,7 +270,6 @@ public final class ScriptedDispatcher implements AutoCloseable {
         @Override
         public void onHeadersRead(
                 ChannelHandlerContext reading, int streamId, Http2Headers headers, int padding, boolean end) {
-            ctx = reading;
             if (Endpoints.CONTROL_PATH.contentEquals(headers.path())) {
                 onControl(streamId, headers);
             } else {

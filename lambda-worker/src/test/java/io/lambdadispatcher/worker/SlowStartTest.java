@@ -183,6 +183,7 @@ class SlowStartTest {
         WorkerConfig config = WorkerConfig.builder(
                         "f", new Credential.Token("t"), List.of(InetSocketAddress.createUnresolved("h", 1)))
                 .workerId("w1")
+                .plain()
                 .deadline(Duration.ofMillis(payloadMillis))
                 .build();
         return LambdaHandler.withDeadline(config, Duration.ofMillis(waitedMillis), remainingMillis)
@@ -207,7 +208,7 @@ class SlowStartTest {
     void should_serve_a_launch_that_has_waited() throws Exception {
         try (ScriptedDispatcher dispatcher = new ScriptedDispatcher()) {
             String launch =
-                    "{\"function\":\"f\",\"workerId\":\"w1\",\"token\":\"v1.a.b.c.d\",\"addresses\":[\"127.0.0.1:"
+                    "{\"function\":\"f\",\"workerId\":\"w1\",\"token\":\"v1.a.b.c.d\",\"tls\":false,\"addresses\":[\"127.0.0.1:"
                             + dispatcher.address().getPort() + "\"],\"connections\":1,\"streams\":1}";
             CompletableFuture<String> answer = invoke(launch);
             assertThat(dispatcher.links()).isEmpty();

@@ -4,6 +4,7 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.wire.worker.PortKey;
 import io.lambdadispatcher.worker.config.Credential;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.config.WorkerTls;
@@ -20,10 +21,8 @@ import io.netty.pkitesting.X509Bundle;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.Base64;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.bouncycastle.asn1.pkcs.PrivateKeyInfo;
@@ -59,10 +58,8 @@ class TlsTest {
                 .build();
     }
 
-    private static String fingerprint(X509Bundle bundle) throws Exception {
-        byte[] digest = MessageDigest.getInstance("SHA-256")
-                .digest(bundle.getCertificate().getEncoded());
-        return HexFormat.ofDelimiter(":").formatHex(digest);
+    private static String fingerprint(X509Bundle bundle) {
+        return PortKey.fingerprint(bundle.getCertificate().getPublicKey());
     }
 
     private static void assertServes(SslContext server, WorkerTls tls) throws Exception {
@@ -73,8 +70,11 @@ class TlsTest {
     }
 
     @Test
-    void should_trust_one_certificate_by_its_fingerprint() throws Exception {
-        assertServes(server(ClientAuth.NONE, SELF_SIGNED), WorkerTls.fingerprint(fingerprint(SELF_SIGNED)));
+    void should_trust_a_public_key_by_its_fingerprint() throws Exception {
+        String own = fingerprint(SELF_SIGNED);
+        assertServes(server(ClientAuth.NONE, SELF_SIGNED), WorkerTls.fingerprint(own));
+        assertServes(
+                server(ClientAuth.NONE, SELF_SIGNED), WorkerTls.fingerprint(fingerprint(selfSigned("b")) + "," + own));
     }
 
     @Test

@@ -46,6 +46,7 @@ class WorkerMainTest {
                         "127.0.0.1:" + dispatcher.address().getPort());
         builder.environment().put("LAMBDA_DISPATCHER_FUNCTION", "f");
         builder.environment().put("LAMBDA_DISPATCHER_SECRET", "0123456789abcdef");
+        builder.environment().put("LAMBDA_DISPATCHER_TLS", "false");
         builder.environment().put("LAMBDA_DISPATCHER_CONNECTIONS", "1");
         builder.environment().put("LAMBDA_DISPATCHER_HANDLER", PongHandler.class.getName());
         builder.environment().put("LAMBDA_DISPATCHER_EXIT_WITH_PARENT", "stdin");

@@ -168,6 +168,7 @@ class WorkerTest {
                         new PongHandler(),
                         c -> WorkerConfig.builder("f", Harness.SECRET, List.of(first.address(), other.address()))
                                 .workerId("w1")
+                                .plain()
                                 .connections(4)
                                 .streams(1))) {
             for (int i = 0; i < 2; i++) {
@@ -421,6 +422,7 @@ class WorkerTest {
     private static WeakReference<Handler> handlerOfEndedWorker(ScriptedDispatcher dispatcher, IoEventLoopGroup loops)
             throws Exception {
         WorkerConfig config = WorkerConfig.builder("f", Harness.SECRET, List.of(dispatcher.address()))
+                .plain()
                 .deadline(Duration.ofDays(1))
                 .idleTimeout(Duration.ofHours(1))
                 .loneTimeout(Duration.ofHours(1))
@@ -485,6 +487,7 @@ class WorkerTest {
             WorkerConfig config = WorkerConfig.builder(
                             "f", new Credential.Token("v1.a.b.c.d"), List.of(dispatcher.address()))
                     .workerId("w1")
+                    .plain()
                     .idleTimeout(Duration.ZERO)
                     .drainGrace(Duration.ofSeconds(1))
                     .loneTimeout(Duration.ofMillis(300))

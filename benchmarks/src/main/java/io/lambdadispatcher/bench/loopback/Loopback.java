@@ -93,12 +93,14 @@ final class Loopback implements AutoCloseable {
     private WorkerConfig workerConfig(@Nullable X509Bundle certificate) {
         InetSocketAddress address = InetSocketAddress.createUnresolved(
                 HOST, dispatcher.workerAddress().getPort());
-        return WorkerConfig.builder("ping", new Credential.Secret(SECRET), List.of(address))
+        WorkerConfig.Builder config = WorkerConfig.builder("ping", new Credential.Secret(SECRET), List.of(address))
                 .workerId("worker")
                 .connections(1)
-                .streams(STREAMS)
-                .tls(certificate == null ? null : WorkerTls.pemText(certificate.getCertificatePathPEM()))
-                .build();
+                .streams(STREAMS);
+        return certificate == null
+                ? config.plain().build()
+                : config.tls(WorkerTls.pemText(certificate.getCertificatePathPEM()))
+                        .build();
     }
 
     private Handler handler() {

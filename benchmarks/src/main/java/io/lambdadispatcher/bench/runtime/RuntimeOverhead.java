@@ -58,6 +58,7 @@ public final class RuntimeOverhead {
                             "127.0.0.1:" + dispatcher.workerAddress().getPort());
             builder.environment().put("LAMBDA_DISPATCHER_FUNCTION", "demo");
             builder.environment().put("LAMBDA_DISPATCHER_SECRET", SECRET);
+            builder.environment().put("LAMBDA_DISPATCHER_TLS", "false");
             builder.environment().put("LAMBDA_DISPATCHER_CONNECTIONS", "1");
             builder.environment().put("LAMBDA_DISPATCHER_STREAMS", "100");
             builder.environment().put("LAMBDA_DISPATCHER_EXIT_WITH_PARENT", "true");

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>{@code
  * TlsOptions tls = TlsOptions.of(Path.of("chain.pem"), Path.of("key.pem"));
  * ListenerOptions clients = ListenerOptions.tls("0.0.0.0", 8443, tls);
- * ListenerOptions workers = ListenerOptions.plain("127.0.0.1", 8444);
+ * ListenerOptions workers = ListenerOptions.workers("0.0.0.0", 8444);
  * }</pre>
  *
  * <p>A port for clients with TLS negotiates HTTP/2 or HTTP/1.1 by ALPN (RFC 7301). Without TLS, a
@@ -21,16 +21,19 @@ import org.jspecify.annotations.Nullable;
 public final class ListenerOptions {
     private final InetSocketAddress address;
     private final @Nullable TlsOptions tls;
+    private final boolean forWorkers;
     private final boolean proxyProtocol;
     private final @Nullable ServerChannel socket;
 
     private ListenerOptions(
             InetSocketAddress address,
             @Nullable TlsOptions tls,
+            boolean forWorkers,
             boolean proxyProtocol,
             @Nullable ServerChannel socket) {
         this.address = Objects.requireNonNull(address, "address");
         this.tls = tls;
+        this.forWorkers = forWorkers;
         this.proxyProtocol = proxyProtocol;
         this.socket = socket;
     }
@@ -52,7 +55,7 @@ public final class ListenerOptions {
      * @param address the local address; its port is 0 for any free port
      */
     public static ListenerOptions plain(InetSocketAddress address) {
-        return new ListenerOptions(address, null, false, null);
+        return new ListenerOptions(address, null, false, false, null);
     }
 
     /**
@@ -72,7 +75,28 @@ public final class ListenerOptions {
      * @param address the local address; its port is 0 for any free port
      */
     public static ListenerOptions tls(InetSocketAddress address, TlsOptions tls) {
-        return new ListenerOptions(address, Objects.requireNonNull(tls, "tls"), false, null);
+        return new ListenerOptions(address, Objects.requireNonNull(tls, "tls"), false, false, null);
+    }
+
+    /**
+     * Returns a port for workers with TLS that needs no files. Its key follows from the
+     * dispatcher's secret, and workers accept no other key.
+     *
+     * @param host the name or address of a local interface; {@code 0.0.0.0} for all
+     * @param port 0 for any free port
+     * @throws IllegalArgumentException if {@code port} is not 0 to 65,535
+     */
+    public static ListenerOptions workers(String host, int port) {
+        return workers(new InetSocketAddress(host, port));
+    }
+
+    /**
+     * Returns a port for workers with TLS that needs no files. See {@link #workers(String, int)}.
+     *
+     * @param address the local address; its port is 0 for any free port
+     */
+    public static ListenerOptions workers(InetSocketAddress address) {
+        return new ListenerOptions(address, null, true, false, null);
     }
 
     /**
@@ -88,7 +112,7 @@ public final class ListenerOptions {
      * <p>Let only the load balancer reach the port. Anybody else could pretend to be any client.
      */
     public ListenerOptions withProxyProtocol() {
-        return new ListenerOptions(address, tls, true, socket);
+        return new ListenerOptions(address, tls, forWorkers, true, socket);
     }
 
     /**
@@ -101,7 +125,7 @@ public final class ListenerOptions {
      *     registered with an event loop. It can be used once
      */
     public ListenerOptions withSocket(ServerChannel channel) {
-        return new ListenerOptions(address, tls, proxyProtocol, Objects.requireNonNull(channel, "channel"));
+        return new ListenerOptions(address, tls, forWorkers, proxyProtocol, Objects.requireNonNull(channel, "channel"));
     }
 
     /** Returns the address that was given. It still has port 0 if any free port was requested. */
@@ -109,7 +133,12 @@ public final class ListenerOptions {
         return address;
     }
 
-    /** Returns the TLS options, or {@code null} if the port has no TLS. */
+    /** Returns whether this is a port of {@link #workers(String, int)}. */
+    public boolean isForWorkers() {
+        return forWorkers;
+    }
+
+    /** Returns the TLS options, or {@code null} if the port has no TLS from files. */
     public @Nullable TlsOptions tls() {
         return tls;
     }

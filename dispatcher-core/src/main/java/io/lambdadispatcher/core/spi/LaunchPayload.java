@@ -6,7 +6,6 @@ import io.lambdadispatcher.wire.worker.HostPort;
 import io.lambdadispatcher.wire.worker.WireLimits;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Writes the JSON that tells a worker its identity and the addresses to dial. It is the event of a
@@ -16,14 +15,8 @@ import org.jspecify.annotations.Nullable;
 public final class LaunchPayload {
     private LaunchPayload() {}
 
-    /**
-     * Returns the JSON for a new worker.
-     *
-     * @param tlsFingerprint the hexadecimal SHA-256 of the only dispatcher certificate that the
-     *     worker accepts; {@code null} = the worker verifies the certificate with its trusted
-     *     authorities
-     */
-    public static String json(LaunchRequest request, @Nullable String tlsFingerprint) {
+    /** Returns the JSON for a new worker. */
+    public static String json(LaunchRequest request) {
         Map<String, Object> members = new LinkedHashMap<>();
         members.put("protocolVersion", WireLimits.PAYLOAD_VERSION);
         members.put("function", request.function());
@@ -34,9 +27,9 @@ public final class LaunchPayload {
                 request.advertisedAddresses().stream().map(HostPort::text).toList());
         members.put("connections", request.connections());
         members.put("streams", request.streamsPerConnection());
-        members.put("tls", request.tls());
-        if (tlsFingerprint != null) {
-            members.put("tlsFingerprint", tlsFingerprint);
+        members.put("tls", !request.tlsFingerprints().isEmpty());
+        if (!request.tlsFingerprints().isEmpty()) {
+            members.put("tlsFingerprint", String.join(",", request.tlsFingerprints()));
         }
         if (!request.maxLife().isZero()) {
             members.put("deadlineMillis", request.maxLife().toMillis());

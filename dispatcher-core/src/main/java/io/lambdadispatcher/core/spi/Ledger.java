@@ -38,7 +38,7 @@ public interface Ledger extends AutoCloseable {
      *
      * @param key identifies the entry in its fleet, 1 to {@value Ledger#MAX_KEY_CHARS} characters
      * @param version the number of times that the entry was written, 1 or more
-     * @param value JSON text of at most {@value Ledger#MAX_VALUE_BYTES} bytes in UTF-8. Empty =
+     * @param value text of at most {@value Ledger#MAX_VALUE_BYTES} bytes in UTF-8. Empty =
      *     what the store has under this key is no entry, and the version may be a wrong one
      */
     record Entry(String key, long version, String value) {
@@ -86,7 +86,7 @@ public interface Ledger extends AutoCloseable {
      *
      * @param key 1 to {@value #MAX_KEY_CHARS} characters
      * @param expectedVersion the version that the caller has read; 0 = the entry must not exist
-     * @param value JSON text of at most {@value #MAX_VALUE_BYTES} bytes in UTF-8
+     * @param value text of at most {@value #MAX_VALUE_BYTES} bytes in UTF-8
      * @throws IllegalArgumentException if an argument is out of range
      */
     CompletionStage<Boolean> write(String key, long expectedVersion, String value);

@@ -30,7 +30,8 @@ public interface WorkerLauncher extends AutoCloseable {
      *     connections over all of them
      * @param connections the number of the worker's connections
      * @param streamsPerConnection the number of worker streams on each connection
-     * @param tls whether the worker port has TLS
+     * @param tlsFingerprints the fingerprints of the public keys, one of which the worker port has,
+     *     in hexadecimal. A worker accepts no other. Empty: the port has no TLS
      * @param maxLife the time within which the worker drains. Zero: only the platform limits the
      *     worker's life
      * @param version the version that the worker must have, as {@link #version} returned it. Empty:
@@ -45,7 +46,7 @@ public interface WorkerLauncher extends AutoCloseable {
             List<InetSocketAddress> advertisedAddresses,
             int connections,
             int streamsPerConnection,
-            boolean tls,
+            List<String> tlsFingerprints,
             Duration maxLife,
             String version,
             int downstreamShare) {
@@ -57,7 +58,7 @@ public interface WorkerLauncher extends AutoCloseable {
                 List<InetSocketAddress> advertisedAddresses,
                 int connections,
                 int streamsPerConnection,
-                boolean tls,
+                List<String> tlsFingerprints,
                 Duration maxLife,
                 String version) {
             this(
@@ -67,7 +68,7 @@ public interface WorkerLauncher extends AutoCloseable {
                     advertisedAddresses,
                     connections,
                     streamsPerConnection,
-                    tls,
+                    tlsFingerprints,
                     maxLife,
                     version,
                     0);

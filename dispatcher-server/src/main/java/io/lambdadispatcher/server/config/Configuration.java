@@ -67,13 +67,18 @@ public final class Configuration {
         return tls == null ? null : tls.withProfile(values.get(Settings.PUBLIC_TLS_PROFILE));
     }
 
-    /** Returns the certificates of the worker port; {@code null} = none are set. */
+    /** Returns the certificates of the worker port; {@code null} = it has none. */
     public @Nullable TlsOptions workerTls() {
         return ConfigurationChecks.tls(
                 values,
                 Settings.WORKERS_TLS_CERTIFICATE,
                 Settings.WORKERS_TLS_KEY,
                 Settings.WORKERS_TLS_CLIENT_CERTIFICATES);
+    }
+
+    /** Returns whether the worker port has no TLS. */
+    public boolean hasPlainWorkers() {
+        return ConfigurationChecks.isOff(values, Settings.WORKERS_TLS_CERTIFICATE);
     }
 
     /** Returns the certificate of the admin port; {@code null} = none is set. */

@@ -10,6 +10,8 @@ import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
 import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -205,6 +207,12 @@ final class ConfigurationChecks {
                     Settings.FLEET_TABLE,
                     "workers.secret or workers.secret-file to be set as well, the same for all dispatchers");
             require(
+                    !isOff(checked, Settings.WORKERS_TLS_CERTIFICATE) || isLoopback(checked.get(Settings.WORKERS_HOST)),
+                    Settings.WORKERS_TLS_CERTIFICATE,
+                    "not off in a fleet (fleet.table), because workers send their tokens to all of its dispatchers, or"
+                            + " workers.host to be a loopback address",
+                    Settings.WORKERS_HOST);
+            require(
                     !checked.isSet(Settings.STATE_FILE),
                     Settings.STATE_FILE,
                     "not to be set, because fleet.table keeps what it would keep");
@@ -241,13 +249,15 @@ final class ConfigurationChecks {
     }
 
     private void checkTls(Setting<Path> certificate, Setting<Path> key, @Nullable Setting<Path> clients) {
-        if (checked.isSet(certificate)) {
+        if (checked.isSet(certificate) && !isOff(checked, certificate)) {
             require(checked.isSet(key), certificate, key.name() + " to be set as well", key);
             checkCertificates(certificate, key, clients);
         } else {
-            require(!checked.isSet(key), key, certificate.name() + " to be set as well", certificate);
+            String file = isOff(checked, certificate) ? " to a file" : "";
+            String expected = certificate.name() + " to be set" + file + " as well";
+            require(!checked.isSet(key), key, expected, certificate);
             if (clients != null) {
-                require(!checked.isSet(clients), clients, certificate.name() + " to be set as well", certificate);
+                require(!checked.isSet(clients), clients, expected, certificate);
             }
         }
     }
@@ -279,12 +289,21 @@ final class ConfigurationChecks {
             SettingValues values, Setting<Path> certificate, Setting<Path> key, @Nullable Setting<Path> clients) {
         Path chain = values.find(certificate);
         Path privateKey = values.find(key);
-        if (chain == null || privateKey == null) {
+        if (chain == null || privateKey == null || isOff(values, certificate)) {
             return null;
         }
         Path authorities = clients == null ? null : values.find(clients);
         TlsOptions tls = TlsOptions.of(chain, privateKey);
         return authorities == null ? tls : tls.withClientCertificates(authorities);
+    }
+
+    private static boolean isLoopback(String host) {
+        InetAddress address = new InetSocketAddress(host, 0).getAddress();
+        return address != null && address.isLoopbackAddress();
+    }
+
+    static boolean isOff(SettingValues values, Setting<Path> certificate) {
+        return ValueType.OFF.equals(values.find(certificate));
     }
 
     private void checkPorts() {
@@ -630,5 +649,14 @@ final class ConfigurationChecks {
                 Settings.FUNCTION_LAUNCHER,
                 "function.secret, workers.secret or a file with one of them to be set, because self-launched workers"
                         + " sign their tokens with it");
+        require(
+                !complete
+                        || dispatcher.isSet(Settings.WORKERS_SECRET)
+                        || dispatcher.isSet(Settings.WORKERS_SECRET_FILE)
+                        || dispatcher.isSet(Settings.WORKERS_TLS_CERTIFICATE)
+                        || !checked.isSet(Settings.FUNCTION_SECRET) && !checked.isSet(Settings.FUNCTION_SECRET_FILE),
+                Settings.FUNCTION_LAUNCHER,
+                "workers.secret or workers.secret-file to be set beside function.secret, because the key of the worker"
+                        + " port follows from it, and self-launched workers must know that key");
     }
 }

@@ -38,7 +38,6 @@ public final class ConfigurationLoader {
             DEMO_EXAMPLES_VARIABLE,
             Setting.VARIABLE_PREFIX + "PAYLOAD",
             Setting.VARIABLE_PREFIX + "HANDLER",
-            Setting.VARIABLE_PREFIX + "TLS_TRUST_PEM",
             Setting.VARIABLE_PREFIX + "EXIT_WITH_PARENT");
 
     /**

@@ -1,8 +1,9 @@
 package io.lambdadispatcher.server.config;
 
+import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
-import java.util.function.Predicate;
+import java.util.function.Function;
 
 /** The settings that can change while the dispatcher runs. */
 final class Reloadable {
@@ -125,6 +126,10 @@ final class Reloadable {
         Group(Setting<?>... all) {
             this(List.of(all), List.of(all));
         }
+
+        SettingValues.State state(Function<Setting<?>, SettingValues.State> of) {
+            return begins.stream().map(of).max(Comparator.naturalOrder()).orElseThrow();
+        }
     }
 
     private static final List<Group> LASTING = List.of(
@@ -157,14 +162,17 @@ final class Reloadable {
      * Returns whether this reload can change the setting. TLS of a port, and secrets, can change
      * but not begin or end while the dispatcher runs.
      *
-     * @param atStart tells what was set when the dispatcher started
-     * @param now tells what is set in the configuration to be reloaded
+     * @param atStart tells how a setting was set when the dispatcher started: {@link
+     *     SettingValues#state}
+     * @param now tells it of the configuration to be reloaded
      */
-    static boolean canChange(Setting<?> setting, Predicate<Setting<?>> atStart, Predicate<Setting<?>> now) {
+    static boolean canChange(
+            Setting<?> setting,
+            Function<Setting<?>, SettingValues.State> atStart,
+            Function<Setting<?>, SettingValues.State> now) {
         return contains(setting)
                 && LASTING.stream()
                         .filter(group -> group.settings.contains(setting))
-                        .allMatch(group -> group.begins.stream().anyMatch(atStart)
-                                == group.begins.stream().anyMatch(now));
+                        .allMatch(group -> group.state(atStart) == group.state(now));
     }
 }

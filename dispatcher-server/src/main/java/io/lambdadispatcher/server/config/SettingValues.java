@@ -221,7 +221,7 @@ final class SettingValues {
     SettingValues asReloaded(SettingValues start, SettingValues running, boolean ofFunction, Consumer<String> restart) {
         SettingValues next = new SettingValues(this);
         settings(ofFunction)
-                .filter(setting -> !Reloadable.canChange(setting, start::isSet, this::isSet))
+                .filter(setting -> !Reloadable.canChange(setting, start::state, this::state))
                 .forEach(setting -> {
                     SettingValues kept = Reloadable.contains(setting) ? running : start;
                     if (!value(setting).isSameAs(kept.value(setting))) {
@@ -237,6 +237,17 @@ final class SettingValues {
         settings(ofFunction)
                 .filter(setting -> !value(setting).isSameAs(before.value(setting)))
                 .forEach(setting -> lines.accept(difference(before, setting)));
+    }
+
+    /** How a setting is set. */
+    enum State {
+        NOT_SET,
+        OFF,
+        SET
+    }
+
+    private State state(Setting<?> setting) {
+        return ValueType.OFF.equals(find(setting)) ? State.OFF : isSet(setting) ? State.SET : State.NOT_SET;
     }
 
     private String difference(SettingValues before, Setting<?> setting) {

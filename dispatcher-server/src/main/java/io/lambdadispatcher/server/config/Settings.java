@@ -122,8 +122,10 @@ public final class Settings {
             WORKERS.setting("workers.host", HOST, "0.0.0.0").doc("Address that the worker port listens on.");
     public static final Setting<Integer> WORKERS_PORT =
             WORKERS.setting("workers.port", port(), "8444").doc("Port that workers connect to.");
-    public static final Setting<Path> WORKERS_TLS_CERTIFICATE = WORKERS.setting("workers.tls.certificate", file())
-            .doc("PEM file with the certificate chain of the worker port. Setting it turns on TLS.");
+    public static final Setting<Path> WORKERS_TLS_CERTIFICATE = WORKERS.setting(
+                    "workers.tls.certificate", ValueType.fileOrOff())
+            .doc("PEM file with the certificate chain of the worker port, or off for no TLS. If it is not set, the port"
+                    + " has TLS with a key that follows from workers.secret, which workers accept without a file.");
     public static final Setting<Path> WORKERS_TLS_KEY = WORKERS.setting("workers.tls.key", file())
             .doc("PEM file with the private key of the worker port: PKCS #8, PKCS #1 or SEC 1, unencrypted.");
     public static final Setting<Path> WORKERS_TLS_CLIENT_CERTIFICATES = WORKERS.setting(
@@ -131,7 +133,8 @@ public final class Settings {
             .doc("PEM file with certificate authorities. Workers must present a certificate that one of them issued.");
     public static final Setting<List<byte[]>> WORKERS_SECRET = WORKERS.setting("workers.secret", ValueType.secrets())
             .doc("Secret from which the key of each function is derived. The key signs launch tokens. Self-launched"
-                    + " workers need the secret, or their function's key.");
+                    + " workers need the secret, or their function's key. The key of the worker port follows from it, so"
+                    + " the secret must be random.");
     public static final Setting<List<byte[]>> WORKERS_SECRET_FILE = WORKERS.setting(
                     "workers.secret-file", ValueType.secretsFile())
             .doc("File that holds the shared secret in its first line, instead of workers.secret. Launch tokens of the"

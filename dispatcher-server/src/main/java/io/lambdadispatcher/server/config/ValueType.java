@@ -69,6 +69,9 @@ public record ValueType<T>(
     private static final String READABLE_FILE = "a readable file";
     private static final String URL = "URL";
 
+    /** Stands for {@code off} instead of a file. */
+    static final Path OFF = Path.of("off");
+
     /** @throws IllegalArgumentException if the text is not what {@link #expected} says */
     T parse(RawValue raw) {
         if (separator == null) {
@@ -449,6 +452,17 @@ public record ValueType<T>(
             require(Files.isRegularFile(path) && Files.isReadable(path));
             return path;
         });
+    }
+
+    /** A file, or {@link #OFF}. */
+    static ValueType<Path> fileOrOff() {
+        // YAML 1.1 reads an unquoted off as false, and many editors write false.
+        return single(
+                "FILE|off",
+                READABLE_FILE + ", or off",
+                text -> text.equals("off") || text.equals("false")
+                        ? OFF
+                        : file().parser().apply(List.of(text)));
     }
 
     static ValueType<Path> path() {

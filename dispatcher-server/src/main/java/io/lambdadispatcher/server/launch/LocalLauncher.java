@@ -82,7 +82,7 @@ public final class LocalLauncher implements WorkerLauncher {
         // The handler must not see the dispatcher's settings, some of which are secret.
         environment.keySet().removeIf(name -> name.startsWith(Setting.VARIABLE_PREFIX));
         environment.putAll(options.environment());
-        environment.put("LAMBDA_DISPATCHER_PAYLOAD", LaunchPayload.json(request, null));
+        environment.put("LAMBDA_DISPATCHER_PAYLOAD", LaunchPayload.json(request));
         if (request.downstreamShare() > 0) {
             environment.put("LAMBDA_DISPATCHER_DOWNSTREAM_SHARE", Integer.toString(request.downstreamShare()));
         }
@@ -92,9 +92,6 @@ public final class LocalLauncher implements WorkerLauncher {
         String handler = options.handlers().get(request.function());
         if (handler != null) {
             environment.put("LAMBDA_DISPATCHER_HANDLER", handler);
-        }
-        if (options.trust() != null) {
-            environment.put("LAMBDA_DISPATCHER_TLS_TRUST_PEM", options.trust().toString());
         }
         return builder;
     }

@@ -4,7 +4,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Options of local workers. Immutable.
@@ -13,8 +12,6 @@ import org.jspecify.annotations.Nullable;
  * @param classPath of that JVM
  * @param environment variables added to the dispatcher's environment
  * @param handlers handler classes by function
- * @param trust PEM file with the certificates that workers trust on the worker port; {@code null} =
- *     the port has no TLS, or workers trust the system's certificate authorities
  * @param outlive whether workers outlive the dispatcher, because they serve other dispatchers, too
  */
 public record LocalWorkers(
@@ -24,7 +21,6 @@ public record LocalWorkers(
         List<String> command,
         Map<String, String> environment,
         Map<String, String> handlers,
-        @Nullable Path trust,
         boolean outlive) {
 
     static final String MAIN_CLASS = "io.lambdadispatcher.worker.WorkerMain";

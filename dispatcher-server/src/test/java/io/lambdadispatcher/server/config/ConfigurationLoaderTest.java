@@ -761,6 +761,33 @@ class ConfigurationLoaderTest {
                                 + " because self-launched workers sign their tokens with it, got \"self\" (default)");
     }
 
+    /** They must know the key of the worker port, which is random without a common secret. */
+    @Test
+    void should_demand_a_common_secret_for_workers_that_have_only_their_functions() throws Exception {
+        flags.put("--function-secret", SECRET);
+        assertThat(problems())
+                .containsExactly("function.launcher: expected workers.secret or workers.secret-file to be set beside"
+                        + " function.secret, because the key of the worker port follows from it, and self-launched"
+                        + " workers must know that key, got \"self\" (default)");
+
+        flags.put("--workers-tls-certificate", "off");
+        assertThat(load().hasPlainWorkers()).isTrue();
+        flags.remove("--workers-tls-certificate");
+        flags.put("--workers-secret", SECRET + "x");
+        assertThat(load().hasPlainWorkers()).isFalse();
+    }
+
+    @Test
+    void should_refuse_a_key_for_a_worker_port_without_tls() throws Exception {
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+        flags.put("--workers-tls-certificate", "off");
+        Path key = Files.writeString(directory.resolve("key.pem"), "any");
+        flags.put("--workers-tls-key", key.toString());
+        assertThat(problems())
+                .containsExactly("workers.tls.key: expected workers.tls.certificate to be set to a file as well, got \""
+                        + key + "\" (flag --workers-tls-key)");
+    }
+
     @Test
     void should_demand_workers_and_a_handler_for_the_local_launcher() {
         flags.put("--function-launcher", "local");
@@ -845,6 +872,15 @@ class ConfigurationLoaderTest {
 
         flags.put("--fleet-table", "dispatchers");
         assertThat(load().get(Settings.FLEET_NAME)).isEqualTo("production");
+
+        flags.put("--workers-tls-certificate", "off");
+        assertThat(problems())
+                .containsExactly(
+                        "workers.tls.certificate: expected not off in a fleet (fleet.table), because workers send"
+                                + " their tokens to all of its dispatchers, or workers.host to be a loopback address, got \"off\""
+                                + " (flag --workers-tls-certificate)");
+        flags.put("--workers-host", "127.0.0.1");
+        assertThat(load().hasPlainWorkers()).isTrue();
     }
 
     @Test
@@ -885,7 +921,7 @@ class ConfigurationLoaderTest {
         flags.put("--workers-tls-key", key.toString());
 
         assertThat(problems())
-                .containsExactly("workers.tls.certificate: expected a readable file, got \"" + directory
+                .containsExactly("workers.tls.certificate: expected a readable file, or off, got \"" + directory
                         + "\" (flag --workers-tls-certificate)");
     }
 

@@ -85,6 +85,22 @@ class ReloadTest {
     }
 
     @Test
+    void should_not_turn_tls_of_the_worker_port_on_or_off() throws Exception {
+        Reload off = reload(
+                load(SECRET, "function.name: shop"),
+                load(SECRET, "function.name: shop", "workers.tls.certificate: off"));
+        assertThat(off.changes()).isEmpty();
+        assertThat(off.restarts()).containsExactly("workers.tls.certificate: - -> off");
+        assertThat(off.next().hasPlainWorkers()).isFalse();
+
+        Reload on = reload(
+                load(SECRET, "function.name: shop", "workers.tls.certificate: false"),
+                load(SECRET, "function.name: shop"));
+        assertThat(on.restarts()).containsExactly("workers.tls.certificate: false -> -");
+        assertThat(on.next().hasPlainWorkers()).isTrue();
+    }
+
+    @Test
     void should_compare_with_what_is_in_force_and_not_with_the_start() throws Exception {
         Configuration start = load(SECRET, "function.queue-limit: 1");
         Configuration running =

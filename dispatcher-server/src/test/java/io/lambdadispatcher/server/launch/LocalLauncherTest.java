@@ -30,7 +30,7 @@ class LocalLauncherTest {
             List.of(new InetSocketAddress("0.0.0.0", 8444), InetSocketAddress.createUnresolved("dispatcher", 1)),
             2,
             50,
-            false,
+            List.of(),
             Duration.ofMinutes(3),
             "");
 
@@ -58,7 +58,6 @@ class LocalLauncherTest {
                 List.of(command),
                 Map.of("LAMBDA_DISPATCHER_WEB_PORT", "8080", "SOME", "a b"),
                 Map.of("api", "a.Handler"),
-                null,
                 outlive));
         return launcher.launch(REQUEST);
     }

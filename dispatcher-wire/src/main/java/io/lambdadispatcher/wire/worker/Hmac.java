@@ -11,7 +11,7 @@ import java.util.Arrays;
  * <p>{@code javax.crypto.Mac} returns the same. It also initialises most of the JDK's providers of
  * cryptography, which took a tenth of a worker's cold start.
  */
-final class Hmac {
+public final class Hmac {
     private static final int BLOCK_BYTES = 64;
     private static final byte INNER = 0x36;
     private static final byte OUTER = 0x5c;
@@ -21,7 +21,7 @@ final class Hmac {
     private final byte[] outerPad = new byte[BLOCK_BYTES];
 
     /** @param key of any length; copied */
-    Hmac(byte[] key) {
+    public Hmac(byte[] key) {
         byte[] block = Arrays.copyOf(key.length > BLOCK_BYTES ? digest.digest(key) : key, BLOCK_BYTES);
         for (int i = 0; i < BLOCK_BYTES; i++) {
             innerPad[i] = (byte) (block[i] ^ INNER);
@@ -31,16 +31,21 @@ final class Hmac {
     }
 
     static byte[] sha256(String text) {
-        return sha256().digest(text.getBytes(StandardCharsets.UTF_8));
+        return sha256(text.getBytes(StandardCharsets.UTF_8));
     }
 
-    Hmac update(byte[] part) {
+    static byte[] sha256(byte[] bytes) {
+        return sha256().digest(bytes);
+    }
+
+    /** Adds a part of the message. */
+    public Hmac update(byte[] part) {
         digest.update(part);
         return this;
     }
 
     /** Returns the 32 bytes of the HMAC, and begins the next message. */
-    byte[] finish() {
+    public byte[] finish() {
         byte[] inner = digest.digest();
         digest.update(outerPad);
         byte[] whole = digest.digest(inner);

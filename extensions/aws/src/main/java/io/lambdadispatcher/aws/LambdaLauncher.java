@@ -4,15 +4,7 @@ import io.lambdadispatcher.core.spi.LaunchPayload;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
-import java.io.ByteArrayInputStream;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.security.cert.Certificate;
-import java.security.cert.CertificateException;
-import java.security.cert.CertificateFactory;
 import java.time.Duration;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -77,7 +69,6 @@ public final class LambdaLauncher implements WorkerLauncher {
     private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(10);
 
     private final Map<String, String> lambdas;
-    private volatile @Nullable String fingerprint;
     /**
      * Signs and sends requests. That takes milliseconds, which would block an event loop for too
      * long, and longer if credentials must be fetched.
@@ -95,7 +86,6 @@ public final class LambdaLauncher implements WorkerLauncher {
 
     private LambdaLauncher(Builder from) {
         lambdas = from.lambdas();
-        fingerprint = from.fingerprint;
         client = client(from, eventLoop);
     }
 
@@ -127,29 +117,6 @@ public final class LambdaLauncher implements WorkerLauncher {
         }
     }
 
-    private static String fingerprint(String pem) {
-        try {
-            Certificate own = CertificateFactory.getInstance("X.509")
-                    .generateCertificate(new ByteArrayInputStream(pem.getBytes(StandardCharsets.US_ASCII)));
-            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(own.getEncoded()));
-        } catch (CertificateException e) {
-            throw new IllegalArgumentException(
-                    "certificate: " + pem.length() + " characters, expected a chain in PEM: " + e.getMessage(), e);
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java platform has SHA-256", e);
-        }
-    }
-
-    /**
-     * Replaces the certificate of the worker port for workers that are launched from now on. See
-     * {@link Builder#certificate}.
-     *
-     * @throws IllegalArgumentException if {@code pem} does not begin with a certificate
-     */
-    public void setCertificate(String pem) {
-        fingerprint = fingerprint(pem);
-    }
-
     /** Returns a builder without functions. */
     public static Builder builder() {
         return new Builder();
@@ -171,8 +138,8 @@ public final class LambdaLauncher implements WorkerLauncher {
         underWay.add(invoke);
         invoke.exit.whenComplete((ended, never) -> underWay.remove(invoke));
         try {
-            caller.execute(() -> invoke.start(
-                    () -> call(lambda, request.version(), LaunchPayload.json(request, fingerprint), invoke.sending)));
+            caller.execute(() ->
+                    invoke.start(() -> call(lambda, request.version(), LaunchPayload.json(request), invoke.sending)));
         } catch (RejectedExecutionException e) {
             invoke.exit.complete(new WorkerExit(Cause.FAILED, "the launcher is closed"));
         }
@@ -400,28 +367,12 @@ public final class LambdaLauncher implements WorkerLauncher {
      * thread-safe.
      */
     public static final class Builder extends LambdaFunctions<Builder> {
-        private @Nullable String fingerprint;
-
         private Builder() {
             super(5000);
         }
 
         @Override
         Builder self() {
-            return this;
-        }
-
-        /**
-         * Sets the certificate of the worker port. Workers accept only this certificate, and do not
-         * verify the host name, because the address that they dial is seldom in a certificate.
-         * Default: none. Then, workers that use TLS trust the JVM's certificate authorities, and
-         * verify the host name.
-         *
-         * @param pem a certificate chain in PEM, own certificate first. Only that one counts
-         * @throws IllegalArgumentException if it does not begin with a certificate
-         */
-        public Builder certificate(String pem) {
-            fingerprint = fingerprint(pem);
             return this;
         }
 

@@ -14,7 +14,7 @@
  *                 .capacity(CapacityPolicy.builder().workers(0, 20).build())
  *                 .build())
  *         .publicListener(ListenerOptions.plain("0.0.0.0", 8080))
- *         .workerListener(ListenerOptions.plain("0.0.0.0", 8444))
+ *         .workerListener(ListenerOptions.workers("0.0.0.0", 8444))
  *         .advertisedAddresses(List.of(InetSocketAddress.createUnresolved(host, 0)))
  *         .secret(secret)
  *         .launcher(launcher)

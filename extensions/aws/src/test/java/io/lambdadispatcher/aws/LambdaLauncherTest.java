@@ -98,7 +98,7 @@ class LambdaLauncherTest {
                 List.of(InetSocketAddress.createUnresolved("10.0.0.7", 8444)),
                 2,
                 50,
-                true,
+                List.of("ab12", "cd34"),
                 Duration.ofMinutes(14),
                 "");
     }
@@ -119,7 +119,7 @@ class LambdaLauncherTest {
         assertThat(invoke.path()).isEqualTo("/2015-03-31/functions/hello:live/invocations");
         assertThat(invoke.header("X-Amz-Invocation-Type")).isEqualTo("RequestResponse");
         assertThat(invoke.header("X-Amz-Log-Type")).isEqualTo("Tail");
-        assertThat(invoke.body()).isEqualTo(LaunchPayload.json(request("w1"), null));
+        assertThat(invoke.body()).isEqualTo(LaunchPayload.json(request("w1")));
         assertThat(isGone(worker)).isFalse();
 
         invoke.answer(200, Map.of(), "{\"nested\":{\"reason\":\"x\"},\"requests\":7,\"reason\":\"SCALE_IN\"}");
@@ -220,7 +220,7 @@ class LambdaLauncherTest {
                     any.advertisedAddresses(),
                     any.connections(),
                     any.streamsPerConnection(),
-                    any.tls(),
+                    any.tlsFingerprints(),
                     any.maxLife(),
                     "6"));
             FakeLambda.Invoke invoke = lambda.take();
@@ -594,7 +594,7 @@ class LambdaLauncherTest {
     void should_invoke_nothing_that_was_not_named() {
         assertThatThrownBy(() -> launcher.warmUp("other", 1)).hasMessageContaining("other");
         assertThatThrownBy(() -> launcher.launch(
-                        new LaunchRequest("other", "w", "t", List.of(), 1, 1, false, Duration.ZERO, "")))
+                        new LaunchRequest("other", "w", "t", List.of(), 1, 1, List.of(), Duration.ZERO, "")))
                 .hasMessageContaining("other")
                 .hasMessageContaining("[api]");
         assertThat(lambda.untaken()).isZero();

@@ -122,7 +122,7 @@ public final class LambdaDispatcher extends Construct {
                         .operatingSystemFamily(OperatingSystemFamily.LINUX)
                         .build())
                 .build();
-        fleetTable = from.fleet ? fleetTable() : null;
+        fleetTable = from.fleet ? fleetTable(from.settings.all().getOrDefault("fleet.name", "default")) : null;
         task.addContainer("dispatcher", container(from));
         service = FargateService.Builder.create(this, "Service")
                 .cluster(from.cluster != null ? from.cluster : cluster(vpc))
@@ -148,7 +148,7 @@ public final class LambdaDispatcher extends Construct {
     }
 
     /** The dispatcher's {@code fleet init} creates the same table. */
-    private Table fleetTable() {
+    private Table fleetTable(String fleet) {
         Table table = Table.Builder.create(this, "Fleet")
                 .partitionKey(key("fleet"))
                 .sortKey(key("entry"))
@@ -156,7 +156,12 @@ public final class LambdaDispatcher extends Construct {
                 // It has nothing that outlives the dispatchers.
                 .removalPolicy(RemovalPolicy.DESTROY)
                 .build();
-        table.grant(task.getTaskRole(), "dynamodb:Query", "dynamodb:PutItem", "dynamodb:DeleteItem");
+        task.addToTaskRolePolicy(PolicyStatement.Builder.create()
+                .actions(List.of("dynamodb:Query", "dynamodb:PutItem", "dynamodb:DeleteItem"))
+                .resources(List.of(table.getTableArn()))
+                // Nothing of another fleet that may share the table.
+                .conditions(Map.of("ForAllValues:StringEquals", Map.of("dynamodb:LeadingKeys", List.of(fleet))))
+                .build());
         return table;
     }
 

@@ -165,6 +165,16 @@ class LambdaDispatcherTest {
         assertThat(rendered.allowedToTasks())
                 .containsOnlyKeys("lambda:InvokeFunction", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:DeleteItem");
         assertThat(rendered.allowedToTasks().get("dynamodb:Query").toString()).contains("DispatcherFleet");
+        assertThat(rendered.one("AWS::IAM::Policy", "DispatcherTaskTaskRole").toString())
+                .contains("Condition={ForAllValues:StringEquals={dynamodb:LeadingKeys=[default]}}");
+    }
+
+    @Test
+    void should_allow_only_the_items_of_the_fleet_with_its_name() {
+        Rendered rendered = render(builder -> builder.fleet().setting("fleet.name", "shop"));
+
+        assertThat(rendered.one("AWS::IAM::Policy", "DispatcherTaskTaskRole").toString())
+                .contains("dynamodb:LeadingKeys=[shop]");
     }
 
     @Test

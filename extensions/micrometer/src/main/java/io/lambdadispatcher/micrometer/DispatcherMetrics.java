@@ -41,7 +41,7 @@ import java.util.function.ToDoubleFunction;
  * Dispatcher dispatcher = Dispatcher.builder()
  *         .function(FunctionOptions.builder("images").build())
  *         .publicListener(ListenerOptions.plain("127.0.0.1", 8080))
- *         .workerListener(ListenerOptions.plain("127.0.0.1", 8081))
+ *         .workerListener(ListenerOptions.workers("127.0.0.1", 8081))
  *         .secret(secret)
  *         .observer(metrics)
  *         .start();

@@ -6,7 +6,7 @@
  * Dispatcher dispatcher = Dispatcher.builder()
  *         .function(FunctionOptions.of("images"))
  *         .publicListener(ListenerOptions.plain("0.0.0.0", 8080))
- *         .workerListener(ListenerOptions.plain("0.0.0.0", 8444))
+ *         .workerListener(ListenerOptions.workers("0.0.0.0", 8444))
  *         .secret(secret)
  *         .observer(metrics)
  *         .start();

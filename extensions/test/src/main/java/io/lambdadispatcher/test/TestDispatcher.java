@@ -48,7 +48,7 @@ public final class TestDispatcher implements AutoCloseable {
                                 .requestTimeout(Duration.ofSeconds(30))
                                 .build())
                         .publicListener(ListenerOptions.plain("127.0.0.1", 0))
-                        .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                        .workerListener(ListenerOptions.workers("127.0.0.1", 0))
                         .eventLoops(1)
                         .secret(SECRET))
                 .start();

@@ -13,7 +13,7 @@ public final class Hello {
         Dispatcher dispatcher = Dispatcher.builder()
                 .function(FunctionOptions.of("hello"))
                 .publicListener(ListenerOptions.plain("127.0.0.1", 8080)) // clients
-                .workerListener(ListenerOptions.plain("127.0.0.1", 8444)) // workers dial in here
+                .workerListener(ListenerOptions.workers("127.0.0.1", 8444)) // workers dial in here
                 .secret(SECRET) // authenticates workers
                 .start();
 

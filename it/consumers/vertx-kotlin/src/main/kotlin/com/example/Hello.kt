@@ -17,7 +17,7 @@ private const val SECRET = "take-32-random-bytes-for-this"
 fun main() {
     val dispatcher = Dispatcher.builder()
         .function(FunctionOptions.of("hello"))
-        .workerListener(ListenerOptions.plain("127.0.0.1", 8444)) // workers dial in here
+        .workerListener(ListenerOptions.workers("127.0.0.1", 8444)) // workers dial in here
         .secret(SECRET) // authenticates workers
         .start()
 

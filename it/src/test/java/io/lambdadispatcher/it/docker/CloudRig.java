@@ -63,10 +63,10 @@ final class CloudRig implements AutoCloseable {
 
     private static ListenerOptions listener(@Nullable TlsOptions tls) {
         InetSocketAddress address = new InetSocketAddress("0.0.0.0", 0);
-        return tls == null ? ListenerOptions.plain(address) : ListenerOptions.tls(address, tls);
+        return tls == null ? ListenerOptions.workers(address) : ListenerOptions.tls(address, tls);
     }
 
-    /** @param tls of the worker port; {@code null} = plain */
+    /** @param tls of the worker port; {@code null} = with a key that follows from the secret */
     CloudRig(WorkerLauncher launcher, FunctionOptions function, DispatcherObserver observer, @Nullable TlsOptions tls) {
         dispatcher = Dispatcher.builder()
                 .function(function)

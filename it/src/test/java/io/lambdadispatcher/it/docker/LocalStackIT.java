@@ -133,7 +133,6 @@ class LocalStackIT {
                 .function("secure", "secure")
                 .region(Cloud.REGION)
                 .endpoint(cloud.endpoint())
-                .certificate(bundle.getCertificatePathPEM())
                 .build();
         FunctionOptions function = function("secure", CapacityPolicy.between(0, 1));
         TlsOptions tls = TlsOptions.of(certificate, key);

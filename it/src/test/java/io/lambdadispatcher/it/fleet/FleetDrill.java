@@ -120,7 +120,10 @@ final class FleetDrill {
         return result(rig, before, 0);
     }
 
-    /** Waits until the number of workers does not change any more, and no request is lost. */
+    /**
+     * Waits until the number of workers does not change any more, no request is lost, and requests
+     * are served as they come. On a busy machine, workers need some time until they can do that.
+     */
     private static void settle(FleetProcesses rig, boolean full) throws InterruptedException {
         int launches;
         int rounds = 0;
@@ -131,7 +134,7 @@ final class FleetDrill {
             launches = rig.launches();
             rig.startCounting();
             FleetProcesses.pass(full ? 8 : 4);
-        } while (launches != rig.launches() || launches == 0 || rig.lost() > 0);
+        } while (launches != rig.launches() || launches == 0 || rig.lost() > 0 || rig.inFlight() > REQUESTS_PER_SECOND);
         rig.startCounting();
     }
 

@@ -26,26 +26,18 @@ final class ConfigReader {
 
     private final Map<?, ?> values;
     private final boolean fromEnvironment;
-    private final @Nullable String trustFile;
 
-    /**
-     * @param trustFile of the environment, where a payload is read too; {@code null} if there is
-     *     none
-     */
-    private ConfigReader(Map<?, ?> values, boolean fromEnvironment, @Nullable String trustFile) {
+    private ConfigReader(Map<?, ?> values, boolean fromEnvironment) {
         this.values = values;
         this.fromEnvironment = fromEnvironment;
-        this.trustFile = trustFile;
     }
 
-    /** A payload is the same wherever the worker lives. The file with the authorities is not. */
     static WorkerConfig ofEnvironment(Map<String, String> variables) {
         String payload = variables.get(PAYLOAD);
-        ConfigReader environment = new ConfigReader(variables, true, null);
-        return payload == null ? environment.read() : ofPayload(payload, environment.text("tlsTrustPem"));
+        return payload == null ? new ConfigReader(variables, true).read() : ofPayload(payload);
     }
 
-    static WorkerConfig ofPayload(String json, @Nullable String trustFile) {
+    static WorkerConfig ofPayload(String json) {
         if (json.isBlank()) {
             throw bad("invoke payload", "empty", "a JSON object");
         }
@@ -60,7 +52,7 @@ final class ConfigReader {
             throw new IllegalArgumentException("invoke payload is not JSON, at " + where);
         }
         if (value instanceof Map<?, ?> members) {
-            return new ConfigReader(members, false, trustFile).read();
+            return new ConfigReader(members, false).read();
         }
         throw bad("invoke payload", kind(value), "a JSON object");
     }
@@ -69,7 +61,8 @@ final class ConfigReader {
         List<InetSocketAddress> addresses = addresses();
         String function = required("function", "the name of a function that the dispatcher knows");
         String workerId = fromEnvironment ? text("workerId") : required("workerId", "a name");
-        WorkerConfig.Builder builder = WorkerConfig.builder(function, credential(), addresses);
+        Credential credential = credential();
+        WorkerConfig.Builder builder = WorkerConfig.builder(function, credential, addresses);
         if (workerId != null) {
             builder.workerId(workerId);
         }
@@ -86,7 +79,8 @@ final class ConfigReader {
         millis("idleTimeoutMillis", builder::idleTimeout);
         millis("drainGraceMillis", builder::drainGrace);
         millis("loneTimeoutMillis", builder::loneTimeout);
-        return builder.tls(tls()).build();
+        tls(credential, builder);
+        return builder.build();
     }
 
     private Credential credential() {
@@ -110,10 +104,11 @@ final class ConfigReader {
     }
 
     /**
-     * TLS is on if anything about it is set, because a token must not go in clear text by mistake.
+     * A token must not go in clear text by mistake, so the environment or the payload has to ask
+     * for it.
      */
-    private @Nullable WorkerTls tls() {
-        boolean on = Boolean.TRUE.equals(value("tls", Boolean.class, "true or false"));
+    private void tls(Credential credential, WorkerConfig.Builder builder) {
+        Boolean on = value("tls", Boolean.class, "true or false");
         WorkerTls trust = trust();
         String certificate = text("tlsCertificate");
         String key = text("tlsKey");
@@ -122,11 +117,23 @@ final class ConfigReader {
             String given = named(key == null ? "tlsCertificate" : "tlsKey");
             throw bad(missing, "not set", "a PEM file, because " + given + " is set");
         }
-        if (certificate != null && key != null) {
-            WorkerTls base = trust == null ? WorkerTls.system() : trust;
-            return base.withClientCertificate(Path.of(certificate), Path.of(key));
+        if (trust == null && (certificate != null || Boolean.TRUE.equals(on))) {
+            trust = WorkerTls.system();
         }
-        return trust == null && on ? WorkerTls.system() : trust;
+        if (trust != null) {
+            builder.tls(
+                    certificate == null || key == null
+                            ? trust
+                            : trust.withClientCertificate(Path.of(certificate), Path.of(key)));
+        } else if (on != null) {
+            builder.plain();
+        } else if (!(credential instanceof Credential.Secret)) {
+            throw bad(
+                    named("tlsFingerprint"),
+                    "not set",
+                    "the fingerprint that 'dispatcher worker-keys' prints, or " + named("tls")
+                            + "=false for a worker port without TLS");
+        }
     }
 
     private @Nullable WorkerTls trust() {
@@ -138,8 +145,7 @@ final class ConfigReader {
         if (pem != null && !fromEnvironment) {
             return WorkerTls.pemText(pem);
         }
-        String file = pem == null ? trustFile : pem;
-        return file == null ? null : WorkerTls.pem(Path.of(file));
+        return pem == null ? null : WorkerTls.pem(Path.of(pem));
     }
 
     private List<InetSocketAddress> addresses() {

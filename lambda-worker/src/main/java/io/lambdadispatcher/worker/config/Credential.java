@@ -1,6 +1,7 @@
 package io.lambdadispatcher.worker.config;
 
 import io.lambdadispatcher.wire.worker.LaunchToken;
+import io.lambdadispatcher.wire.worker.PortKey;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -103,6 +104,12 @@ public sealed interface Credential {
         public String token(String function, String workerId, Instant now) {
             return new LaunchToken(function, workerId, now.plus(SELF_SIGNED_LIFE))
                     .sign(LaunchToken.key(secret.getBytes(StandardCharsets.UTF_8), function));
+        }
+
+        /** Returns the fingerprint of the public key that the worker port has by default. */
+        String portFingerprint() {
+            return PortKey.fingerprint(
+                    PortKey.of(secret.getBytes(StandardCharsets.UTF_8)).getPublic());
         }
 
         @Override

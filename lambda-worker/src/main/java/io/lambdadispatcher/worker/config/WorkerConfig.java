@@ -94,14 +94,13 @@ public final class WorkerConfig {
      *     allowed. The message contains no token, key or secret
      */
     public static WorkerConfig ofPayload(String json) {
-        return ConfigReader.ofPayload(json, null);
+        return ConfigReader.ofPayload(json);
     }
 
     /**
      * Reads environment variables. If {@code LAMBDA_DISPATCHER_PAYLOAD} is set, it holds an invoke
-     * payload, and the only other variable that counts is {@code LAMBDA_DISPATCHER_TLS_TRUST_PEM},
-     * for a payload that says nothing about which certificates to trust. Otherwise, each setting
-     * has a variable. {@code docs/reference/configuration.md} lists them.
+     * payload, and no other variable counts. Otherwise, each setting has a variable. {@code
+     * docs/reference/configuration.md} lists them.
      *
      * @param variables usually {@link System#getenv()}
      * @throws IllegalArgumentException if a variable is missing or not allowed. The message names
@@ -234,6 +233,7 @@ public final class WorkerConfig {
         private int connections = 1;
         private int streams = 100;
         private @Nullable WorkerTls tls;
+        private boolean plain;
         private Duration deadline = Duration.ZERO;
         private Duration deadlineMargin = Duration.ofSeconds(10);
         private Duration idleTimeout = Duration.ZERO;
@@ -256,6 +256,7 @@ public final class WorkerConfig {
             connections = other.connections;
             streams = other.streams;
             tls = other.tls;
+            plain = other.plain;
             deadline = other.deadline;
             deadlineMargin = other.deadlineMargin;
             idleTimeout = other.idleTimeout;
@@ -313,11 +314,24 @@ public final class WorkerConfig {
         }
 
         /**
-         * Sets how the worker port's certificate is verified, and with it TLS. Default: {@code
-         * null}, which is HTTP/2 in clear text with prior knowledge (RFC 9113 section 3.3).
+         * Sets how the worker port's certificate is verified. Default: with a {@link
+         * Credential.Secret}, only the public key that follows from it is trusted, which a
+         * dispatcher with this secret and without certificates of its own has. With the other
+         * credentials, there is no default.
          */
-        public Builder tls(@Nullable WorkerTls value) {
-            tls = value;
+        public Builder tls(WorkerTls value) {
+            tls = Objects.requireNonNull(value, "tls");
+            plain = false;
+            return this;
+        }
+
+        /**
+         * Dials in clear text: HTTP/2 with prior knowledge (RFC 9113 section 3.3). Anybody on the
+         * path can read requests, and connect as this worker.
+         */
+        public Builder plain() {
+            tls = null;
+            plain = true;
             return this;
         }
 
@@ -411,7 +425,16 @@ public final class WorkerConfig {
             requireDuration("loneTimeout", loneTimeout);
             requireWithin("streamWindowBytes", streamWindowBytes, MIN_WINDOW_BYTES, Integer.MAX_VALUE / 2);
             requireWithin("downstreamShare", downstreamShare, 0, Integer.MAX_VALUE);
-            return new WorkerConfig(new Builder(this));
+            require(
+                    plain || tls != null || credential instanceof Credential.Secret,
+                    "tls",
+                    "not set",
+                    "WorkerTls.fingerprint(...) of the worker port's public key, or plain() for a port without TLS");
+            Builder values = new Builder(this);
+            if (credential instanceof Credential.Secret secret && !plain && tls == null) {
+                values.tls = WorkerTls.fingerprint(secret.portFingerprint());
+            }
+            return new WorkerConfig(values);
         }
 
         private static void requireName(String what, String name) {

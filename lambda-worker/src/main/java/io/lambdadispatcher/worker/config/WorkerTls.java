@@ -1,6 +1,8 @@
 package io.lambdadispatcher.worker.config;
 
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WorkerTls {
     private static final String PEM_BEGINS = "-----BEGIN CERTIFICATE-----";
-    private static final Pattern SHA_256 = Pattern.compile("[0-9a-fA-F]{64}");
+    private static final Pattern SHA_256 = Pattern.compile("[0-9a-f]{64}");
 
     /** How the worker verifies the certificate of the worker port. */
     public enum Trust {
@@ -33,7 +35,8 @@ public final class WorkerTls {
          */
         PEM_TEXT,
         /**
-         * Trusts only the certificate with this SHA-256 fingerprint. The host name is not verified.
+         * Trusts only the public keys with these SHA-256 fingerprints. Nothing else of the
+         * certificate is verified.
          */
         FINGERPRINT
     }
@@ -55,9 +58,13 @@ public final class WorkerTls {
             throw new IllegalArgumentException(
                     "trust by PEM of " + trustDetail.length() + " characters, expected '" + PEM_BEGINS + "' in it");
         }
-        if (trust == Trust.FINGERPRINT && !SHA_256.matcher(trustDetail).matches()) {
-            throw new IllegalArgumentException(
-                    "certificate fingerprint '" + trustDetail + "', expected 64 hexadecimal digits of SHA-256");
+        if (trust == Trust.FINGERPRINT) {
+            for (String each : trustDetail.split(",", -1)) {
+                if (!SHA_256.matcher(each).matches()) {
+                    throw new IllegalArgumentException(
+                            "public key fingerprint '" + each + "', expected 64 hexadecimal digits of SHA-256");
+                }
+            }
         }
         this.trust = trust;
         this.trustDetail = trustDetail;
@@ -91,14 +98,17 @@ public final class WorkerTls {
     }
 
     /**
-     * Returns settings that trust a single certificate. See {@link Trust#FINGERPRINT}.
+     * Returns settings that trust one public key, or several while it is being replaced. See {@link
+     * Trust#FINGERPRINT}.
      *
-     * @param sha256 SHA-256 of the certificate in DER: 64 hexadecimal digits in either case, with
-     *     or without colons
+     * @param sha256 SHA-256 of the key's SubjectPublicKeyInfo in DER (RFC 7469 section 2.4): 64
+     *     hexadecimal digits in either case, with or without colons. Several are separated by
+     *     commas
      * @throws IllegalArgumentException if it is something else
      */
     public static WorkerTls fingerprint(String sha256) {
-        return new WorkerTls(Trust.FINGERPRINT, sha256.replace(":", ""), null, null);
+        String detail = sha256.replaceAll("[:\\s]", "").toLowerCase(Locale.ROOT);
+        return new WorkerTls(Trust.FINGERPRINT, detail, null, null);
     }
 
     /**
@@ -122,12 +132,24 @@ public final class WorkerTls {
      * <ul>
      *   <li>{@code PEM}: the path of the file,
      *   <li>{@code PEM_TEXT}: the certificates,
-     *   <li>{@code FINGERPRINT}: 64 hexadecimal digits without colons,
+     *   <li>{@code FINGERPRINT}: 64 lower-case hexadecimal digits, several separated by commas,
      *   <li>{@code SYSTEM}: an empty string.
      * </ul>
      */
     public String trustDetail() {
         return trustDetail;
+    }
+
+    /**
+     * Returns the fingerprints of the public keys that are trusted, at least one.
+     *
+     * @throws IllegalStateException if the trust is another than {@link Trust#FINGERPRINT}
+     */
+    public List<String> fingerprints() {
+        if (trust != Trust.FINGERPRINT) {
+            throw new IllegalStateException("trust by " + trust + ", expected FINGERPRINT");
+        }
+        return List.of(trustDetail.split(","));
     }
 
     /**

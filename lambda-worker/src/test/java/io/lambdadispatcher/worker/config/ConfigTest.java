@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.wire.worker.LaunchToken;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -12,7 +13,6 @@ import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -41,7 +41,7 @@ class ConfigTest {
     @ParameterizedTest
     @ValueSource(strings = {"1000", "1e3", "1000.0", "0.1E+4"})
     void should_read_a_whole_number_however_it_is_written(String number) {
-        assertThat(WorkerConfig.ofPayload("{" + REQUIRED + ",\"streams\":" + number + "}")
+        assertThat(WorkerConfig.ofPayload("{" + REQUIRED + ",\"tls\":true,\"streams\":" + number + "}")
                         .streams())
                 .isEqualTo(1000);
         assertThat(WorkerConfig.ofEnvironment(environment("STREAMS", number)).streams())
@@ -74,7 +74,7 @@ class ConfigTest {
                 "\"tls\":true,\"tlsTrustPem\":\"/etc/trust.pem\"|trust by PEM of 14 characters, expected '-----BEGIN",
             })
     void should_name_the_bad_field_its_value_and_what_was_expected(String field, String message) {
-        assertThatThrownBy(() -> WorkerConfig.ofPayload("{" + REQUIRED + "," + field + "}"))
+        assertThatThrownBy(() -> WorkerConfig.ofPayload("{" + REQUIRED + ",\"tls\":false," + field + "}"))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(message);
     }
@@ -84,6 +84,9 @@ class ConfigTest {
                 "LAMBDA_DISPATCHER_ADDRESSES", "a:1",
                 "LAMBDA_DISPATCHER_FUNCTION", "f",
                 "LAMBDA_DISPATCHER_TOKEN", "t"));
+        if (more.length == 0 || !more[0].startsWith("TLS")) {
+            variables.put("LAMBDA_DISPATCHER_TLS", "false");
+        }
         for (int i = 0; i < more.length; i += 2) {
             variables.put("LAMBDA_DISPATCHER_" + more[i], more[i + 1]);
         }
@@ -128,7 +131,11 @@ class ConfigTest {
                 .isEqualTo(WorkerTls.fingerprint(fingerprint));
         assertThatThrownBy(() -> WorkerConfig.ofPayload("{" + REQUIRED + ",\"tlsTrustPem\":\"/etc/trust.pem\"}"))
                 .hasMessageContaining("trust by PEM of 14 characters");
-        assertThat(WorkerConfig.ofPayload("{" + REQUIRED + "}").tls()).isNull();
+        assertThat(WorkerConfig.ofPayload("{" + REQUIRED + ",\"tls\":false}").tls())
+                .isNull();
+        assertThatThrownBy(() -> WorkerConfig.ofPayload("{" + REQUIRED + "}"))
+                .hasMessageStartingWith("tlsFingerprint is not set, expected the fingerprint that")
+                .hasMessageEndingWith("or tls=false for a worker port without TLS");
     }
 
     /** These values overflow as nanoseconds, which a worker would only notice when it runs. */
@@ -163,20 +170,51 @@ class ConfigTest {
     }
 
     @Test
-    void should_use_the_file_of_authorities_with_whatever_payload() {
-        String certificate = ",\"tls\":true,\"tlsCertificate\":\"c.pem\",\"tlsKey\":\"k.pem\"";
-        WorkerTls trust = WorkerTls.pem(Path.of("trust.pem"));
-        assertThat(launched("")).isEqualTo(trust);
-        assertThat(launched(certificate)).isEqualTo(trust.withClientCertificate(Path.of("c.pem"), Path.of("k.pem")));
+    void should_expect_the_key_that_follows_from_the_secret() {
+        Map<String, String> variables = new HashMap<>(Map.of(
+                "LAMBDA_DISPATCHER_ADDRESSES", "a:1",
+                "LAMBDA_DISPATCHER_FUNCTION", "f",
+                "LAMBDA_DISPATCHER_SECRET", "sixteen bytes at least"));
+        WorkerTls expected = WorkerTls.fingerprint("34e7122438cc466716fedeaab9b8a82994e4027022aa6e464fbbf83885db8d0d");
+        assertThat(WorkerConfig.ofEnvironment(variables).tls()).isEqualTo(expected);
+        assertThat(WorkerConfig.of("f", "sixteen bytes at least", new InetSocketAddress("127.0.0.1", 1))
+                        .tls())
+                .isEqualTo(expected);
+
+        variables.put("LAMBDA_DISPATCHER_TLS", "true");
+        assertThat(WorkerConfig.ofEnvironment(variables).tls()).isEqualTo(WorkerTls.system());
+        variables.put("LAMBDA_DISPATCHER_TLS", "false");
+        assertThat(WorkerConfig.ofEnvironment(variables).tls()).isNull();
     }
 
-    private static @Nullable WorkerTls launched(String fields) {
-        return WorkerConfig.ofEnvironment(Map.of(
-                        "LAMBDA_DISPATCHER_PAYLOAD",
-                        "{" + REQUIRED + fields + "}",
-                        "LAMBDA_DISPATCHER_TLS_TRUST_PEM",
-                        "trust.pem"))
-                .tls();
+    /** Nothing tells them the key of the port, so they must not dial just anybody. */
+    @Test
+    void should_refuse_a_key_or_a_token_without_a_fingerprint() {
+        String missing = "LAMBDA_DISPATCHER_TLS_FINGERPRINT is not set, expected the fingerprint that 'dispatcher"
+                + " worker-keys' prints, or LAMBDA_DISPATCHER_TLS=false for a worker port without TLS";
+        for (String credential : List.of("TOKEN", "FUNCTION_KEY")) {
+            Map<String, String> variables = new HashMap<>(Map.of(
+                    "LAMBDA_DISPATCHER_ADDRESSES",
+                    "a:1",
+                    "LAMBDA_DISPATCHER_FUNCTION",
+                    "f",
+                    "LAMBDA_DISPATCHER_" + credential,
+                    "ab".repeat(32)));
+            assertThatThrownBy(() -> WorkerConfig.ofEnvironment(variables)).hasMessage(missing);
+
+            variables.put("LAMBDA_DISPATCHER_TLS_FINGERPRINT", "AB:".repeat(31) + "AB, " + "cd".repeat(32));
+            assertThat(WorkerConfig.ofEnvironment(variables).tls().fingerprints())
+                    .containsExactly("ab".repeat(32), "cd".repeat(32));
+            variables.put("LAMBDA_DISPATCHER_TLS_FINGERPRINT", "ab".repeat(32) + ",cd");
+            assertThatThrownBy(() -> WorkerConfig.ofEnvironment(variables))
+                    .hasMessage("public key fingerprint 'cd', expected 64 hexadecimal digits of SHA-256");
+        }
+        WorkerConfig.Builder builder =
+                WorkerConfig.builder("f", new Credential.Token("t"), List.of(new InetSocketAddress("127.0.0.1", 1)));
+        assertThatThrownBy(builder::build)
+                .hasMessage("tls is not set, expected WorkerTls.fingerprint(...) of the worker port's public key, or"
+                        + " plain() for a port without TLS");
+        assertThat(builder.plain().build().tls()).isNull();
     }
 
     @Test
@@ -211,6 +249,7 @@ class ConfigTest {
             Map<String, String> environment = new HashMap<>(given);
             environment.put("LAMBDA_DISPATCHER_ADDRESSES", "a:1");
             environment.put("LAMBDA_DISPATCHER_FUNCTION", "f");
+            environment.put("LAMBDA_DISPATCHER_TLS", "false");
             Credential credential = WorkerConfig.ofEnvironment(environment).credential();
             Instant now = Instant.ofEpochSecond(1_800_000_000);
             LaunchToken token = LaunchToken.verify(
@@ -238,16 +277,9 @@ class ConfigTest {
         assertThat(config.streams()).isEqualTo(9);
         assertThat(config.workerId()).isNull();
         assertThat(config.loneTimeout()).isZero();
-        assertThat(WorkerConfig.ofEnvironment(Map.of("LAMBDA_DISPATCHER_PAYLOAD", "{" + REQUIRED + "}"))
+        assertThat(WorkerConfig.ofEnvironment(Map.of("LAMBDA_DISPATCHER_PAYLOAD", "{" + REQUIRED + ",\"tls\":false}"))
                         .workerId())
                 .isEqualTo("w");
-        assertThat(WorkerConfig.ofEnvironment(Map.of(
-                                "LAMBDA_DISPATCHER_PAYLOAD",
-                                "{" + REQUIRED + ",\"tls\":true}",
-                                "LAMBDA_DISPATCHER_TLS_TRUST_PEM",
-                                "trust.pem"))
-                        .tls())
-                .isEqualTo(WorkerTls.pem(Path.of("trust.pem")));
         assertThatThrownBy(() -> WorkerConfig.ofEnvironment(Map.of()))
                 .hasMessageContaining("LAMBDA_DISPATCHER_ADDRESSES is not set");
         assertThatThrownBy(() -> WorkerConfig.ofEnvironment(Map.of("LAMBDA_DISPATCHER_ADDRESSES", "a:1")))

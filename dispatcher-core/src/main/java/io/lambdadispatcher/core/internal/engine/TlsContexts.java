@@ -1,8 +1,11 @@
 package io.lambdadispatcher.core.internal.engine;
 
+import io.lambdadispatcher.core.internal.worker.PortIdentities;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.options.TlsProfile;
 import io.lambdadispatcher.wire.http.PrintableText;
+import io.lambdadispatcher.wire.worker.CertificateWriter;
+import io.lambdadispatcher.wire.worker.PortKey;
 import io.netty.handler.codec.http2.Http2SecurityUtil;
 import io.netty.handler.ssl.ApplicationProtocolConfig;
 import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
@@ -17,6 +20,7 @@ import io.netty.handler.ssl.SslProvider;
 import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import java.io.IOException;
 import java.security.GeneralSecurityException;
+import java.security.KeyPair;
 import java.security.cert.CertPathBuilder;
 import java.security.cert.CertStore;
 import java.security.cert.CollectionCertStoreParameters;
@@ -25,8 +29,11 @@ import java.security.cert.PKIXRevocationChecker;
 import java.security.cert.TrustAnchor;
 import java.security.cert.X509CRL;
 import java.security.cert.X509CertSelector;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
 import java.util.Date;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import javax.net.ssl.CertPathTrustManagerParameters;
@@ -41,6 +48,9 @@ import org.slf4j.LoggerFactory;
 public final class TlsContexts {
     private static final Logger log = LoggerFactory.getLogger(TlsContexts.class);
 
+    /** Workers pin the key, so nothing depends on it. */
+    private static final Duration VALIDITY = Duration.ofDays(3660);
+
     private TlsContexts() {}
 
     /**
@@ -51,18 +61,45 @@ public final class TlsContexts {
      * @throws IllegalArgumentException if a file does not contain what is expected
      */
     public static SslContext forClients(TlsOptions tls) {
-        return build(tls, ApplicationProtocolNames.HTTP_2, ApplicationProtocolNames.HTTP_1_1);
+        return build(tls.load(), ApplicationProtocolNames.HTTP_2, ApplicationProtocolNames.HTTP_1_1);
     }
 
     /**
-     * Returns the context for workers: h2 only. Throws the same exceptions as {@link #forClients}.
+     * Returns the key of a worker port with files. Throws the same exceptions as {@link
+     * #forClients}.
      */
-    public static SslContext forWorkers(TlsOptions tls) {
-        return build(tls, ApplicationProtocolNames.HTTP_2);
+    public static PortIdentities forWorkers(TlsOptions tls) {
+        return identities(List.of(tls.load()));
     }
 
-    private static SslContext build(TlsOptions tls, String... protocols) {
-        TlsOptions.Contents contents = tls.load();
+    /** Returns a key for each secret, from which it is derived, in the same order. */
+    public static PortIdentities forWorkers(List<byte[]> secrets) {
+        return identities(secrets.stream().map(TlsContexts::selfSigned).toList());
+    }
+
+    private static PortIdentities identities(List<TlsOptions.Contents> all) {
+        return new PortIdentities(
+                all.stream()
+                        .map(contents -> build(contents, ApplicationProtocolNames.HTTP_2))
+                        .toList(),
+                all.stream()
+                        .map(contents ->
+                                PortKey.fingerprint(contents.chain().get(0).getPublicKey()))
+                        .toList());
+    }
+
+    private static TlsOptions.Contents selfSigned(byte[] secret) {
+        KeyPair keys = PortKey.of(secret);
+        try {
+            X509Certificate certificate =
+                    CertificateWriter.selfSigned(keys, "lambda-dispatcher", VALIDITY, List.of(), List.of());
+            return new TlsOptions.Contents(List.of(certificate), keys.getPrivate(), List.of());
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("cannot certify the key of the worker port: " + e.getMessage(), e);
+        }
+    }
+
+    private static SslContext build(TlsOptions.Contents contents, String... protocols) {
         SslContextBuilder builder = SslContextBuilder.forServer(contents.privateKey(), contents.chain())
                 .sslProvider(OpenSsl.isAvailable() ? SslProvider.OPENSSL : SslProvider.JDK)
                 .protocols(
@@ -87,8 +124,8 @@ public final class TlsContexts {
             return builder.build();
         } catch (IOException | GeneralSecurityException e) {
             throw new IllegalArgumentException(
-                    "TLS with certificate chain " + tls.certificateChain() + " and private key " + tls.privateKey()
-                            + ": " + PrintableText.ofFailure(e),
+                    "TLS with a certificate of " + contents.chain().get(0).getSubjectX500Principal() + ": "
+                            + PrintableText.ofFailure(e),
                     e);
         }
     }

@@ -49,6 +49,7 @@ public final class FleetMember {
     private static final long PUNCTUAL_NANOS = TimeUnit.MILLISECONDS.toNanos(1200);
 
     private static final String PREFIX = "member/";
+    private static final String FOREIGN = "no dispatcher of the fleet has written it";
     private static final Logger log = LoggerFactory.getLogger(FleetMember.class);
 
     /** Another dispatcher, as this one has seen it. */
@@ -333,13 +334,23 @@ public final class FleetMember {
         everRead = true;
         readNanos = now;
         Map<String, Ledger.Entry> byKey = new HashMap<>();
+        List<String> foreign = new ArrayList<>();
         for (Ledger.Entry entry : entries) {
             byKey.put(entry.key(), entry);
             if (entry.value().isEmpty()) {
-                onUnreadable(entry.key(), "no dispatcher has written it");
+                if (unreadable.put(entry.key(), FOREIGN) == null) {
+                    foreign.add(entry.key());
+                }
             } else if (unreadable.containsKey(entry.key()) && !isParsed(entry.key())) {
                 onReadable(entry.key());
             }
+        }
+        if (!foreign.isEmpty()) {
+            log.warn(
+                    "{} entries of the ledger are ignored, because no dispatcher with the secret of this fleet has written"
+                            + " them, such as '{}'. Use another fleet.name for another fleet, otherwise remove them",
+                    foreign.size(),
+                    PrintableText.startOf(foreign.get(0)));
         }
         unreadable.keySet().retainAll(byKey.keySet());
         Ledger.Entry own = byKey.get(PREFIX + id);
@@ -365,10 +376,15 @@ public final class FleetMember {
 
     private void onMember(String peerId, Ledger.Entry entry, long look) {
         Peer peer = peers.get(peerId);
+        // What no dispatcher has written is no sign of life.
+        boolean foreign = entry.value().isEmpty();
         if (peer == null) {
+            if (foreign) {
+                return;
+            }
             peers.put(peerId, new Peer(parsed(entry, MemberEntry.UNKNOWN), entry.version(), time.nanos()));
             leftNanos.remove(peerId);
-        } else if (peer.version != entry.version()) {
+        } else if (peer.version != entry.version() && !foreign) {
             peer.entry = parsed(entry, peer.entry);
             peer.version = entry.version();
             peer.silentNanos = 0;

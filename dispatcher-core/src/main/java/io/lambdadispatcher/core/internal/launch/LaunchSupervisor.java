@@ -78,8 +78,7 @@ public final class LaunchSupervisor {
     private final GuardedLauncher launcher;
     private final WorkerRegistry registry;
     private final EventExecutor executor;
-    private volatile byte[] key;
-    private final boolean tls;
+    private volatile Access access;
     private final @Nullable DirectFunction direct;
     private final @Nullable FleetMember fleet;
     private final DispatcherObserver observer;
@@ -89,7 +88,14 @@ public final class LaunchSupervisor {
     private volatile LaunchHistory history;
 
     /**
+     * What lets a launched worker in.
+     *
      * @param key the key that signs the launch tokens of this function
+     * @param tlsFingerprints the fingerprints of the worker port's keys; empty = no TLS
+     */
+    public record Access(byte[] key, List<String> tlsFingerprints) {}
+
+    /**
      * @param direct serves the requests that overflow; {@code null} = requests do not overflow
      * @param fleet this dispatcher as a member of a fleet, which has the same executor; {@code
      *     null} = it is alone
@@ -99,8 +105,7 @@ public final class LaunchSupervisor {
             WorkerLauncher launcher,
             WorkerRegistry registry,
             EventExecutor executor,
-            byte[] key,
-            boolean tls,
+            Access access,
             @Nullable DirectFunction direct,
             @Nullable FleetMember fleet,
             DispatcherObserver observer) {
@@ -109,8 +114,7 @@ public final class LaunchSupervisor {
         this.launcher = new GuardedLauncher(launcher, function.name(), executor);
         this.registry = registry;
         this.executor = executor;
-        this.key = key;
-        this.tls = tls;
+        this.access = access;
         this.direct = direct;
         this.fleet = fleet;
         this.observer = observer;
@@ -184,9 +188,9 @@ public final class LaunchSupervisor {
         executor.execute(() -> confined.steer(CapacityController::resumeRollout));
     }
 
-    /** Replaces the key that signs the launch tokens of workers that are launched from now on. */
-    public void setKey(byte[] value) {
-        key = value;
+    /** Replaces what workers get that are launched from now on. */
+    public void setAccess(Access value) {
+        access = value;
     }
 
     /** Replaces the capacity policy and the launch limits. Workers that run are kept. */
@@ -635,7 +639,8 @@ public final class LaunchSupervisor {
             // A slot of the fleet ends if the worker has not connected within the launch timeout.
             Duration life = share == null ? TOKEN_LIFE : function.launching().launchTimeout();
             life = life.compareTo(LaunchToken.MAX_LIFE) < 0 ? life : LaunchToken.MAX_LIFE;
-            String token = new LaunchToken(function.name(), id, Instant.now().plus(life)).sign(key);
+            Access current = access;
+            String token = new LaunchToken(function.name(), id, Instant.now().plus(life)).sign(current.key());
             registry.onLaunched(id);
             observer.onLaunch(function.name(), id);
             Launch launch = launcher.launch(new LaunchRequest(
@@ -645,7 +650,7 @@ public final class LaunchSupervisor {
                     advertisedAddresses,
                     function.connectionsPerWorker(),
                     function.streamsPerConnection(),
-                    tls,
+                    current.tlsFingerprints(),
                     function.capacity().maxWorkerAge(),
                     version,
                     downstreamShare));

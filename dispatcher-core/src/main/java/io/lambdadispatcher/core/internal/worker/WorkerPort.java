@@ -5,19 +5,21 @@ import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.wire.http.FlatHeadersDecoder;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http2.Http2Assembly;
 import io.lambdadispatcher.wire.worker.WireLimits;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
+import io.netty.handler.codec.DecoderException;
 import io.netty.handler.codec.http2.Http2Settings;
-import io.netty.handler.ssl.SslContext;
 import io.netty.util.concurrent.Ticker;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,14 +47,14 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
      * @param keysOf returns the keys of the function with this name, one of which signs its launch
      *     tokens
      * @param hint what to add in the log to the reason for which a token is rejected; may be empty
-     * @param tls {@code null} for h2c with prior knowledge
+     * @param tls none for h2c with prior knowledge
      * @param handshakeTimeout maximum time from the connection's start to HELLO
      * @param zone availability zone of this dispatcher; empty = not known
      */
     public record Access(
             Function<String, List<byte[]>> keysOf,
             String hint,
-            @Nullable SslContext tls,
+            PortIdentities tls,
             Duration pingInterval,
             Duration pingTimeout,
             Duration handshakeTimeout,
@@ -96,10 +98,6 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
 
     @Override
     protected void initChannel(Channel channel) {
-        SslContext tls = access.tls();
-        if (tls != null) {
-            channel.pipeline().addLast(tls.newHandler(channel.alloc()));
-        }
         WorkerPortHandler handler = Http2Assembly.server(
                 new FlatHeadersDecoder(MAX_CONTROL_HEAD_BYTES, 0),
                 Http2Settings.defaultSettings()
@@ -108,7 +106,13 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
                         .maxConcurrentStreams(WireLimits.MAX_STREAMS_PER_CONNECTION + 1L)
                         .maxHeaderListSize(MAX_CONTROL_HEAD_BYTES),
                 parts -> new WorkerPortHandler(parts, this));
-        channel.pipeline().addLast(handler);
+        Access current = access;
+        current.tls()
+                .addHandlers(
+                        channel.pipeline(),
+                        current.handshakeTimeout(),
+                        handler,
+                        cause -> onFailed(channel.remoteAddress(), cause));
     }
 
     /** @return {@code null} if there is no such function */
@@ -120,6 +124,16 @@ public final class WorkerPort extends ChannelInitializer<Channel> {
         }
         FunctionPool pool = pools.get(function);
         return pool == null ? null : pool.shard(index);
+    }
+
+    /** Reports a peer that does not speak TLS, or that does not accept the key of this port. */
+    void onFailed(SocketAddress remote, Throwable cause) {
+        Throwable reason = cause instanceof DecoderException && cause.getCause() != null ? cause.getCause() : cause;
+        if (reason instanceof SSLException) {
+            onRejected(remote, "TLS has failed: " + PrintableText.startOf(String.valueOf(reason.getMessage())));
+        } else {
+            log.debug("worker connection {}: {}", remote, PrintableText.startOf(cause));
+        }
     }
 
     /**

@@ -123,7 +123,7 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) throws Exception {
         if (cause instanceof IOException || cause instanceof DecoderException) {
-            log.debug("worker connection {}: {}", ctx.channel().remoteAddress(), PrintableText.startOf(cause));
+            port.onFailed(ctx.channel().remoteAddress(), cause);
             ctx.close();
         } else {
             super.exceptionCaught(ctx, cause);

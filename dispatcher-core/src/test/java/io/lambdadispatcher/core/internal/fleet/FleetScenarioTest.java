@@ -367,6 +367,25 @@ class FleetScenarioTest {
                         each -> assertThat(each.member.snapshot().unreadable()).containsExactly("note"));
     }
 
+    /** It is no sign of life, and names no addresses for workers. */
+    @Test
+    void should_not_take_for_a_dispatcher_what_no_dispatcher_has_written() {
+        fleetOf(2, 20, 70);
+        String gone = fleet.dispatchers.get(0).member.id;
+        FleetMember other = fleet.dispatchers.get(1).member;
+        int known = other.snapshot().members().size();
+        put("member/forged", 1, "");
+        pass(3);
+        assertThat(other.snapshot().members()).hasSize(known);
+
+        fleet.dispatchers.get(0).ledger.cutOff = true;
+        for (int i = 0; i < 15; i++) {
+            put("member/" + gone, 1_000_000 + i, "");
+            pass(1);
+        }
+        assertThat(other.isAlive(gone)).isFalse();
+    }
+
     /** For example, a dispatcher of a newer version. It still serves with its workers. */
     @Test
     void should_not_adopt_the_workers_of_a_dispatcher_whose_entry_cannot_be_read_but_changes() {

@@ -122,8 +122,7 @@ class LaunchSupervisorTest {
                 launcher,
                 new WorkerRegistry(Map.of()),
                 loop.eventLoop(),
-                new byte[16],
-                false,
+                new LaunchSupervisor.Access(new byte[16], List.of()),
                 direct,
                 null,
                 DispatcherObserver.NONE);

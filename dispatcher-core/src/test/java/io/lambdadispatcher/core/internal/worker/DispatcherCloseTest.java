@@ -194,7 +194,10 @@ class DispatcherCloseTest {
     }
 
     private ScriptedWorker worker(int streams) throws Exception {
-        return new ScriptedWorker(workerLoops, dispatcher.workerAddress(), "f", "w", SECRET).ready(streams);
+        ScriptedWorker worker =
+                new ScriptedWorker(workerLoops, dispatcher.workerAddress(), "f", "w", SECRET).ready(streams);
+        Await.until("the worker is ready", () -> dispatcher.pools().get(0).readyWorkers() == 1);
+        return worker;
     }
 
     private Socket connect() throws IOException {

@@ -62,7 +62,8 @@ final class EmbeddedWorker implements AutoCloseable {
         channel.config().setAllocator(allocator);
         channel.pipeline()
                 .addLast(new WorkerPort(
-                        new WorkerPort.Access(function -> List.of(KEY), "", null, NEVER, NEVER, NEVER, ""),
+                        new WorkerPort.Access(
+                                function -> List.of(KEY), "", PortIdentities.NONE, NEVER, NEVER, NEVER, ""),
                         Map.of("f", pool),
                         Map.of(channel.eventLoop(), 0),
                         new Events(),

@@ -30,7 +30,7 @@ class WorkerPortTest {
     private final RecordingObserver observer = new RecordingObserver();
 
     private final EmbeddedChannel channel = new EmbeddedChannel(new WorkerPort(
-            new WorkerPort.Access(function -> List.of(new byte[32]), "", null, NEVER, NEVER, NEVER, ""),
+            new WorkerPort.Access(function -> List.of(new byte[32]), "", PortIdentities.NONE, NEVER, NEVER, NEVER, ""),
             Map.of(),
             Map.of(),
             new NoEvents(),

@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.internal.connect;
 
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.tls.PemFile;
+import io.lambdadispatcher.wire.worker.PortKey;
 import io.lambdadispatcher.worker.config.WorkerTls;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.http2.Http2SecurityUtil;
@@ -14,12 +15,12 @@ import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SupportedCipherSuiteFilter;
-import io.netty.handler.ssl.util.FingerprintTrustManagerFactory;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLParameters;
+import org.jspecify.annotations.Nullable;
 
 /**
  * TLS for connections to the dispatcher, with ALPN for HTTP/2. Loaded only if TLS is used. Any
@@ -27,11 +28,12 @@ import javax.net.ssl.SSLParameters;
  */
 public final class ClientTls {
     private final SslContext context;
-    private final boolean verifiesHost;
+    /** {@code null} = the name of the host that is dialled, which its certificate must have. */
+    private final @Nullable String serverName;
 
-    private ClientTls(SslContext context, boolean verifiesHost) {
+    private ClientTls(SslContext context, @Nullable String serverName) {
         this.context = context;
-        this.verifiesHost = verifiesHost;
+        this.serverName = serverName;
     }
 
     /** @throws IllegalArgumentException if a file cannot be read, or has the wrong content */
@@ -46,7 +48,12 @@ public final class ClientTls {
                             ApplicationProtocolNames.HTTP_2));
             trust(builder, tls);
             present(builder, tls);
-            return new ClientTls(builder.build(), tls.trust() != WorkerTls.Trust.FINGERPRINT);
+            // A dispatcher that has several keys shows the one that is asked for.
+            return new ClientTls(
+                    builder.build(),
+                    tls.trust() == WorkerTls.Trust.FINGERPRINT
+                            ? PortKey.serverName(tls.fingerprints().get(0))
+                            : null);
         } catch (SSLException | UncheckedIOException | IllegalArgumentException e) {
             throw new IllegalArgumentException("TLS cannot be set up: " + PrintableText.ofFailure(e), e);
         }
@@ -60,10 +67,7 @@ public final class ClientTls {
             case PEM_TEXT ->
                 builder.trustManager(PemFile.ofText("certificate authorities", tls.trustDetail())
                         .certificates());
-            case FINGERPRINT ->
-                builder.trustManager(FingerprintTrustManagerFactory.builder("SHA-256")
-                        .fingerprints(tls.trustDetail())
-                        .build());
+            case FINGERPRINT -> builder.trustManager(new PinnedTrustManager(tls.fingerprints()));
             case SYSTEM -> {}
         }
     }
@@ -78,9 +82,10 @@ public final class ClientTls {
     }
 
     SslHandler newHandler(ByteBufAllocator allocator, InetSocketAddress peer) {
-        // A certificate with the expected fingerprint is accepted whatever names it has.
-        String algorithm = verifiesHost ? "HTTPS" : "";
-        SslHandler handler = context.newHandler(allocator, peer.getHostString(), peer.getPort());
+        // A certificate with the expected key is accepted whatever names it has.
+        String algorithm = serverName == null ? "HTTPS" : "";
+        SslHandler handler =
+                context.newHandler(allocator, serverName == null ? peer.getHostString() : serverName, peer.getPort());
         SSLParameters parameters = handler.engine().getSSLParameters();
         parameters.setEndpointIdentificationAlgorithm(algorithm);
         handler.engine().setSSLParameters(parameters);

@@ -5,10 +5,12 @@ import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
 import io.lambdadispatcher.wire.worker.HostPort;
 import io.lambdadispatcher.worker.config.WorkerConfig;
+import io.lambdadispatcher.worker.config.WorkerTls;
 import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.netty.channel.EventLoop;
 import java.net.InetSocketAddress;
+import java.security.cert.CertificateException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -72,6 +74,12 @@ public final class ConnectionKeeper {
 
     private static final long FIRST_WAIT_MILLIS = 100;
     private static final long MOST_WAIT_MILLIS = 10_000;
+
+    /** A fleet changes at most once a second. */
+    private static final int MOST_PEERS_PER_WINDOW = 100;
+
+    private static final long PEERS_WINDOW_NANOS = TimeUnit.SECONDS.toNanos(10);
+
     private static final String AGENT = "lambda-dispatcher-java/0.1.0-SNAPSHOT";
 
     private static final Logger log = LoggerFactory.getLogger(ConnectionKeeper.class);
@@ -234,7 +242,11 @@ public final class ConnectionKeeper {
         String why = PrintableText.startOf(cause);
         log.warn("cannot reach dispatcher {}: {}", dialled, why);
         connection = null;
-        retryOrStop(false, "cannot reach " + dialled + ": " + why);
+        // Who has another key does not know the worker's secret, and would reject its token.
+        WorkerTls tls = config.tls();
+        boolean refused =
+                cause instanceof CertificateException && tls != null && tls.trust() == WorkerTls.Trust.FINGERPRINT;
+        retryOrStop(refused, "cannot reach " + dialled + ": " + why);
     }
 
     private void retryOrStop(boolean refusedForGood, String detail) {
@@ -266,6 +278,8 @@ public final class ConnectionKeeper {
         private final String dialled;
         private final long dialledNanos = System.nanoTime();
         private boolean ready;
+        private long peersSinceNanos;
+        private int peersCount;
 
         Events(String dialled) {
             this.dialled = dialled;
@@ -300,16 +314,25 @@ public final class ConnectionKeeper {
         }
 
         @Override
-        public void onPeers(List<String> peers) {
+        public boolean onPeers(List<String> peers) {
+            long now = System.nanoTime();
+            if (peersCount == 0 || now - peersSinceNanos >= PEERS_WINDOW_NANOS) {
+                peersSinceNanos = now;
+                peersCount = 0;
+            }
+            if (++peersCount > MOST_PEERS_PER_WINDOW) {
+                return false;
+            }
             InetSocketAddress sender = HostPort.parse(peers.get(0));
             if (sender == null) {
                 log.warn("the dispatcher {} names itself '{}', expected host:port", dialled, peers.get(0));
-                return;
+                return true;
             }
             addresses = List.of(sender);
             nextAddress = 0;
             address = HostPort.text(sender);
             owner.onPeers(ConnectionKeeper.this, peers);
+            return true;
         }
 
         @Override

@@ -17,8 +17,12 @@ interface ConnectionListener {
 
     void onExchangeEnded(boolean failed, long requestBytes, long responseBytes);
 
-    /** The dispatcher has named the dispatchers that share this worker, itself first. */
-    void onPeers(List<String> addresses);
+    /**
+     * The dispatcher has named the dispatchers that share this worker, itself first.
+     *
+     * @return {@code false} if it does so too often
+     */
+    boolean onPeers(List<String> addresses);
 
     /** The dispatcher drains this connection. */
     void onDrain(DrainReason reason, Duration grace);

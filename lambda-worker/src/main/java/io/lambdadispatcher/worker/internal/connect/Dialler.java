@@ -182,7 +182,7 @@ public final class Dialler {
         private void onHandshake(ChannelHandlerContext ctx, SslHandshakeCompletionEvent handshake) {
             String protocol = ctx.pipeline().get(SslHandler.class).applicationProtocol();
             if (!handshake.isSuccess()) {
-                cause = handshake.cause();
+                cause = root(handshake.cause());
                 ctx.close();
             } else if (!ApplicationProtocolNames.HTTP_2.equals(protocol)) {
                 cause = new IllegalStateException("TLS agreed on protocol " + protocol + ", expected h2");
@@ -193,10 +193,19 @@ public final class Dialler {
             }
         }
 
+        /** OpenSSL wraps the reason why a certificate is rejected in a text that says nothing. */
+        private static Throwable root(Throwable thrown) {
+            Throwable root = thrown;
+            while (root.getCause() != null) {
+                root = root.getCause();
+            }
+            return root;
+        }
+
         @Override
         public void exceptionCaught(ChannelHandlerContext ctx, Throwable thrown) {
             if (cause == null) {
-                cause = thrown;
+                cause = root(thrown);
             }
             ctx.close();
         }

@@ -178,7 +178,9 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         } else if (message instanceof Drain drain && state != State.GREETING) {
             onDrain(drain);
         } else if (message instanceof Peers peers && version >= WireLimits.PEERS_VERSION) {
-            listener.onPeers(peers.addresses());
+            if (!listener.onPeers(peers.addresses())) {
+                close("PEERS arrive too often");
+            }
         } else if (message instanceof Goodbye goodbye) {
             drained |= state.compareTo(State.DRAINING) >= 0;
             close("the dispatcher said goodbye: " + goodbye.text());

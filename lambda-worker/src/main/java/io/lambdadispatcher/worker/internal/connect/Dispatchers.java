@@ -2,6 +2,7 @@ package io.lambdadispatcher.worker.internal.connect;
 
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.HostPort;
+import io.lambdadispatcher.wire.worker.WireLimits;
 import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.Handler;
@@ -19,6 +20,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -50,7 +52,8 @@ public final class Dispatchers {
         void onDrain(DrainReason reason, Duration grace);
 
         /**
-         * The only dispatcher shuts down. The worker waits for the next one. Each connection says so.
+         * The only dispatcher shuts down. The worker waits for the next one. Each connection says
+         * so.
          *
          * @param dialledNanos when that connection was dialled, by {@link System#nanoTime}
          */
@@ -215,8 +218,11 @@ public final class Dispatchers {
             return;
         }
         if (!named.isEmpty()) {
-            targets = new LinkedHashSet<>();
-            named.values().forEach(targets::addAll);
+            targets = named.values().stream()
+                    .flatMap(Set::stream)
+                    .distinct()
+                    .limit(WireLimits.MAX_PEERS)
+                    .collect(Collectors.toCollection(LinkedHashSet::new));
             aliases.retainAll(targets);
             targets.removeAll(aliases);
         }

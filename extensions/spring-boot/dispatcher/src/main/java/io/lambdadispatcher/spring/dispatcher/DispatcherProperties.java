@@ -113,8 +113,9 @@ public record DispatcherProperties(
     /**
      * TLS of the worker port.
      *
-     * @param certificate PEM file with the certificate chain of the worker port. Setting it turns
-     *     on TLS.
+     * @param certificate PEM file with the certificate chain of the worker port, or off for no TLS.
+     *     If it is not set, the port has TLS with a key that follows from the secret, which workers
+     *     accept without a file.
      * @param key PEM file with the private key of the worker port: PKCS #8, PKCS #1 or SEC 1,
      *     unencrypted.
      */

@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.ClassUtils;
 
@@ -24,6 +25,8 @@ final class DispatcherStarter {
     private static final String PREFIX = "lambda-dispatcher.";
     private static final String LAMBDA_LAUNCHER = "io.lambdadispatcher.aws.LambdaLauncher";
     private static final int MIN_SECRET_BYTES = 16;
+    /** YAML reads an unquoted {@code off} as {@code false}. */
+    private static final Set<String> OFF = Set.of("off", "false");
 
     private final DispatcherProperties properties;
     private final Dispatcher.Builder builder;
@@ -119,12 +122,16 @@ final class DispatcherStarter {
             builder.publicListener(listener("public.tls", tls.host(), tls.port(), tls.certificate(), tls.key()));
         }
         DispatcherProperties.Workers workers = properties.workers();
-        builder.workerListener(listener(
+        Path certificate = workers.tls().certificate();
+        boolean off = certificate != null && OFF.contains(certificate.toString());
+        ListenerOptions listener = listener(
                 "workers",
                 workers.host(),
                 workers.port(),
-                workers.tls().certificate(),
-                workers.tls().key()));
+                off ? null : certificate,
+                workers.tls().key());
+        boolean complete = off || listener.tls() != null;
+        builder.workerListener(complete ? listener : ListenerOptions.workers(listener.address()));
     }
 
     private static ListenerOptions listener(

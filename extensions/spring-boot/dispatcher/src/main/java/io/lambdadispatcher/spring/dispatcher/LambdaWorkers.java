@@ -4,10 +4,7 @@ import io.lambdadispatcher.aws.AdvertisedAddress;
 import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
-import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
@@ -24,10 +21,6 @@ final class LambdaWorkers {
             Dispatcher.Builder builder, Map<String, String> lambdas, DispatcherProperties.Workers workers) {
         LambdaLauncher.Builder launcher = LambdaLauncher.builder();
         lambdas.forEach(launcher::function);
-        Path certificate = workers.tls().certificate();
-        if (certificate != null) {
-            launcher.certificate(read(certificate));
-        }
         if (workers.advertisedAddresses().isEmpty()) {
             String host = AdvertisedAddress.find().host();
             builder.advertisedAddresses(List.of(InetSocketAddress.createUnresolved(host, 0)));
@@ -35,14 +28,5 @@ final class LambdaWorkers {
         LambdaLauncher built = launcher.build();
         lambdas.keySet().forEach(function -> builder.launcher(function, built));
         return built;
-    }
-
-    private static String read(Path file) {
-        try {
-            return Files.readString(file);
-        } catch (IOException e) {
-            throw DispatcherStartException.property(
-                    "lambda-dispatcher.workers.tls.certificate is " + file + ", expected a readable PEM file");
-        }
     }
 }

@@ -107,6 +107,18 @@ class DispatcherAutoConfigurationTest {
                 .run(context -> assertThat(context).getFailure().rootCause().hasMessageStartingWith(error));
     }
 
+    /** In YAML, {@code off} without quotes arrives as {@code false}. */
+    @Test
+    void should_have_tls_for_workers_unless_it_is_off() {
+        runner.run(context -> assertThat(context.getBean(Dispatcher.class).workerFingerprints())
+                .hasSize(1));
+        for (String off : List.of("off", "false")) {
+            runner.withPropertyValues("lambda-dispatcher.workers.tls.certificate=" + off)
+                    .run(context -> assertThat(context.getBean(Dispatcher.class).workerFingerprints())
+                            .isEmpty());
+        }
+    }
+
     @Test
     void should_say_what_is_missing() {
         empty.withPropertyValues(SECRET)

@@ -24,9 +24,11 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param streams Worker streams on each connection, 1 to 1000. Default: 100.
  * @param drainGrace Maximum time in which requests in flight may finish when the application ends.
  *     Default: 30 s.
- * @param tls Dials with TLS. Any of the other TLS settings turns it on, too.
+ * @param tls true trusts the JVM's certificate authorities, false dials without TLS. Default: with
+ *     secret, only the key of the dispatcher with the same secret is accepted.
  * @param tlsTrustPem PEM file with the certificate authorities that may vouch for the dispatcher.
- * @param tlsFingerprint SHA-256 of the one certificate to accept, hexadecimal.
+ * @param tlsFingerprint Fingerprints of the dispatcher's public keys to accept, separated by
+ *     commas, as the dispatcher's command worker-keys prints them.
  * @param tlsCertificate PEM file with the certificate chain that the worker presents.
  * @param tlsKey PEM file with the private key of that certificate: PKCS #8, PKCS #1 or SEC 1,
  *     unencrypted.

@@ -17,7 +17,7 @@ final class TestPort implements AutoCloseable {
                     .queue(1000, Duration.ofSeconds(60))
                     .build())
             .publicListener(ListenerOptions.plain("127.0.0.1", 0))
-            .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+            .workerListener(ListenerOptions.workers("127.0.0.1", 0))
             .eventLoops(1)
             .secret(SECRET)
             .start();
