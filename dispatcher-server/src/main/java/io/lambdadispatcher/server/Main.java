@@ -10,7 +10,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
  * The main class, with the commands {@code serve}, {@code demo}, {@code check-config},
- * {@code worker-keys}, {@code fleet init} and {@code top}, and those that change a running
+ * {@code worker-keys}, {@code fleet init} and {@code status}, and those that change a running
  * dispatcher: {@code workers drain}, {@code workers recycle}, {@code weights}, {@code launching},
  * {@code rollout}, {@code clear-cache} and {@code log-level}. See {@link ExitCode} for the exit
  * codes.
@@ -40,7 +40,7 @@ public final class Main {
         line.addSubcommand(new CheckConfigCommand(environment).spec());
         line.addSubcommand(new WorkerKeysCommand(environment).spec());
         line.addSubcommand(FleetInitCommand.fleet(environment));
-        line.addSubcommand(new TopCommand(environment).spec());
+        line.addSubcommand(new StatusCommand(environment).spec());
         line.addSubcommand(WorkersCommand.workers(environment));
         line.addSubcommand(SettingCommand.weights(environment).spec());
         line.addSubcommand(SettingCommand.launching(environment).spec());

@@ -131,7 +131,7 @@ class MainTest {
                 ""
             })
     void should_refuse_a_wrong_admin_url_with_2(String url) {
-        assertThat(run("top", "--admin-url", url)).isEqualTo(ExitCode.USAGE);
+        assertThat(run("status", "--admin-url", url)).isEqualTo(ExitCode.USAGE);
 
         assertThat(err.toString())
                 .isEqualToIgnoringNewLines(
@@ -139,26 +139,27 @@ class MainTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"--once=1 2", "--admin-token=x", "stray"})
-    void should_refuse_other_flags_of_top_with_2(String flag) {
-        assertThat(run("top", flag)).isEqualTo(ExitCode.USAGE);
+    @ValueSource(strings = {"--watch=1 2", "--admin-token=x", "stray"})
+    void should_refuse_other_flags_of_status_with_2(String flag) {
+        assertThat(run("status", flag)).isEqualTo(ExitCode.USAGE);
 
-        assertThat(err.toString()).contains("dispatcher top --help lists all flags.");
+        assertThat(err.toString()).contains("dispatcher status --help lists all flags.");
     }
 
-    @Test
-    void should_say_in_one_line_with_1_that_there_is_no_dispatcher() throws IOException {
+    @ParameterizedTest
+    @ValueSource(strings = {"status", "status --watch"})
+    void should_say_in_one_line_with_1_that_there_is_no_dispatcher(String command) throws IOException {
         int port;
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
             port = socket.getLocalPort();
         }
 
-        assertThat(run("top", "--once", "--admin-url", "http://127.0.0.1:" + port))
+        assertThat(run((command + " --admin-url http://127.0.0.1:" + port).split(" ")))
                 .isEqualTo(ExitCode.FAILED);
 
         assertThat(out.toString()).isEmpty();
         assertThat(err.toString().lines())
-                .containsExactly("http://127.0.0.1:" + port + "/events: cannot connect (connection refused)."
+                .containsExactly("http://127.0.0.1:" + port + "/api/functions: cannot connect (connection refused)."
                         + " Set --admin-url to the admin port of a running dispatcher.");
     }
 
@@ -168,7 +169,7 @@ class MainTest {
         CommandLine line = Main.commandLine(environment, MainTest::alreadyRequested);
         line.setOut(new PrintWriter(out));
 
-        assertThat(line.execute("top", "--help")).isEqualTo(ExitCode.OK);
+        assertThat(line.execute("status", "--help")).isEqualTo(ExitCode.OK);
 
         assertThat(out.toString()).contains("(default: http://127.0.0.1:19901)");
     }
