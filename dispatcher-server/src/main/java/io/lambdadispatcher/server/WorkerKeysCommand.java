@@ -5,6 +5,7 @@ import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.io.PrintWriter;
+import java.util.EnumSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -17,8 +18,9 @@ final class WorkerKeysCommand extends SettingsCommand {
     WorkerKeysCommand(Map<String, String> environment) {
         super(
                 "worker-keys",
-                "Prints the name and the key of each function. Give the key to a self-launched worker in its"
-                        + " environment variable LAMBDA_DISPATCHER_FUNCTION_KEY.",
+                "Prints the key of each function, for self-launched workers. They have it in"
+                        + " LAMBDA_DISPATCHER_FUNCTION_KEY.",
+                EnumSet.of(BasicSetting.FUNCTION, BasicSetting.SECRET),
                 Map.of(),
                 environment);
     }

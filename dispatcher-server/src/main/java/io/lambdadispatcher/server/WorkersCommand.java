@@ -52,7 +52,7 @@ final class WorkersCommand extends ChangeCommand {
         CommandSpec workers = CommandSpec.create().name("workers");
         workers.usageMessage()
                 .description("Drains or replaces workers of a running dispatcher.")
-                .footer("", "dispatcher workers COMMAND --help lists the flags of a command.");
+                .footer("", "dispatcher workers COMMAND --help explains a command.");
         workers.addOption(Main.help());
         workers.addSubcommand(
                 "drain",
