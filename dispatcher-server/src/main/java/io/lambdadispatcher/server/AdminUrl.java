@@ -1,8 +1,8 @@
 package io.lambdadispatcher.server;
 
-import io.lambdadispatcher.server.ChangeCommand.WrongUseException;
+import io.lambdadispatcher.server.AdminCommand.WrongUseException;
 import io.lambdadispatcher.server.config.Settings;
-import io.lambdadispatcher.server.top.AdminRequest;
+import io.lambdadispatcher.server.status.AdminRequest;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.tls.PemFile;
 import java.io.IOException;
@@ -19,7 +19,6 @@ import java.util.Map;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParseResult;
 
@@ -42,10 +41,10 @@ final class AdminUrl {
     List<OptionSpec> options() {
         return List.of(
                 url(),
-                file(TOKEN_FILE, "File that holds the token of the admin port in its first line."),
+                file(TOKEN_FILE, "File with a token of the admin port in its first line."),
                 file(
                         CA_FILE,
-                        "PEM file of the certificate of the admin port, or of its authorities. Default: the file in "
+                        "PEM file of the port's certificate or authorities. Default: "
                                 + Settings.ADMIN_TLS_CERTIFICATE.variable() + ", or the JVM's authorities."));
     }
 
@@ -62,18 +61,19 @@ final class AdminUrl {
                 .paramLabel("URL")
                 .type(String.class)
                 .defaultValue(defaultUrl)
-                .description("The dispatcher's admin port. The default has the port in "
-                        + Settings.ADMIN_PORT.variable() + ", or 9901. (default: ${DEFAULT-VALUE})")
+                .description(
+                        "The dispatcher's admin port, with the port in",
+                        Settings.ADMIN_PORT.variable() + " or 9901.",
+                        "(default: ${DEFAULT-VALUE})")
                 .build();
     }
 
-    /** Returns the URL that was given; prints what is wrong and returns {@code null} if it is. */
-    @Nullable
-    URI given(CommandLine line) {
-        String given = line.getParseResult().matchedOptionValue(FLAG, defaultUrl);
-        URI url = parse(given);
+    /** Returns the URL that was given, without a slash at the end. */
+    URI given(ParseResult arguments) throws WrongUseException {
+        String given = arguments.matchedOptionValue(FLAG, defaultUrl);
+        URI url = parse(given.replaceFirst("/+$", ""));
         if (url == null) {
-            line.getErr().println(FLAG + ": expected a URL such as http://127.0.0.1:9901, got \"" + given + "\"");
+            throw new WrongUseException(FLAG + ": expected a URL such as http://127.0.0.1:9901, got \"" + given + "\"");
         }
         return url;
     }

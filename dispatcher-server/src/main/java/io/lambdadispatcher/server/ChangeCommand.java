@@ -1,8 +1,7 @@
 package io.lambdadispatcher.server;
 
-import io.lambdadispatcher.server.config.Settings;
-import io.lambdadispatcher.server.top.AdminRequest;
-import io.lambdadispatcher.server.top.TopException;
+import io.lambdadispatcher.server.status.AdminException;
+import io.lambdadispatcher.server.status.AdminRequest;
 import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.PrintWriter;
 import java.net.URI;
@@ -10,39 +9,17 @@ import java.net.URLEncoder;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
-import java.util.concurrent.Callable;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParseResult;
 
-/** Changes something in a running dispatcher, through its admin port. Runs on the main thread. */
-abstract class ChangeCommand implements Callable<Integer> {
+/** Changes something in a running dispatcher. */
+abstract class ChangeCommand extends AdminCommand {
     private static final int UNAUTHORIZED = 401;
-
-    private final AdminUrl adminUrl;
-    private final CommandSpec spec;
 
     /** @param description the first line says what the command does */
     ChangeCommand(String name, Map<String, String> environment, String... description) {
-        adminUrl = new AdminUrl(environment);
-        spec = CommandSpec.wrapWithoutInspection(this).name(name);
-        spec.usageMessage()
-                .description(description)
-                .width(120)
-                .autoWidth(false)
-                .sortOptions(false)
-                .footer(
-                        "",
-                        "Without " + AdminUrl.TOKEN_FILE + ", the token is in " + Settings.ADMIN_TOKEN.variable()
-                                + ", or in the file that " + Settings.ADMIN_TOKEN_FILE.variable() + " names.");
-        spec.addOption(Main.help());
-        adminUrl.options().forEach(spec::addOption);
-    }
-
-    CommandSpec spec() {
-        return spec;
+        super(name, environment, description);
     }
 
     /**
@@ -59,49 +36,22 @@ abstract class ChangeCommand implements Callable<Integer> {
      */
     abstract int report(byte[] answer, PrintWriter out);
 
-    /** Thrown if arguments are wrong. The message says what was expected, in one line. */
-    static final class WrongUseException extends Exception {
-        private static final long serialVersionUID = 1;
-
-        WrongUseException(String message) {
-            super(message);
-        }
-    }
-
     static String encoded(String text) {
         return URLEncoder.encode(text, StandardCharsets.UTF_8);
     }
 
     @Override
-    public Integer call() throws InterruptedException {
-        PrintWriter err = spec.commandLine().getErr();
-        URI url = adminUrl.given(spec.commandLine());
-        if (url == null) {
-            return ExitCode.USAGE;
-        }
-        try {
-            ParseResult arguments = spec.commandLine().getParseResult();
-            String target = target(arguments);
-            return send(URI.create(url.toString().replaceFirst("/+$", "") + target), adminUrl.port(arguments));
-        } catch (WrongUseException e) {
-            err.println(e.getMessage());
-            return ExitCode.USAGE;
-        } catch (TopException e) {
-            err.println(e.getMessage());
-            return ExitCode.FAILED;
-        }
-    }
-
-    private int send(URI uri, AdminRequest port) throws TopException, InterruptedException {
-        HttpResponse<byte[]> answer =
-                port.send(HttpRequest.newBuilder(uri).POST(BodyPublishers.noBody()), BodyHandlers.ofByteArray());
+    final int run(URI url, AdminRequest port, ParseResult arguments)
+            throws WrongUseException, AdminException, InterruptedException {
+        URI uri = URI.create(url + target(arguments));
+        HttpResponse<byte[]> answer = port.send(HttpRequest.newBuilder(uri).POST(BodyPublishers.noBody()));
         if (answer.statusCode() == 200) {
-            PrintWriter out = spec.commandLine().getOut();
+            PrintWriter out = spec().commandLine().getOut();
             int code = report(answer.body(), out);
             out.flush();
             return code;
         }
-        PrintWriter err = spec.commandLine().getErr();
+        PrintWriter err = spec().commandLine().getErr();
         err.println(PrintableText.of(new String(answer.body(), StandardCharsets.UTF_8).strip()));
         if (answer.statusCode() == UNAUTHORIZED) {
             err.println("Name the file that holds the token with " + AdminUrl.TOKEN_FILE + ".");

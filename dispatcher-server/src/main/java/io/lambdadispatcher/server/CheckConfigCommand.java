@@ -3,6 +3,7 @@ package io.lambdadispatcher.server;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import java.io.PrintWriter;
+import java.util.EnumSet;
 import java.util.Map;
 
 /** Prints all settings with their values and sources, or every error in them. */
@@ -10,7 +11,8 @@ final class CheckConfigCommand extends SettingsCommand {
     CheckConfigCommand(Map<String, String> environment) {
         super(
                 "check-config",
-                "Checks all settings without starting the dispatcher. Prints each setting with its value and source, or every error.",
+                "Prints all settings with their values and sources, or all errors.",
+                EnumSet.allOf(BasicSetting.class),
                 Map.of(),
                 environment);
     }

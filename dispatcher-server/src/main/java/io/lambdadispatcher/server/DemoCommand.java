@@ -13,6 +13,7 @@ import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -38,6 +39,15 @@ final class DemoCommand extends SettingsCommand {
             Map.entry(Settings.LOCAL_ENVIRONMENT, "LAMBDA_DISPATCHER_HANDLER=" + DemoHandler.class.getName()),
             Map.entry(Settings.SHUTDOWN_GRACE, "5s"));
 
+    /** What a demo has of its own, or does not need. */
+    private static final EnumSet<BasicSetting> UNUSUAL = EnumSet.of(
+            BasicSetting.CERTIFICATE,
+            BasicSetting.KEY,
+            BasicSetting.SECRET,
+            BasicSetting.LAMBDA,
+            BasicSetting.SPENDING,
+            BasicSetting.FLEET);
+
     /** Added to the time within which a worker must connect. */
     private static final Duration READY_MARGIN = Duration.ofSeconds(10);
 
@@ -47,7 +57,8 @@ final class DemoCommand extends SettingsCommand {
     DemoCommand(Map<String, String> environment, Supplier<Termination> termination) {
         super(
                 "demo",
-                "Starts a dispatcher and two local workers on this machine, with a self-signed certificate.",
+                "Starts a dispatcher and two local workers on this machine.",
+                EnumSet.complementOf(UNUSUAL),
                 DEFAULTS,
                 environment);
         this.termination = termination;

@@ -6,6 +6,7 @@ import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.PrintWriter;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import picocli.CommandLine.Model.CommandSpec;
@@ -14,10 +15,11 @@ import picocli.CommandLine.Model.CommandSpec;
 final class FleetInitCommand extends SettingsCommand {
     private FleetInitCommand(Map<String, String> environment) {
         super(
-                "init",
+                "fleet init",
                 "Creates the DynamoDB table fleet.table, which the dispatchers of a fleet share. A table that exists"
                         + " remains unchanged. The command needs the IAM actions dynamodb:DescribeTable and"
                         + " dynamodb:CreateTable.",
+                EnumSet.of(BasicSetting.FLEET),
                 Map.of(),
                 environment);
     }
@@ -27,7 +29,7 @@ final class FleetInitCommand extends SettingsCommand {
         CommandSpec fleet = CommandSpec.create().name("fleet");
         fleet.usageMessage()
                 .description("Prepares what the dispatchers of a fleet share.")
-                .footer("", "dispatcher fleet COMMAND --help lists the settings of a command.");
+                .footer("", "dispatcher fleet COMMAND --help explains a command.");
         fleet.addOption(Main.help());
         fleet.addSubcommand("init", new FleetInitCommand(environment).spec());
         return fleet;

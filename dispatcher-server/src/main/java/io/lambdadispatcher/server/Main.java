@@ -10,7 +10,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
  * The main class, with the commands {@code serve}, {@code demo}, {@code check-config},
- * {@code worker-keys}, {@code fleet init} and {@code top}, and those that change a running
+ * {@code worker-keys}, {@code fleet init} and {@code status}, and those that change a running
  * dispatcher: {@code workers drain}, {@code workers recycle}, {@code weights}, {@code launching},
  * {@code rollout}, {@code clear-cache} and {@code log-level}. See {@link ExitCode} for the exit
  * codes.
@@ -25,9 +25,11 @@ public final class Main {
     static CommandLine commandLine(Map<String, String> environment, Supplier<Termination> termination) {
         CommandSpec root = CommandSpec.create().name("dispatcher");
         root.usageMessage()
+                .autoWidth(false)
                 .description(
-                        "Dispatches HTTP requests to workers on AWS Lambda. One Lambda invocation serves thousands of requests.")
-                .footer("", "dispatcher COMMAND --help lists the settings of a command.");
+                        "Dispatches HTTP requests to workers on AWS Lambda.",
+                        "One Lambda invocation serves thousands of requests.")
+                .footer("", "dispatcher COMMAND --help explains a command.");
         root.addOption(help());
         root.addOption(OptionSpec.builder("--version")
                 .versionHelp(true)
@@ -40,7 +42,7 @@ public final class Main {
         line.addSubcommand(new CheckConfigCommand(environment).spec());
         line.addSubcommand(new WorkerKeysCommand(environment).spec());
         line.addSubcommand(FleetInitCommand.fleet(environment));
-        line.addSubcommand(new TopCommand(environment).spec());
+        line.addSubcommand(new StatusCommand(environment).spec());
         line.addSubcommand(WorkersCommand.workers(environment));
         line.addSubcommand(SettingCommand.weights(environment).spec());
         line.addSubcommand(SettingCommand.launching(environment).spec());
@@ -64,14 +66,17 @@ public final class Main {
                 .build();
     }
 
-    /** Does not print the list of all settings, because it would hide the message. */
+    /** Does not print the help, because it would hide the message. */
     private static int refuse(ParameterException failure) {
         CommandLine line = failure.getCommandLine();
         line.getErr().println(failure.getMessage());
         UnmatchedArgumentException.printSuggestions(failure, line.getErr());
         line.getErr()
-                .println(line.getCommandSpec().qualifiedName() + " --help lists all "
-                        + (line.getSubcommands().isEmpty() ? "flags." : "commands."));
+                .println(line.getCommandSpec().qualifiedName()
+                        + (line.getCommandSpec().findOption(SettingsCommand.HELP_ALL) == null
+                                ? " --help"
+                                : " --help-all")
+                        + " lists all " + (line.getSubcommands().isEmpty() ? "flags." : "commands."));
         return ExitCode.USAGE;
     }
 

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.server.config.Configuration;
 import java.io.PrintWriter;
+import java.util.EnumSet;
 import java.util.Map;
 import java.util.function.Supplier;
 
@@ -13,7 +14,8 @@ final class ServeCommand extends SettingsCommand {
     ServeCommand(Map<String, String> environment, Supplier<Termination> termination) {
         super(
                 "serve",
-                "Starts the dispatcher and serves requests until SIGTERM or Ctrl-C. SIGHUP reloads the settings.",
+                "Starts the dispatcher. SIGTERM ends it, SIGHUP reloads settings.",
+                EnumSet.allOf(BasicSetting.class),
                 Map.of(),
                 environment);
         this.environment = environment;

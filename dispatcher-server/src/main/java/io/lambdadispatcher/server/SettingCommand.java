@@ -43,7 +43,8 @@ final class SettingCommand extends ChangeCommand {
                 environment,
                 SettingCommand::weightsTarget,
                 SettingCommand::printWeights,
-                "Changes how functions with the same route share the requests: dispatcher weights shop=95 shop-canary=5",
+                "Changes how functions with the same route share requests.",
+                "Example: dispatcher weights shop=95 shop-canary=5",
                 "The weights hold until a restart, or until the weight in the settings file changes.");
         command.spec()
                 .addPositional(PositionalParamSpec.builder()
@@ -63,8 +64,8 @@ final class SettingCommand extends ChangeCommand {
                 environment,
                 SettingCommand::launchingTarget,
                 (answer, out) -> out.print(new String(answer, StandardCharsets.UTF_8)),
-                "Pauses or resumes launching of workers. Workers that run keep serving.",
-                "In a fleet, one command is for all dispatchers.");
+                "Pauses or resumes launching of workers.",
+                "Workers that run keep serving. In a fleet, one command is for all dispatchers.");
         command.spec().addPositional(one("on|off", "on resumes launching, off pauses it."));
         command.spec()
                 .addOption(OptionSpec.builder(FUNCTION)
@@ -86,7 +87,7 @@ final class SettingCommand extends ChangeCommand {
                     out.println("function " + done.get("function") + ": the change "
                             + ("stop".equals(done.get("to")) ? "stops" : "begins again"));
                 },
-                "Stops or resumes the change of a function's workers to another version, or its canary.",
+                "Stops or resumes the change to another version, or a canary.",
                 "If it is stopped, the old version keeps serving, and the canary gets no requests. GET /api/functions and the live page show the state.");
         command.spec().addPositional(one("stop|resume", "stop keeps what serves, resume tries what is new again."));
         command.spec()
@@ -107,8 +108,8 @@ final class SettingCommand extends ChangeCommand {
                 arguments -> "/api/clear-cache",
                 (answer, out) -> out.println("bytes of stored responses removed: "
                         + Json.readObject(answer).get("bytes")),
-                "Removes all stored responses, for example after a wrong one was stored.",
-                "This is for one dispatcher. In a fleet, send the command to each of them.");
+                "Removes all stored responses.",
+                "Use it, for example, after a wrong one was stored. This is for one dispatcher. In a fleet, send the command to each of them.");
     }
 
     static SettingCommand logLevel(Map<String, String> environment) {

@@ -11,27 +11,74 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.ArgGroupSpec;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
-import picocli.CommandLine.OverwrittenOptionException;
 import picocli.CommandLine.ParseResult;
 
-/** A command that takes {@code --config} and a flag for each setting. Runs on the main thread. */
+/**
+ * A command that takes {@code --config} and a flag for each setting. Its {@code --help} is one
+ * screen; {@code --help-all} has all settings. Runs on the main thread.
+ */
 abstract class SettingsCommand implements Callable<Integer> {
+    static final String HELP_ALL = "--help-all";
     private static final String CONFIG = "--config";
 
+    private final String about;
     private final Map<Setting<?>, String> defaults;
     private final Map<String, String> environment;
     private final CommandSpec spec;
 
-    SettingsCommand(String name, String about, Map<Setting<?>, String> defaults, Map<String, String> environment) {
+    /**
+     * @param name all words after {@code dispatcher}
+     * @param about what the command does
+     * @param shown settings that {@code --help} shows
+     */
+    SettingsCommand(
+            String name,
+            String about,
+            Set<BasicSetting> shown,
+            Map<Setting<?>, String> defaults,
+            Map<String, String> environment) {
+        this.about = about;
         this.defaults = Map.copyOf(defaults);
         this.environment = environment;
-        spec = CommandSpec.wrapWithoutInspection(this).name(name);
+        spec = CommandSpec.wrapWithoutInspection(this).name(name.substring(name.lastIndexOf(' ') + 1));
         spec.usageMessage()
+                .customSynopsis("dispatcher " + name + " [--config=FILE] [--SETTING=VALUE]...")
+                .description(Stream.concat(
+                                Stream.of(about),
+                                shown.stream()
+                                        .map(basic ->
+                                                "  " + basic.help(defaults).replace("%", "%%")))
+                        .toArray(String[]::new))
+                .footer("dispatcher " + name + " --help-all lists all "
+                        + settings().count() + " settings, and how to set them.")
+                .autoWidth(false);
+        spec.addOption(OptionSpec.builder(Main.help()).hidden(true).build());
+        spec.addOption(
+                OptionSpec.builder(HELP_ALL).type(boolean.class).hidden(true).build());
+        spec.addOption(
+                OptionSpec.builder(CONFIG).type(String.class).hidden(true).build());
+        settings()
+                .forEach(setting -> spec.addOption(
+                        OptionSpec.builder(option(setting)).hidden(true).build()));
+        // The loader reports unknown arguments, together with all other problems.
+        spec.parser().unmatchedArgumentsAllowed(true).unmatchedOptionsArePositionalParams(false);
+    }
+
+    private static Stream<Setting<?>> settings() {
+        return Settings.topics().stream().flatMap(topic -> topic.settings().stream());
+    }
+
+    /** Returns the help with all settings by topic. */
+    private String allHelp() {
+        CommandSpec all = CommandSpec.create().name(spec.qualifiedName());
+        all.usageMessage()
                 .description(about)
                 .width(120)
                 .autoWidth(false)
@@ -47,19 +94,16 @@ abstract class SettingsCommand implements Callable<Integer> {
                                 Settings.PUBLIC_PLAIN_PORT.variable(),
                                 Settings.PUBLIC_PLAIN_PORT.name()),
                         "A flag overrides the environment variable. The environment variable overrides FILE.");
-        spec.addOption(Main.help());
-        spec.addOption(OptionSpec.builder(CONFIG)
+        all.addOption(OptionSpec.builder(CONFIG)
                 .paramLabel("FILE")
                 .type(String.class)
                 .description(
                         "YAML file with settings. Environment variable: " + ConfigurationLoader.FILE_VARIABLE + ".")
                 .build());
-        Settings.topics().forEach(topic -> spec.addArgGroup(group(topic)));
-        // The loader reports unknown arguments, together with all other problems.
-        spec.parser().unmatchedArgumentsAllowed(true).unmatchedOptionsArePositionalParams(false);
+        Settings.topics().forEach(topic -> all.addArgGroup(group(topic)));
+        return new CommandLine(all).getUsageMessage();
     }
 
-    /** Only groups flags in {@code --help}: they do not depend on each other. */
     private ArgGroupSpec group(Settings.Topic topic) {
         ArgGroupSpec.Builder group = ArgGroupSpec.builder()
                 .heading("%n" + topic.title() + ":%n")
@@ -87,6 +131,11 @@ abstract class SettingsCommand implements Callable<Integer> {
     @Override
     public final Integer call() {
         CommandLine line = spec.commandLine();
+        if (line.getParseResult().hasMatchedOption(HELP_ALL)) {
+            line.getOut().print(allHelp());
+            line.getOut().flush();
+            return ExitCode.OK;
+        }
         try {
             return run(load(), line.getOut());
         } catch (ConfigurationException e) {
@@ -107,11 +156,10 @@ abstract class SettingsCommand implements Callable<Integer> {
     final Configuration load() throws ConfigurationException {
         ParseResult parsed = spec.commandLine().getParseResult();
         Map<String, String> flags = new LinkedHashMap<>();
-        for (OptionSpec option : parsed.matchedOptions()) {
-            if (option.group() != null) {
-                flags.put(option.longestName(), onlyValue(option));
-            }
-        }
+        settings().map(Setting::flag).filter(parsed::hasMatchedOption).forEach(flag -> {
+            String value = parsed.matchedOptionValue(flag, "");
+            flags.put(flag, value);
+        });
         String file = parsed.matchedOptionValue(CONFIG, null);
         return ConfigurationLoader.load(
                 defaults, file == null ? null : Path.of(file), environment, flags, misplaced(parsed), serves());
@@ -120,16 +168,6 @@ abstract class SettingsCommand implements Callable<Integer> {
     /** Returns whether the settings must suffice for a dispatcher. */
     boolean serves() {
         return true;
-    }
-
-    /** Picocli rejects a flag that is given twice, but not inside a group. */
-    private String onlyValue(OptionSpec option) {
-        List<String> values = option.originalStringValues();
-        if (values.size() > 1) {
-            throw new OverwrittenOptionException(
-                    spec.commandLine(), option, "option '" + option.longestName() + "' should be specified only once");
-        }
-        return values.get(0);
     }
 
     /**

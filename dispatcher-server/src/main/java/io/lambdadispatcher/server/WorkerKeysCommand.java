@@ -8,6 +8,7 @@ import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.wire.worker.PortKey;
 import java.io.PrintWriter;
 import java.security.PublicKey;
+import java.util.EnumSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -23,9 +24,10 @@ final class WorkerKeysCommand extends SettingsCommand {
     WorkerKeysCommand(Map<String, String> environment) {
         super(
                 "worker-keys",
-                "Prints the name and the key of each function. Give the key to a self-launched worker in its"
-                        + " environment variable LAMBDA_DISPATCHER_FUNCTION_KEY. The last line is another variable for"
-                        + " it, which names the worker port's public key.",
+                "Prints the name and the key of each function. Give the key to a self-launched worker in"
+                        + " LAMBDA_DISPATCHER_FUNCTION_KEY. The last line is another variable for it, which names"
+                        + " the worker port's public key.",
+                EnumSet.of(BasicSetting.FUNCTION, BasicSetting.SECRET),
                 Map.of(),
                 environment);
     }

@@ -33,7 +33,7 @@ final class WorkersCommand extends ChangeCommand {
                 .type(String.class)
                 .arity("0..1")
                 .index("0")
-                .description("The worker with this id. dispatcher top and GET /api/workers show the ids.")
+                .description("The worker with this id. dispatcher status and GET /api/workers show the ids.")
                 .build());
         spec().addOption(OptionSpec.builder(FUNCTION)
                 .paramLabel("NAME")
@@ -52,7 +52,7 @@ final class WorkersCommand extends ChangeCommand {
         CommandSpec workers = CommandSpec.create().name("workers");
         workers.usageMessage()
                 .description("Drains or replaces workers of a running dispatcher.")
-                .footer("", "dispatcher workers COMMAND --help lists the flags of a command.");
+                .footer("", "dispatcher workers COMMAND --help explains a command.");
         workers.addOption(Main.help());
         workers.addSubcommand(
                 "drain",

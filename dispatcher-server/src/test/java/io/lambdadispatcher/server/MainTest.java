@@ -2,19 +2,25 @@ package io.lambdadispatcher.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.server.config.ConfigurationLoader;
+import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.wire.worker.PortKey;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,10 +29,21 @@ import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
 class MainTest {
+    private static final List<String> EXAMPLES = examples();
     private static final String SECRET = "0123456789abcdef";
 
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
+
+    private static List<String> examples() {
+        try (Stream<Path> examples = Files.list(Path.of("..", "examples"))) {
+            return examples.filter(each -> Files.exists(each.resolve("dispatcher.yaml")))
+                    .map(each -> each.getFileName().toString())
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
 
     private int run(String... arguments) {
         return run(MainTest::alreadyRequested, arguments);
@@ -138,7 +155,7 @@ class MainTest {
                 ""
             })
     void should_refuse_a_wrong_admin_url_with_2(String url) {
-        assertThat(run("top", "--admin-url", url)).isEqualTo(ExitCode.USAGE);
+        assertThat(run("status", "--admin-url", url)).isEqualTo(ExitCode.USAGE);
 
         assertThat(err.toString())
                 .isEqualToIgnoringNewLines(
@@ -146,26 +163,27 @@ class MainTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"--once=1 2", "--admin-token=x", "stray"})
-    void should_refuse_other_flags_of_top_with_2(String flag) {
-        assertThat(run("top", flag)).isEqualTo(ExitCode.USAGE);
+    @ValueSource(strings = {"--watch=1 2", "--admin-token=x", "stray"})
+    void should_refuse_other_flags_of_status_with_2(String flag) {
+        assertThat(run("status", flag)).isEqualTo(ExitCode.USAGE);
 
-        assertThat(err.toString()).contains("dispatcher top --help lists all flags.");
+        assertThat(err.toString()).contains("dispatcher status --help lists all flags.");
     }
 
-    @Test
-    void should_say_in_one_line_with_1_that_there_is_no_dispatcher() throws IOException {
+    @ParameterizedTest
+    @ValueSource(strings = {"status", "status --watch"})
+    void should_say_in_one_line_with_1_that_there_is_no_dispatcher(String command) throws IOException {
         int port;
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
             port = socket.getLocalPort();
         }
 
-        assertThat(run("top", "--once", "--admin-url", "http://127.0.0.1:" + port))
+        assertThat(run((command + " --admin-url http://127.0.0.1:" + port).split(" ")))
                 .isEqualTo(ExitCode.FAILED);
 
         assertThat(out.toString()).isEmpty();
         assertThat(err.toString().lines())
-                .containsExactly("http://127.0.0.1:" + port + "/events: cannot connect (connection refused)."
+                .containsExactly("http://127.0.0.1:" + port + "/api/functions: cannot connect (connection refused)."
                         + " Set --admin-url to the admin port of a running dispatcher.");
     }
 
@@ -175,7 +193,7 @@ class MainTest {
         CommandLine line = Main.commandLine(environment, MainTest::alreadyRequested);
         line.setOut(new PrintWriter(out));
 
-        assertThat(line.execute("top", "--help")).isEqualTo(ExitCode.OK);
+        assertThat(line.execute("status", "--help")).isEqualTo(ExitCode.OK);
 
         assertThat(out.toString()).contains("(default: http://127.0.0.1:19901)");
     }
@@ -280,7 +298,7 @@ class MainTest {
                 .hasSize(2)
                 .first()
                 .asString()
-                .contains("'--workers-port' should be specified only once");
+                .contains("'--workers-port' (PORT) should be specified only once");
     }
 
     @Test
@@ -320,18 +338,64 @@ class MainTest {
                 .containsExactly("unknown flag \"" + flag + "\", did you mean \"" + nearest + "\"?");
     }
 
+    /** A terminal has 80 columns and 24 lines. The launch script names the examples of a demo. */
     @Test
-    void should_show_every_setting_as_a_flag_in_help() {
+    void should_show_the_help_of_each_command_on_one_screen() {
+        Map<String, String> environment =
+                Map.of(ConfigurationLoader.DEMO_EXAMPLES_VARIABLE, String.join(", ", EXAMPLES));
+        List<CommandLine> commands = new ArrayList<>(List.of(Main.commandLine(environment, Termination::new)));
+        for (int i = 0; i < commands.size(); i++) {
+            commands.addAll(commands.get(i).getSubcommands().values());
+        }
+
+        assertThat(commands).hasSizeGreaterThan(14).allSatisfy(command -> {
+            String name = command.getCommandSpec().qualifiedName();
+            StringWriter help = new StringWriter();
+            CommandLine program =
+                    Main.commandLine(environment, Termination::new).setOut(new PrintWriter(help));
+            assertThat(program.execute((name + " --help").split(" ", 2)[1].split(" ")))
+                    .isEqualTo(ExitCode.OK);
+            assertThat(help.toString()).startsWith("Usage: " + name + " ");
+            assertThat(help.toString().lines())
+                    .as("%s", help)
+                    .hasSizeBetween(4, 24)
+                    .allSatisfy(line -> assertThat(line).matches("[ -~]{0,80}"));
+        });
+    }
+
+    @Test
+    void should_show_twenty_settings_in_help_and_where_the_others_are() {
         assertThat(run("serve", "--help")).isEqualTo(ExitCode.OK);
+
+        long all = Settings.topics().stream()
+                .mapToLong(topic -> topic.settings().size())
+                .sum();
+        assertThat(out.toString().lines())
+                .as("no phrase is too long for its line")
+                .hasSize(23);
+        assertThat(out.toString().lines().filter(line -> line.startsWith("  --")))
+                .hasSize(20)
+                .anyMatch(line ->
+                        line.matches("  --public-plain-port=PORT +Port for clients without TLS \\(default: 8080\\)"));
+        assertThat(out.toString())
+                .contains("\ndispatcher serve --help-all lists all " + all + " settings, and how to set them.\n");
+    }
+
+    @Test
+    void should_show_every_setting_as_a_flag_in_the_whole_help() {
+        assertThat(run("serve", "--help-all")).isEqualTo(ExitCode.OK);
 
         assertThat(out.toString())
                 .contains("--public-plain-port=PORT|off")
                 .contains("Port for clients without TLS: HTTP/1.1 and h2c. (default: 8080)");
+        Settings.topics()
+                .forEach(topic -> topic.settings()
+                        .forEach(setting -> assertThat(out.toString()).contains(" " + setting.flag() + "=")));
     }
 
     @Test
     void should_group_settings_by_topic_in_help_with_the_defaults_of_the_command() {
-        assertThat(run("demo", "--help")).isEqualTo(ExitCode.OK);
+        assertThat(run("demo", "--help-all")).isEqualTo(ExitCode.OK);
 
         assertThat(out.toString())
                 .containsSubsequence(

@@ -250,15 +250,15 @@ class AdminApiIT {
     void should_show_its_state_as_text() throws Exception {
         CompletableFuture<HttpResponse<String>> held = program.get("/delay?delay=60000&held=1");
         awaitRequests(1);
-        ProcessBuilder builder = ServedProgram.command("top", "--admin-url", program.adminUrl());
+        ProcessBuilder builder = ServedProgram.command("status", "--admin-url", program.adminUrl());
         builder.environment().put("COLUMNS", "150");
-        Process top = builder.redirectErrorStream(true).start();
-        String text = new String(top.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        Process status = builder.redirectErrorStream(true).start();
+        String text = new String(status.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
 
-        assertThat(top.waitFor()).as(text).isZero();
+        assertThat(status.waitFor()).as(text).isZero();
         assertThat(text)
-                .startsWith("Lambda Dispatcher at " + program.adminUrl() + ": live, ")
-                .contains("\nshop\n", "worker streams are busy.", "\nWorkers ", "GET /delay", "Recent launches ")
+                .startsWith("Lambda Dispatcher at " + program.adminUrl() + ", ")
+                .contains("\nFUNCTION  QUEUED ", "\nshop  ", "GET /delay", "\nrunning  ", "\nWORKER  ")
                 .matches("[ -~\n]*");
         held.get(30, TimeUnit.SECONDS);
     }

@@ -20,7 +20,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
 
 /**
- * What operators see of a fleet of two dispatchers: the admin API, the live page, and {@code top}.
+ * What operators see of a fleet of two dispatchers: the admin API, the live page, and {@code
+ * status}.
  *
  * <p>With {@code -Dlive.screenshots=DIRECTORY}, stores images of the page there.
  */
@@ -106,11 +107,15 @@ class FleetIT {
                 .as("members that are described and that no answer has had")
                 .isEmpty();
 
-        Process top = ServedProgram.command("top", "--once", "--admin-url", first.adminUrl())
+        Process status = ServedProgram.command("status", "--admin-url", first.adminUrl())
                 .redirectErrorStream(true)
                 .start();
-        String text = new String(top.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(text).contains("Fleet: 3 of 3 dispatchers alive, lease renewed ", "Limits differ: shop.");
+        String text = new String(status.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(text)
+                .contains(
+                        "Fleet: 3/3 dispatchers alive, lease renewed ",
+                        "shop: limits differ: dispatcher ",
+                        "\nFLEET-LIMITS  WORKERS ");
     }
 
     @Test

@@ -58,7 +58,7 @@ public final class ConfigurationLoader {
     static final String ROUTE_FUNCTION = "function";
 
     /** Flags that are not settings. */
-    private static final List<String> OTHER_FLAGS = List.of("--help", "--config");
+    private static final List<String> OTHER_FLAGS = List.of("--help", "--help-all", "--config");
 
     private final List<String> problems = new ArrayList<>();
     private final Map<Setting<?>, RawValue> raw = new LinkedHashMap<>();

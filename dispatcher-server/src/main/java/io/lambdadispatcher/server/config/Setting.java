@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param name dotted, as in the file: {@code public.plain.port}
  * @param defaultText {@code null} = unset by default
- * @param doc complete sentences for {@code --help} and the docs
+ * @param doc complete sentences for {@code --help-all} and the docs
  */
 public record Setting<T>(
         String name, ValueType<T> type, @Nullable String defaultText, String doc) {

@@ -65,7 +65,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.event.Level;
 
 /**
- * The table of settings, by topic. Parsing, {@code --help}, {@code check-config} and
+ * The table of settings, by topic. Parsing, {@code --help-all}, {@code check-config} and
  * docs/reference/configuration.md all come from it, in the order of the declarations.
  */
 public final class Settings {

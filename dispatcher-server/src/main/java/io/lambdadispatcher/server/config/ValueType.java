@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Parses the text of a setting. Immutable.
  *
- * @param label stands for the value in {@code --help}: the possible values, or a name
+ * @param label stands for the value in {@code --help-all}: the possible values, or a name
  * @param expected what a valid text looks like, for messages and docs
  * @param parser throws {@link IllegalArgumentException} for any other text; the reported problem
  *     shows {@code expected} instead of the exception's message

@@ -15,7 +15,7 @@ import io.lambdadispatcher.core.observe.WorkerCommandResult;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
 import io.lambdadispatcher.core.options.TlsOptions;
-import io.lambdadispatcher.server.top.AdminRequest;
+import io.lambdadispatcher.server.status.AdminRequest;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.handler.codec.http.DefaultHttpRequest;
 import io.netty.handler.codec.http.FullHttpResponse;
@@ -785,9 +785,11 @@ class AdminServerTest {
         SSLContext context = SSLContext.getInstance("TLS");
         context.init(null, factory.getTrustManagers(), null);
         URI secure = URI.create("https://127.0.0.1:" + server.address().getPort() + "/health");
-        return new AdminRequest(context, null)
-                .send(HttpRequest.newBuilder(secure), BodyHandlers.ofString())
-                .body();
+        return new String(
+                new AdminRequest(context, null)
+                        .send(HttpRequest.newBuilder(secure))
+                        .body(),
+                StandardCharsets.UTF_8);
     }
 
     @Test

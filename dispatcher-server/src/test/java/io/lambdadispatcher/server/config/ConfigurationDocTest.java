@@ -66,7 +66,7 @@ class ConfigurationDocTest {
         assertThat(count).isGreaterThan(0);
     }
 
-    /** As in docs and {@code --help}, where each stands alone. */
+    /** As in docs and {@code --help-all}, where each stands alone. */
     @Test
     void should_describe_each_setting_in_whole_sentences() {
         for (Setting<?> setting : Settings.BY_NAME.values()) {

@@ -218,10 +218,10 @@ class WorkerApplicationTest {
         CompletableFuture<Integer> exit = new CompletableFuture<>();
         byte[] key = LaunchToken.key(secret.getBytes(StandardCharsets.UTF_8), "shop");
         String token = new LaunchToken("shop", "launched", Instant.now().plusSeconds(60)).sign(key);
-        String payload = """
+        String payload =
+                """
                 {"protocolVersion":1,"function":"shop","workerId":"launched","token":"%s","tlsFingerprint":"%s",
-                "addresses":["%s"]}""".formatted(
-                        token, port.dispatcher.workerFingerprints().get(0), port.workerAddress());
+                "addresses":["%s"]}""".formatted(token, port.dispatcher.workerFingerprints().get(0), port.workerAddress());
         ConfigurableApplicationContext application = run("lambda-dispatcher.worker.enabled=false");
         WorkerProperties none = new WorkerProperties(
                 true, List.of(), null, null, null, null, null, null, null, null, null, null, null, null);

@@ -1,24 +1,15 @@
-package io.lambdadispatcher.server.top;
+package io.lambdadispatcher.server.status;
 
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The members of a JSON object. A member that is absent or has another type than expected counts as
- * not known.
+ * not known, because another version of the dispatcher may have sent it.
  */
 record Members(Map<?, ?> all) {
     /** Shown instead of a value that is not known. */
     static final String UNKNOWN = "-";
-
-    /** Returns these members, except those that {@code newer} has, too. */
-    Members updated(Members newer) {
-        Map<Object, Object> both = new HashMap<>(all);
-        both.putAll(newer.all);
-        return new Members(both);
-    }
 
     boolean has(String name) {
         return all.get(name) != null;
@@ -31,14 +22,9 @@ record Members(Map<?, ?> all) {
 
     /** Returns a number, or 0. */
     double number(String name) {
-        return number(all.get(name));
+        return all.get(name) instanceof Number number ? number.doubleValue() : 0;
     }
 
-    private static double number(@Nullable Object value) {
-        return value instanceof Number number ? number.doubleValue() : 0;
-    }
-
-    /** Returns whether a member is {@code true}. */
     boolean flag(String name) {
         return Boolean.TRUE.equals(all.get(name));
     }
@@ -56,12 +42,15 @@ record Members(Map<?, ?> all) {
                 .toList();
     }
 
-    /** Returns the numbers of the last array in an array, or an empty list. */
-    List<Double> lastNumbers(String name) {
+    /** Returns a number of the last array in an array, or 0. */
+    double last(String name, int index) {
         List<?> array = array(name);
-        return !array.isEmpty() && array.get(array.size() - 1) instanceof List<?> last
-                ? last.stream().map(Members::number).toList()
-                : List.of();
+        return !array.isEmpty()
+                        && array.get(array.size() - 1) instanceof List<?> last
+                        && index < last.size()
+                        && last.get(index) instanceof Number number
+                ? number.doubleValue()
+                : 0;
     }
 
     private List<?> array(String name) {
