@@ -105,8 +105,8 @@ final class ClientMemory {
 
     /**
      * Returns an account for a connection, or {@code null} if there is no memory for it. Like
-     * {@link #onRead}, it can close others immediately, so a new client is not the one that pays for
-     * those that hold much.
+     * {@link #onRead}, it can close others immediately, so a new client does not pay for those that
+     * hold much.
      */
     @Nullable
     ClientAccount open(Channel channel, ExchangeOpener opener, int connectionBytes) {
