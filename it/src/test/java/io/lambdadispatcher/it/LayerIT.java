@@ -181,7 +181,7 @@ class LayerIT {
         api.events.add("{\"function\":\"demo\",\"workerId\":\"layer-1\",\"token\":\"" + token
                 + "\",\"addresses\":[\"127.0.0.1:"
                 + rig.dispatcher.workerAddress().getPort()
-                + "\"],\"connections\":1,\"streams\":5}");
+                + "\"],\"connections\":1,\"streams\":5,\"tls\":false}");
         Await.until("the worker is ready", () -> rig.pool().free() == 5);
         HttpResponse<String> answer = rig.client(HttpClient.Version.HTTP_1_1)
                 .send(HttpRequest.newBuilder(rig.http("/")).build(), BodyHandlers.ofString());

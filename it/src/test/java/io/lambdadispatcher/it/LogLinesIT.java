@@ -43,6 +43,8 @@ class LogLinesIT {
                 "debug",
                 "PUBLIC_PLAIN_PROXY_PROTOCOL",
                 "true",
+                "WORKERS_TLS_CERTIFICATE",
+                "off",
                 "ADMIN_TOKEN",
                 "a-token-that-nobody-sends-here-0001");
         try (ServedProgram program = ServedProgram.start(settings)) {
