@@ -1,11 +1,14 @@
 package io.lambdadispatcher.worker.handler;
 
 import io.lambdadispatcher.wire.event.BodyBuffer;
+import io.lambdadispatcher.wire.http.ContentLength;
+import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.OutgoingHeaders;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
@@ -66,6 +69,7 @@ public final class GatheredExchange implements Request, RequestBody, Response {
     private boolean endGiven;
 
     private @Nullable Http2Headers head;
+    private final ContentLength length = new ContentLength();
     private final BodyBuffer body;
 
     private @Nullable Consumer<FailureReason> cancelListener;
@@ -287,11 +291,17 @@ public final class GatheredExchange implements Request, RequestBody, Response {
 
     @Override
     public void head(Http2Headers newHead) {
-        verifyStatus(newHead, StatusCode.isFinal(StatusCode.parse(newHead.status())), "200 to 999");
+        int status = StatusCode.parse(newHead.status());
+        verifyStatus(newHead, StatusCode.isFinal(status), "200 to 999");
         Http2Headers sent = OutgoingHeaders.ofResponse(newHead);
-        if (isWanted("head()", false)) {
-            head = sent;
+        if (!isWanted("head()", false)) {
+            return;
         }
+        if (!length.expectResponse(sent, status, false)) {
+            throw new IllegalArgumentException("content-length " + sent.getAll(HttpHeaderNames.CONTENT_LENGTH)
+                    + ", expected one number of at most 18 digits");
+        }
+        head = sent;
     }
 
     private static void verifyStatus(Http2Headers head, boolean fits, String expected) {
@@ -317,11 +327,28 @@ public final class GatheredExchange implements Request, RequestBody, Response {
         return true;
     }
 
+    /**
+     * @return false if the body is not sent, because the request is HEAD
+     * @throws IllegalStateException if the body is not as long as announced, which also fails the
+     *     response
+     */
+    private boolean count(int bytes, boolean end) {
+        if (Methods.isHead(request.head().method())) {
+            return false;
+        }
+        if (!length.add(bytes, end)) {
+            IllegalStateException mismatch = new IllegalStateException(length.errorOfResponse());
+            answer.completeExceptionally(mismatch);
+            throw mismatch;
+        }
+        return true;
+    }
+
     @Override
     public boolean write(ByteBuf part) {
         boolean wanted = false;
         try {
-            wanted = isWanted("write()", true);
+            wanted = isWanted("write()", true) && count(part.readableBytes(), false);
         } finally {
             if (!wanted) {
                 part.release();
@@ -354,6 +381,7 @@ public final class GatheredExchange implements Request, RequestBody, Response {
     public void end(Http2Headers trailers) {
         Http2Headers sent = OutgoingHeaders.ofTrailers(trailers);
         if (isWanted("end()", true)) {
+            count(0, true);
             answer.complete(new Message(Objects.requireNonNull(head), body.toArray(), sent));
         }
     }

@@ -13,17 +13,22 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 class GatheredExchangeTest {
     private static final int LIMIT_BYTES = 100;
 
     private final EmbeddedChannel channel = new EmbeddedChannel();
-    private final GatheredExchange exchange = new GatheredExchange(
-            channel.eventLoop(),
-            new Message(new DefaultHttp2Headers(), "body".getBytes(StandardCharsets.UTF_8)),
-            Duration.ofMinutes(1),
-            LIMIT_BYTES);
+    private final GatheredExchange exchange = exchange("POST");
+
+    private GatheredExchange exchange(String method) {
+        return new GatheredExchange(
+                channel.eventLoop(),
+                new Message(new DefaultHttp2Headers().method(method), "body".getBytes(StandardCharsets.UTF_8)),
+                Duration.ofMinutes(1),
+                LIMIT_BYTES);
+    }
 
     private static ByteBuf bytes(String text) {
         return Unpooled.copiedBuffer(text, StandardCharsets.UTF_8);
@@ -104,6 +109,48 @@ class GatheredExchangeTest {
         assertThat(exchange.answer())
                 .isCompletedWithValueMatching(
                         answer -> new String(answer.body(), StandardCharsets.UTF_8).equals("one, two, three"));
+    }
+
+    /** Compares random responses with what their lengths say. */
+    @Test
+    void should_accept_a_body_exactly_if_it_is_as_long_as_announced() {
+        Random random = new Random(1);
+        for (int round = 0; round < 2_000; round++) {
+            boolean toHead = random.nextInt(4) == 0;
+            int status = List.of(200, 404, 304).get(random.nextInt(3));
+            int announced = random.nextInt(6) - 1;
+            GatheredExchange each = exchange(toHead ? "HEAD" : "POST");
+            Http2Headers head = new DefaultHttp2Headers().status(Integer.toString(status));
+            if (announced >= 0) {
+                head.add("content-length", Integer.toString(announced));
+            }
+            each.head(head);
+            int sent = 0;
+            int mostOfBody = status == 304 ? 0 : announced < 0 ? Integer.MAX_VALUE : announced;
+            boolean fits = true;
+            for (int parts = random.nextInt(3); parts > 0; parts--) {
+                ByteBuf part = bytes("x".repeat(random.nextInt(4)));
+                sent += part.readableBytes();
+                boolean holds = toHead || sent <= mostOfBody;
+                assertThat(thrownBy(() -> each.write(part))).isEqualTo(fits && !holds);
+                fits &= holds;
+            }
+            boolean whole = toHead || status == 304 || announced < 0 || sent == announced;
+            assertThat(thrownBy(each::end)).isEqualTo(fits && !whole);
+            assertThat(each.answer().isCompletedExceptionally()).isEqualTo(!fits || !whole);
+            if (fits && whole) {
+                assertThat(each.answer().join().body()).hasSize(toHead ? 0 : sent);
+            }
+        }
+    }
+
+    private static boolean thrownBy(Runnable call) {
+        try {
+            call.run();
+            return false;
+        } catch (IllegalStateException e) {
+            return true;
+        }
     }
 
     @Test
