@@ -20,22 +20,18 @@ few cores, the run would measure the scheduler. Workers have a lower priority th
 processors.
 """
 
-import argparse
 import asyncio
 import collections
 import itertools
-import json
 import multiprocessing
 import os
 import pathlib
 import queue
 import re
-import shutil
 import stat
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 
@@ -43,12 +39,13 @@ sys.dont_write_bytecode = True
 import hostile  # noqa: E402
 import machine  # noqa: E402
 import processes  # noqa: E402
+from driver import Driver, table  # noqa: E402
+from load import IMAGE_BYTES  # noqa: E402
 from machine import progress  # noqa: E402
-from processes import ROOT, Failure, Process, free_port  # noqa: E402
+from processes import ROOT, Failure, Process, await_that, free_port  # noqa: E402
 
 VICTIM = "127.0.0.2"
 EVERY = 0.05
-IMAGE_BYTES = 168_161
 TIMEOUT = 5
 
 # --shares tries all of these: worker streams of the function, bytes of a response or an upload, and bytes a second of each stream.
@@ -235,12 +232,7 @@ class Demo:
         worker_java(pathlib.Path(directory) / "java", self.group)
         environment = {"LAMBDA_DISPATCHER_JAVA_OPTS": options.jvm_flags} if options.jvm_flags else None
         self.process = Process("dispatcher", command, None, directory, environment)
-        deadline = time.monotonic() + 900
-        while self.admin("/ready") is None:
-            self.process.check()
-            if time.monotonic() > deadline:
-                raise Failure(f"the dispatcher is not ready:\n{self.process.log_end()}")
-            time.sleep(0.2)
+        await_that(lambda: self.admin("/ready") is not None, 900, "the dispatcher to be ready", self.process)
 
     def warm_up(self):
         """Serves some requests first: a dispatcher that is attacked has usually run for some time, so its code is compiled."""
@@ -248,7 +240,7 @@ class Demo:
             subprocess.run(
                 [processes.tool("h2load"), "-c", "10", "-m", "10", "-D", "5", f"http://{self.target.host}:{self.target.port}{path}"],
                 stdout=subprocess.DEVNULL, check=True)
-        Run(self, [], 5).execute()
+        Attack(self, [], 5).execute()
 
     def admin(self, path):
         try:
@@ -286,7 +278,7 @@ class Demo:
             pid = below[0]
 
 
-class Run:
+class Attack:
     def __init__(self, demo, names, seconds):
         self.demo = demo
         self.names = names
@@ -384,118 +376,111 @@ def shown(value):
     return "–" if value is None else f"{value:.1f}"
 
 
-def table(results):
-    lines = ["| attack | attackers | other client: asked, failed | p50, p99, max ms | launches | RSS MiB: before, highest | protections |",
-             "| --- | --- | --- | --- | --- | --- | --- |"]
-    for r in results:
-        name = r["attacks"][0] if len(r["attacks"]) == 1 else "all at once"
-        attackers = ", ".join(f"{key} {value:,}" for key, value in sorted(r["attackers"].items()))
-        protections = ", ".join(f"{key} {value:,}" for key, value in r["protections"].items()) or "–"
-        lines.append(f"| {name} | {attackers} | {r['asked']:,}, {r['failed']:,} | {shown(r['p50'])}, {shown(r['p99'])}, {shown(r['max'])} "
-                     f"| {r['launches']} | {r['rss_before']:.0f}, {r['rss_max']:.0f} | {protections} |")
-    return "\n".join(lines)
+def rows(results):
+    return table("attack | attackers | other client: asked, failed | p50, p99, max ms | launches | RSS MiB: before, highest | protections", [
+        [
+            r["attacks"][0] if len(r["attacks"]) == 1 else "all at once",
+            ", ".join(f"{key} {value:,}" for key, value in sorted(r["attackers"].items())), f"{r['asked']:,}, {r['failed']:,}",
+            f"{shown(r['p50'])}, {shown(r['p99'])}, {shown(r['max'])}", r["launches"], f"{r['rss_before']:.0f}, {r['rss_max']:.0f}",
+            ", ".join(f"{key} {value:,}" for key, value in r["protections"].items()) or "–",
+        ] for r in results])
 
 
-def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"attacks to run; default: all of {', '.join(hostile.ATTACKS)}")
-    parser.add_argument("--seconds", type=float, help="duration of each attack (default: 60, or 10 with --shares)")
-    parser.add_argument("--shares", action="store_true", help="lets one client hold up worker streams, in pools of 1 to 100 streams")
-    parser.add_argument("--at-once", action="store_true", help="runs all attacks concurrently")
-    parser.add_argument("--minutes", type=float, help="duration in minutes; overrides --seconds")
-    parser.add_argument("--memory", type=int, metavar="MIB", help="limits the dispatcher's memory by a control group")
-    parser.add_argument("--jvm-flags", default="", help="adds flags to the dispatcher's JVM")
-    parser.add_argument(
-        "--setting", action="append", default=[], metavar="--NAME=VALUE", help="sets a setting of the dispatcher; may be repeated")
-    parser.add_argument(
-        "--dispatcher", type=pathlib.Path, default=ROOT / "dispatcher", help="runs the launch script of another checkout, for comparison")
-    parser.add_argument(
-        "--launches", type=int, default=0, metavar="N",
-        help="maximum of worker launches that an attack by unfinished requests may cause (default: 0)")
-    parser.add_argument("--p99", type=float, default=50, metavar="MS", help="maximum p99 of /ping (default: 50)")
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="file for the results")
-    options = parser.parse_args()
-    unknown = [name for name in options.attacks if name not in hostile.ATTACKS]
-    if unknown:
-        parser.error(f"no attack '{unknown[0]}'; expected some of: {', '.join(hostile.ATTACKS)}")
-    options.seconds = options.minutes * 60 if options.minutes else options.seconds or (10 if options.shares else 60)
-    return options
+class Attacks(Driver):
+    tools = ("h2load",)
 
+    @classmethod
+    def arguments(cls, parser):
+        parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"attacks to run; default: all of {', '.join(hostile.ATTACKS)}")
+        parser.add_argument("--seconds", type=float, help="duration of each attack (default: 60, or 10 with --shares)")
+        parser.add_argument("--shares", action="store_true", help="lets one client hold up worker streams, in pools of 1 to 100 streams")
+        parser.add_argument("--at-once", action="store_true", help="runs all attacks concurrently")
+        parser.add_argument("--minutes", type=float, help="duration in minutes; overrides --seconds")
+        parser.add_argument("--memory", type=int, metavar="MIB", help="limits the dispatcher's memory by a control group")
+        parser.add_argument("--jvm-flags", default="", help="adds flags to the dispatcher's JVM")
+        parser.add_argument(
+            "--setting", action="append", default=[], metavar="--NAME=VALUE", help="sets a setting of the dispatcher; may be repeated")
+        parser.add_argument(
+            "--dispatcher", type=pathlib.Path, default=ROOT / "dispatcher", help="runs the launch script of another checkout, for comparison")
+        parser.add_argument(
+            "--launches", type=int, default=0, metavar="N",
+            help="maximum of worker launches that an attack by unfinished requests may cause (default: 0)")
+        parser.add_argument("--p99", type=float, default=50, metavar="MS", help="maximum p99 of /ping (default: 50)")
 
-def attack(names, options, directory):
-    """Runs attacks on a new dispatcher. Returns the result, and a list of complaints."""
-    directory.mkdir()
-    demo = None
-    try:
-        demo = Demo(options, directory)
-        demo.warm_up()
-        progress(f"{', '.join(names)} for {options.seconds:g} s")
-        result = Run(demo, names, options.seconds).execute()
-        found = complaints(result, options)
-        if demo.group and demo.group.killed():
-            found.append("the kernel killed a process because it was out of memory")
-        return result, found
-    except Failure as failure:
-        return None, [f"{failure}; log: {demo.process.log if demo else directory}"]
-    finally:
-        processes.stop_all()
-        if demo and demo.group:
-            demo.group.remove()
+    @classmethod
+    def verify(cls, options):
+        options.attacks = options.attacks or list(hostile.ATTACKS)
+        unknown = [name for name in options.attacks if name not in hostile.ATTACKS]
+        if unknown:
+            raise Failure(f"no attack '{unknown[0]}'; expected some of: {', '.join(hostile.ATTACKS)}")
+        if "slowhttptest" in options.attacks and not options.shares:
+            processes.need("slowhttptest")
+        options.seconds = options.minutes * 60 if options.minutes else options.seconds or (10 if options.shares else 60)
 
+    def execute(self):
+        self.failed = []
+        if self.options.shares:
+            self.shares()
+            return
+        names = self.options.attacks
+        for run in [names] if self.options.at_once else [[name] for name in names]:
+            title = run[0] if len(run) == 1 else "all at once"
+            for complaint in self.attack(run, self.directory / title.replace(" ", "-")):
+                self.failed.append(f"{title}: {complaint}")
+                progress(self.failed[-1])
 
-def shares(options, directory):
-    """Lets one client hold up worker streams in each way. Returns the exit code: 1 if a request of the other client failed."""
-    print("| streams | attack | bytes | bytes/s | other client: asked, failed | p50, p99, max ms | share_exceeded |\n"
-          "| --- | --- | --- | --- | --- | --- | --- |")
-    failed = []
-    for streams, size in itertools.product(POOLS, SIZES):
+    def attack(self, names, directory):
+        """Runs attacks on a new dispatcher. @return complaints"""
+        directory.mkdir()
+        demo = None
         try:
-            place = directory / f"{streams}-{size}"
-            place.mkdir()
-            demo = Demo(options, place, streams, size)
-            Run(demo, [], 3).execute()
-            for client, (kind, rate) in enumerate(itertools.product(hostile.HOLDING, RATES), 1):
-                r = Run(demo, [f"{kind}:{rate}:{size}:{client}"], options.seconds).execute()
-                print(f"| {streams} | {kind} | {size:,} | {rate:,} | {r['asked']:,}, {r['failed']:,} "
-                      f"| {shown(r['p50'])}, {shown(r['p99'])}, {shown(r['max'])} | {r['protections'].get('share_exceeded', 0):,} |", flush=True)
-                if r["failed"] or not r["asked"]:
-                    failed.append(f"{streams} streams, {kind} of {size:,} at {rate:,} bytes/s: {r['failures']} of {r['asked']}")
+            demo = Demo(self.options, directory)
+            demo.warm_up()
+            progress(f"{', '.join(names)} for {self.options.seconds:g} s")
+            result = Attack(demo, names, self.options.seconds).execute()
+            self.results.append(result)
+            found = complaints(result, self.options)
+            if demo.group and demo.group.killed():
+                found.append("the kernel killed a process because it was out of memory")
+            return found
         except Failure as failure:
-            failed.append(f"{streams} streams, {size:,} bytes: {failure}")
+            return [str(failure)]
         finally:
             processes.stop_all()
-    for complaint in failed:
-        print(f"attacks: {complaint}", file=sys.stderr)
-    return 1 if failed else 0
+            if demo and demo.group:
+                demo.group.remove()
 
+    def shares(self):
+        """Lets one client hold up worker streams in each way."""
+        for streams, size in itertools.product(POOLS, SIZES):
+            try:
+                place = self.directory / f"{streams}-{size}"
+                place.mkdir()
+                demo = Demo(self.options, place, streams, size)
+                Attack(demo, [], 3).execute()
+                for client, (kind, rate) in enumerate(itertools.product(hostile.HOLDING, RATES), 1):
+                    r = Attack(demo, [f"{kind}:{rate}:{size}:{client}"], self.options.seconds).execute()
+                    title = f"{streams} streams, {kind} of {size:,} at {rate:,} bytes/s"
+                    progress(f"{title}: asked {r['asked']:,}, failed {r['failed']:,}, p99 {shown(r['p99'])} ms")
+                    self.results.append({"streams": streams, "kind": kind, "bytes": size, "rate": rate, **r})
+                    if r["failed"] or not r["asked"]:
+                        self.failed.append(f"{title}: {r['failures']} of {r['asked']}")
+            except Failure as failure:
+                self.failed.append(f"{streams} streams, {size:,} bytes: {failure}")
+            finally:
+                processes.stop_all()
 
-def main():
-    options = parse()
-    processes.end_children_with_the_script()
-    if options.shares:
-        with tempfile.TemporaryDirectory(prefix="attacks-") as directory:
-            return shares(options, pathlib.Path(directory))
-    names = options.attacks or list(hostile.ATTACKS)
-    processes.need("h2load", *(["slowhttptest"] if "slowhttptest" in names else []))
-    directory = pathlib.Path(tempfile.mkdtemp(prefix="attacks-"))
-    results, failed = [], []
-    for run in [names] if options.at_once else [[name] for name in names]:
-        title = run[0] if len(run) == 1 else "all at once"
-        result, found = attack(run, options, directory / title.replace(" ", "-"))
-        if result:
-            results.append(result)
-        for complaint in found:
-            failed.append(f"{title}: {complaint}")
-            progress(failed[-1])
-    print(table(results))
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1))
-    for complaint in failed:
-        print(f"attacks: {complaint}", file=sys.stderr)
-    if not failed:
-        shutil.rmtree(directory)
-    return 1 if failed else 0
+    def show(self, report):
+        if not self.options.shares:
+            print(rows(report["results"]))
+            return
+        print(table("streams | attack | bytes | bytes/s | other client: asked, failed | p50, p99, max ms | share_exceeded", [
+            [r["streams"], r["kind"], f"{r['bytes']:,}", f"{r['rate']:,}", f"{r['asked']:,}, {r['failed']:,}",
+             f"{shown(r['p50'])}, {shown(r['p99'])}, {shown(r['max'])}", f"{r['protections'].get('share_exceeded', 0):,}"] for r in report["results"]]))
+
+    def failures(self, report):
+        return self.failed
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    Attacks.main()

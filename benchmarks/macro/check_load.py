@@ -10,28 +10,19 @@ connection.
 """
 
 import os
-import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 
 sys.dont_write_bytecode = True
 import machine  # noqa: E402
 import processes  # noqa: E402
+from driver import Driver, table  # noqa: E402
 from load import LOAD_CORE, PING, PROXY_CORE, ConstantRate, quantile  # noqa: E402
-from processes import Failure, Process, free_port, tool  # noqa: E402
+from processes import tool  # noqa: E402
 
 RATE, SECONDS, STOP_SECONDS = 1000, 10, 1.0
-
-
-def start_backend(java, directory):
-    port = free_port()
-    command = [java, "-Xmx128m", "-XX:+UseSerialGC", "-cp", machine.BENCHMARKS_JAR, "io.lambdadispatcher.bench.endtoend.BackendMain", port]
-    backend = Process("backend", command, PROXY_CORE, directory)
-    backend.await_port(port)
-    return backend, port
 
 
 def with_a_stop(generator, backend, port):
@@ -54,44 +45,37 @@ def by_h2load(port, directory):
     return {"p50": quantile(micros, 0.5) / 1e3, "p99": quantile(micros, 0.99) / 1e3, "max": micros[-1] / 1e3}
 
 
-def show(title, millis):
-    print(f"| {title} | " + " | ".join(f"{millis[key]:.2f}" for key in ("p50", "p99", "max")) + " |")
+class CheckLoad(Driver):
+    def execute(self):
+        machine.build(with_server=False)
+        self.start_backend(PROXY_CORE)
+        port = self.backend_port
+        generator = ConstantRate(self.java, self.directory)
+        generator.warm_up(port, PING, 5)
+        plain = generator.run(port, {PING: 1}, RATE, 5, warm=1)
+        other = by_h2load(port, self.directory)
+        stopped = with_a_stop(generator, self.backend, port)
+        return [
+            {"load": load, **millis} for load, millis in (
+                ("from the intended start", plain["latency_millis"]),
+                ("from the actual start", plain["uncorrected_millis"]),
+                ("h2load --rps", other),
+                (f"backend stopped for {STOP_SECONDS:g} s, from the intended start", stopped["latency_millis"]),
+                (f"backend stopped for {STOP_SECONDS:g} s, from the actual start", stopped["uncorrected_millis"]))]
 
+    def show(self, report):
+        print(table(f"{RATE} requests/s | p50 ms | p99 ms | max ms", [
+            [row["load"], *(f"{row[key]:.2f}" for key in ("p50", "p99", "max"))] for row in report["results"]]))
 
-def check(directory):
-    machine.build(with_server=False)
-    java = machine.java_of(None)
-    backend, port = start_backend(java, directory)
-    generator = ConstantRate(java, directory)
-    generator.warm_up(port, PING, 5)
-    plain = generator.run(port, {PING: 1}, RATE, 5, warm=1)
-    other = by_h2load(port, directory)
-    stopped = with_a_stop(generator, backend, port)
-    print(f"| {RATE} requests/s | p50 ms | p99 ms | max ms |\n| --- | --- | --- | --- |")
-    show("from the intended start", plain["latency_millis"])
-    show("from the actual start", plain["uncorrected_millis"])
-    show("h2load --rps", other)
-    show(f"backend stopped for {STOP_SECONDS:g} s, from the intended start", stopped["latency_millis"])
-    show(f"backend stopped for {STOP_SECONDS:g} s, from the actual start", stopped["uncorrected_millis"])
-    expected = (STOP_SECONDS - SECONDS * 0.01) * 1000
-    found = stopped["latency_millis"]["p99"]
-    if abs(found - expected) > expected * 0.05:
-        raise Failure(f"p99 with a stop: {found:.0f} ms, expected {expected:.0f}")
-    if abs(plain["uncorrected_millis"]["p50"] - other["p50"]) > 0.5:
-        raise Failure(f"p50: {plain['uncorrected_millis']['p50']:.2f} ms, and {other['p50']:.2f} by h2load")
-
-
-def main():
-    processes.end_children_with_the_script()
-    try:
-        processes.need("h2load", "taskset")
-        with tempfile.TemporaryDirectory(prefix="check-load-") as directory:
-            check(pathlib.Path(directory))
-    except Failure as failure:
-        sys.exit(f"check_load: {failure}")
-    finally:
-        processes.stop_all()
+    def failures(self, report):
+        _, actual, other, stopped, _ = report["results"]
+        expected, found = (STOP_SECONDS - SECONDS * 0.01) * 1000, []
+        if abs(stopped["p99"] - expected) > expected * 0.05:
+            found.append(f"p99 with a stop: {stopped['p99']:.0f} ms, expected {expected:.0f}")
+        if abs(actual["p50"] - other["p50"]) > 0.5:
+            found.append(f"p50: {actual['p50']:.2f} ms, and {other['p50']:.2f} by h2load")
+        return found
 
 
 if __name__ == "__main__":
-    main()
+    CheckLoad.main()

@@ -21,7 +21,6 @@ that Lambda gives to that memory (0.29), or a whole processor. A launch is one i
 In the rows "after a warm-up", the environment has answered an init-only invocation before, as with function.warm-environments.
 The emulator does not imitate the AOT cache that AWS's java25 runtime has for its own runtime client.
 """
-import argparse
 import base64
 import calendar
 import hashlib
@@ -33,13 +32,12 @@ import re
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 import zipfile
 
 sys.dont_write_bytecode = True
 import machine  # noqa: E402
-import processes  # noqa: E402
+from driver import Driver, table  # noqa: E402
 from processes import ROOT, Failure, Process, free_port  # noqa: E402
 
 SECRET = "a-secret-of-a-benchmark-on-one-machine"
@@ -121,25 +119,26 @@ class Environment:
         docker("rm", "-f", self.id)
 
 
-class Run:
-    def __init__(self, options):
-        self.options = options
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="cold-start-"))
-        self.java = machine.java_of(options.jdk)
-        self.launches = 0
+class ColdStart(Driver):
+    names = tuple(IMAGES)
+    tools = ("docker", "curl")
+    defaults = {"rounds": 5}
+
+    @classmethod
+    def arguments(cls, parser):
+        parser.add_argument("--tls", action="store_true", help="with TLS on the worker port, as a dispatcher has it by default")
 
     def execute(self):
+        self.launches, self.flags = 0, []
         self.prepare()
         self.start_dispatcher()
         rows = []
         for share in SHARES:
             for warm in (False, True):
                 rows += self.rows(share, warm)
-        self.dispatcher.stop()
-        return {"meta": machine.meta(self.java, [], rounds=self.options.rounds), "results": rows}
+        return rows
 
     def prepare(self):
-        processes.need("docker", "curl")
         if not ZIP.exists():
             raise Failure(f"{ZIP.relative_to(ROOT)} is missing; run: mvn -q -P examples -DskipTests package")
         for image in IMAGES.values():
@@ -222,34 +221,12 @@ class Run:
         finally:
             environment.remove()
 
-
-def table(report):
-    lines = ["| packaging | processors | | init | load | worker | launch to ready | CPU time |", "| --- | --- | --- | --- | --- | --- | --- | --- |"]
-    for row in report["results"]:
-        phases = " | ".join(f"{row[name]:,.0f} ms" for name in ("init_ms", "load_ms", "worker_ms", "total_ms", "cpu_ms"))
-        lines.append(f"| {row['packaging']} | {row['processors']} | {'after a warm-up' if row['after_warm_up'] else 'cold'} | {phases} |")
-    return "\n".join(lines)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5, help="launches of each kind, whose medians count; by default %(default)s")
-    parser.add_argument("--only", default=",".join(IMAGES), help="some of %(default)s")
-    parser.add_argument("--tls", action="store_true", help="with TLS on the worker port, as a dispatcher has it by default")
-    parser.add_argument("--jdk", help="home of the JDK of the dispatcher; by default JAVA_HOME, or java in the PATH")
-    parser.add_argument("--json", metavar="FILE", help="file for the results, by default benchmarks/target/cold-start-<time>.json")
-    options = parser.parse_args()
-    options.only = options.only.split(",")
-    try:
-        unknown = [kind for kind in options.only if kind not in IMAGES]
-        if unknown:
-            raise Failure(f"--only {','.join(unknown)}: expected some of {','.join(IMAGES)}")
-        report = Run(options).execute()
-    except Failure as failure:
-        sys.exit(f"cold_start: {failure}")
-    machine.write_json(report, options.json, "cold-start")
-    print(table(report))
+    def show(self, report):
+        print(table("packaging | processors | | init | load | worker | launch to ready | CPU time", [
+            [row["packaging"], row["processors"], "after a warm-up" if row["after_warm_up"] else "cold",
+             *(f"{row[name]:,.0f} ms" for name in ("init_ms", "load_ms", "worker_ms", "total_ms", "cpu_ms"))]
+            for row in report["results"]]))
 
 
 if __name__ == "__main__":
-    main()
+    ColdStart.main()

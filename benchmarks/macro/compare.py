@@ -13,22 +13,18 @@ It reports the ratio of CPU time per request, checked out ÷ other: the mean of 
 if the interval lies wholly above the bound.
 """
 
-import argparse
-import pathlib
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 import machine  # noqa: E402
-import processes  # noqa: E402
 from contenders import LambdaDispatcher  # noqa: E402
+from driver import Driver, some_of  # noqa: E402
 from load import SCENARIOS  # noqa: E402
 from machine import progress  # noqa: E402
 from measure import await_answers, measure, warm  # noqa: E402
-from pairs import alternate, compare, table  # noqa: E402
+from pairs import alternate, compare, rows  # noqa: E402
 from processes import ROOT, Failure  # noqa: E402
 
 
@@ -58,27 +54,42 @@ class OtherDispatcher(LambdaDispatcher):
         return environment
 
 
-class Run:
-    def __init__(self, options):
-        self.options = options
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="compare-"))
-        self.tree = self.directory / "other"
-        self.java = machine.java_of(options.jdk)
-        self.flags = machine.jvm_flags(self.java, options.jvm_flags.split())
+class Compare(Driver):
+    tools = ("h2load", "taskset", "mvn")
+    defaults = {"processes": 5, "pairs": 6, "seconds": 3.0, "warm_up": 20.0, "jvm_flags": machine.DISPATCHER_FLAGS}
+    quick = {"processes": 1, "pairs": 2, "seconds": 0.5, "warm_up": 0.5}
+
+    @classmethod
+    def arguments(cls, parser):
+        parser.add_argument("revision", help="the other commit, for example main or HEAD~1")
+        parser.add_argument("--scenarios", default=",".join(each.name for each in SCENARIOS), help="some of %(default)s")
+        parser.add_argument("--bound", type=float, metavar="RATIO", help="exit with 1 if an interval lies wholly above this ratio")
+        parser.add_argument("--setting", action="append", default=[], metavar="NAME=VALUE", help="a setting of the checked out dispatcher; may be repeated")
+        parser.add_argument("--worker-tls", action="store_true", help="TLS between the checked out dispatcher and its worker")
+
+    @classmethod
+    def verify(cls, options):
+        for setting in options.setting:
+            if "=" not in setting:
+                raise Failure(f"--setting {setting}: expected NAME=VALUE, such as function-deadline=10s")
+        options.settings = dict(setting.split("=", 1) for setting in options.setting)
+        by_name = {each.name: each for each in SCENARIOS}
+        options.scenarios = [by_name[name] for name in some_of("scenarios", options.scenarios, by_name)]
 
     def execute(self):
         machine.build()
-        other = machine.git("rev-parse", "--verify", self.options.revision + "^{commit}")
-        if not re.fullmatch("[0-9a-f]{40}", other):
+        self.tree = self.directory / "other"
+        self.other = machine.git("rev-parse", "--verify", self.options.revision + "^{commit}")
+        if not re.fullmatch("[0-9a-f]{40}", self.other):
             raise Failure(f"{self.options.revision}: expected a commit of this repository")
         try:
-            self.build(other)
-            results = {scenario.name: self.scenario(scenario) for scenario in self.options.scenarios}
+            self.build(self.other)
+            return {scenario.name: self.scenario(scenario) for scenario in self.options.scenarios}
         finally:
-            processes.stop_all()
             machine.git("worktree", "remove", "--force", str(self.tree))
-        return {"meta": machine.meta(self.java, self.flags, other=other, pairs=self.options.pairs, seconds=self.options.seconds,
-                                     settings=self.options.settings), "results": results}
+
+    def meta(self):
+        return {"other": self.other, "settings": self.options.settings}
 
     def build(self, other):
         progress(f"building {other[:12]}")
@@ -109,59 +120,13 @@ class Run:
                 each.stop()
         return compare(samples, self.options.processes)
 
+    def show(self, report):
+        print(f"beside {self.other[:12]}\n\n" + rows("scenario", "other", "checked out", report["results"]))
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("revision", help="the other commit, for example main or HEAD~1")
-    parser.add_argument("--scenarios", default=",".join(each.name for each in SCENARIOS), help="some of %(default)s")
-    parser.add_argument("--processes", type=int, default=5, help="how often both dispatchers are started, by default %(default)s")
-    parser.add_argument("--pairs", type=int, default=6, help="pairs of loads for each start, by default %(default)s")
-    parser.add_argument("--seconds", type=float, default=3, help="length of one load, by default %(default)g")
-    parser.add_argument("--warm-up", type=float, default=20, metavar="SECONDS")
-    parser.add_argument("--bound", type=float, metavar="RATIO", help="exit with 1 if an interval lies wholly above this ratio")
-    parser.add_argument("--setting", action="append", default=[], metavar="NAME=VALUE", help="a setting of the checked out dispatcher; may be repeated")
-    parser.add_argument("--worker-tls", action="store_true", help="TLS between the checked out dispatcher and its worker")
-    parser.add_argument("--quick", action="store_true", help="two short pairs, to check that everything works")
-    parser.add_argument("--jdk", metavar="PATH", help="JDK that runs everything; by default JAVA_HOME, then the PATH")
-    parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="JVM flags of the dispatchers")
-    parser.add_argument("--json", metavar="FILE", help="file for the results, by default benchmarks/target/compare-<time>.json")
-    options = parser.parse_args()
-    for setting in options.setting:
-        if "=" not in setting:
-            raise Failure(f"--setting {setting}: expected NAME=VALUE, such as function-deadline=10s")
-    options.settings = dict(setting.split("=", 1) for setting in options.setting)
-    by_name = {each.name: each for each in SCENARIOS}
-    unknown = [name for name in options.scenarios.split(",") if name not in by_name]
-    if unknown:
-        raise Failure(f"--scenarios {','.join(unknown)}: expected some of {','.join(by_name)}")
-    options.scenarios = [by_name[name] for name in options.scenarios.split(",")]
-    if options.quick:
-        options.processes, options.pairs, options.seconds, options.warm_up = 1, 2, 0.5, 0.5
-    return options
-
-
-def main():
-    processes.end_children_with_the_script()
-    try:
-        options = arguments()
-        processes.need("h2load", "taskset", "mvn")
-        run = Run(options)
-        report = run.execute()
-    except Failure as failure:
-        sys.exit(f"compare: {failure}")
-    except KeyboardInterrupt:
-        sys.exit(130)
-    finally:
-        processes.stop_all()
-    meta, results = report["meta"], report["results"]
-    print(f"commit {meta['commit'][:12]}{' (dirty)' if meta['dirty'] else ''} beside {meta['other'][:12]}, {meta['jdk']}, {meta['cpu']}")
-    print("\n" + table("scenario", "other", "checked out", results))
-    machine.write_json(report, options.json, "compare")
-    shutil.rmtree(run.directory)
-    slower = [name for name, row in results.items() if options.bound and row["ratio_low"] > options.bound]
-    if slower:
-        sys.exit(f"compare: {', '.join(slower)}: the interval lies wholly above {options.bound}")
+    def failures(self, report):
+        bound = self.options.bound
+        return [f"{name}: the interval lies wholly above {bound}" for name, row in report["results"].items() if bound and row["ratio_low"] > bound]
 
 
 if __name__ == "__main__":
-    main()
+    Compare.main()

@@ -3,13 +3,12 @@
 import pathlib
 import re
 import subprocess
-import time
 import uuid
 
 import machine
 from load import LOAD_CORE, PROXY_CORE
 from machine import version
-from processes import Failure, Process, free_port, tool
+from processes import Failure, Process, await_that, free_port, tool
 
 SECRET = "a-secret-for-loopback-benchmarks-only"
 
@@ -322,12 +321,7 @@ class Crowd(LambdaDispatcher):
     def start_worker(self, run):
         command = [self.java, *self.worker_flags, "-cp", machine.BENCHMARKS_JAR, "io.lambdadispatcher.bench.endtoend.WorkersMain", self.count]
         workers = Process(f"{self.name}-workers-{self.count}", command, LOAD_CORE, run.directory, self.worker_environment())
-        deadline = time.monotonic() + 120
-        while "ready" not in workers.log.read_text():
-            workers.check()
-            if time.monotonic() > deadline:
-                raise Failure(f"{self.count} workers were not accepted within 120 s:\n{workers.log_end()}\n{self.process.log_end()}")
-            time.sleep(0.1)
+        await_that(lambda: "ready" in workers.log.read_text(), 120, f"{self.count} workers", workers, self.process)
         return workers
 
 

@@ -93,23 +93,21 @@ def java_threads(spent, micros):
 
 
 def summary(samples):
-    """Medians over the rounds. For the CPU time, also the minimum and the maximum."""
+    """Medians over the rounds. For the CPU time, also the minimum and the maximum. Figures that the samples do not have are left out."""
     median = lambda pick: statistics.median(pick(sample) for sample in samples)
-    cpu = [sample["cpu_micros"] for sample in samples]
-    found = {
-        "cpu_micros": statistics.median(cpu),
-        "cpu_micros_lowest": min(cpu),
-        "cpu_micros_highest": max(cpu),
-        "user_micros": median(lambda s: s["user_micros"]),
-        "system_micros": median(lambda s: s["system_micros"]),
-        "core_share": median(lambda s: s["core_share"]),
-        "requests_per_second": median(lambda s: s["requests_per_second"]),
-        "p50_millis": median(lambda s: s["latency_millis"]["p50"]),
-        "p99_millis": median(lambda s: s["latency_millis"]["p99"]),
-        "errors": sum(s["errors"] for s in samples),
-    }
-    if "threads" in samples[0]:
-        found["allocated_bytes"] = median(lambda s: s["allocated_bytes"])
-        for name in ("event_loop_micros", "jit_micros", "gc_micros", "other_micros"):
-            found[name] = median(lambda s, name=name: s["threads"][name])
+    times = [sample["cpu_micros"] for sample in samples]
+    found = {"cpu_micros": statistics.median(times), "cpu_micros_lowest": min(times), "cpu_micros_highest": max(times)}
+    for name in ("user_micros", "system_micros", "core_share", "requests_per_second", "allocated_bytes"):
+        if name in samples[0]:
+            found[name] = median(lambda s, name=name: s[name])
+    for name in ("p50", "p99"):
+        found[f"{name}_millis"] = median(lambda s, name=name: s["latency_millis"][name])
+    found["errors"] = sum(s["errors"] for s in samples)
+    for name in ("event_loop_micros", "jit_micros", "gc_micros", "other_micros") if "threads" in samples[0] else ():
+        found[name] = median(lambda s, name=name: s["threads"][name])
     return found
+
+
+def cpu(row, form=".2f"):
+    """@return the CPU time of a summary with its range, as text"""
+    return f"{row['cpu_micros']:{form}} ({row['cpu_micros_lowest']:{form}}–{row['cpu_micros_highest']:{form}})"

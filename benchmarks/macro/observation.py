@@ -13,56 +13,54 @@ pairs, with its 95 % interval.
   requests per second, because a batch exporter drops spans at maximum load. Several starts, because each JVM compiles different code.
 """
 
-import argparse
 import http.client
 import http.server
 import os
-import pathlib
-import resource
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
 sys.dont_write_bytecode = True
 import machine  # noqa: E402
-import processes  # noqa: E402
 from contenders import Crowd, LambdaDispatcher  # noqa: E402
+from driver import Driver  # noqa: E402
 from load import LOAD_CORE, PING  # noqa: E402
 from machine import progress  # noqa: E402
 from measure import Shape, await_answers, measure, warm  # noqa: E402
-from pairs import alternate, compare, table  # noqa: E402
-from processes import Failure, free_port, pinned, tool  # noqa: E402
+from pairs import alternate, compare, rows  # noqa: E402
+from processes import Failure, await_that, free_port, pinned, tool  # noqa: E402
 
-NAMES = ("page", "traces")
 TRACE_RATE = 10_000
 # The exporter sends spans at least every 5 s.
 EXPORT_SECONDS = 6
 
 
-class Run:
-    def __init__(self, options):
-        self.options = options
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="observation-"))
-        self.java = machine.java_of(options.jdk)
-        self.flags = machine.jvm_flags(self.java, options.jvm_flags.split())
-        self.results = {}
+class Observation(Driver):
+    names = ("page", "traces")
+    defaults = {"pairs": 10, "processes": 6, "seconds": 4.0, "warm_up": 20.0, "jvm_flags": machine.DISPATCHER_FLAGS}
+    quick = {"processes": 1, "pairs": 2, "seconds": 0.5, "warm_up": 0.5}
+
+    @classmethod
+    def arguments(cls, parser):
+        parser.add_argument("--workers", type=int, default=500, help="workers of the page; default: %(default)s")
+        parser.add_argument("--requests", type=int, default=10_000, help="requests in progress, a multiple of 100; default: %(default)s")
 
     def execute(self):
         machine.build()
+        self.results = {}
         if "page" in self.options.only:
             self.page()
         if "traces" in self.options.only:
             for ratio in ("0.01", "1"):
                 self.traces(ratio)
-        return {
-            "meta": machine.meta(self.java, self.flags, pairs=self.options.pairs, seconds=self.options.seconds, workers=self.options.workers,
-                                 requests=self.options.requests),
-            "results": self.results,
-        }
+
+    def meta(self):
+        return {"workers": self.options.workers, "requests": self.options.requests}
+
+    def show(self, report):
+        print("\n" + rows("observation", "without", "with", report["results"]))
 
     def page(self):
         options = self.options
@@ -76,7 +74,7 @@ class Run:
         dispatcher.start(self)
         held = hold(dispatcher.port, options.requests)
         try:
-            await_requests(admin, options.requests)
+            await_that(lambda: in_progress(admin) >= options.requests, 60, f"{options.requests} requests in progress")
             # With a viewer, so that the code of the page is compiled.
             requests = with_viewer(admin, lambda: warm(dispatcher, PING, self.directory, options.warm_up, options.seconds))
             progress("measuring the page")
@@ -126,11 +124,7 @@ def reload(dispatcher, settings, text):
         before = dispatcher.process.log.read_text().count("In force now")
         settings.write_text(text)
         os.kill(dispatcher.process.pid, signal.SIGHUP)
-        deadline = time.monotonic() + 20
-        while dispatcher.process.log.read_text().count("In force now") == before:
-            if time.monotonic() > deadline:
-                raise Failure(f"the dispatcher does not reload {settings}:\n{dispatcher.process.log_end()}")
-            time.sleep(0.1)
+        await_that(lambda: dispatcher.process.log.read_text().count("In force now") > before, 20, f"a reload of {settings}", dispatcher.process)
         time.sleep(EXPORT_SECONDS)
 
 
@@ -143,17 +137,6 @@ def hold(port, requests):
 def check_held(held):
     if held.poll() is not None:
         raise Failure(f"the held requests have ended:\n{held.stdout.read().decode()[-2000:]}")
-
-
-def await_requests(admin, number):
-    deadline = time.monotonic() + 60
-    while True:
-        seen = in_progress(admin)
-        if seen >= number:
-            return
-        if time.monotonic() > deadline:
-            raise Failure(f"{seen} requests are in progress, expected {number}")
-        time.sleep(0.2)
 
 
 def in_progress(admin):
@@ -227,54 +210,5 @@ class Collector:
         self.server.server_close()
 
 
-def print_report(report):
-    meta = report["meta"]
-    print(f"commit {meta['commit'][:12]}{' (dirty)' if meta['dirty'] else ''}, {meta['jdk']}, {meta['cpu']}")
-    print("\n" + table("observation", "without", "with", report["results"]))
-
-
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default=",".join(NAMES), help="measures some of %(default)s")
-    parser.add_argument("--workers", type=int, default=500, help="workers of the page, by default %(default)s")
-    parser.add_argument("--requests", type=int, default=10_000, help="requests in progress, a multiple of 100, by default %(default)s")
-    parser.add_argument("--pairs", type=int, default=10, help="pairs of loads for each start, by default %(default)s")
-    parser.add_argument("--processes", type=int, default=6, help="how often the dispatchers are started for traces, by default %(default)s")
-    parser.add_argument("--seconds", type=float, default=4, help="length of one load, by default %(default)g")
-    parser.add_argument("--warm-up", type=float, default=20, metavar="SECONDS")
-    parser.add_argument("--quick", action="store_true", help="two short pairs, to check that everything works")
-    parser.add_argument("--jdk", metavar="PATH", help="JDK that runs everything; by default JAVA_HOME, then the PATH")
-    parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="JVM flags of the dispatcher")
-    parser.add_argument("--json", metavar="FILE", help="file for the results, by default benchmarks/target/observation-<time>.json")
-    options = parser.parse_args()
-    options.only = options.only.split(",")
-    if options.quick:
-        options.processes, options.pairs, options.seconds, options.warm_up = 1, 2, 0.5, 0.5
-    return options
-
-
-def main():
-    options = arguments()
-    processes.end_children_with_the_script()
-    most_descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most_descriptors, most_descriptors))
-    try:
-        unknown = [name for name in options.only if name not in NAMES]
-        if unknown:
-            raise Failure(f"--only {','.join(unknown)}: expected some of {','.join(NAMES)}")
-        processes.need("h2load", "taskset", "openssl")
-        run = Run(options)
-        report = run.execute()
-    except Failure as failure:
-        sys.exit(f"observation: {failure}")
-    except KeyboardInterrupt:
-        sys.exit(130)
-    finally:
-        processes.stop_all()
-    print_report(report)
-    machine.write_json(report, options.json, "observation")
-    shutil.rmtree(run.directory)
-
-
 if __name__ == "__main__":
-    main()
+    Observation.main()

@@ -16,22 +16,18 @@ With --check, it fails if a critical request was not good, if less than 90 % of 
 good later than two seconds after the overload.
 """
 
-import argparse
 import asyncio
 import json
-import pathlib
 import random
 import subprocess
 import sys
-import tempfile
 import time
-import urllib.request
 
 sys.dont_write_bytecode = True
-import machine  # noqa: E402
 import processes  # noqa: E402
+from driver import Driver  # noqa: E402
 from machine import progress, version  # noqa: E402
-from processes import ROOT, Failure, Process, free_port, tool  # noqa: E402
+from processes import ROOT, Failure, Process, answers, await_that, free_port, tool  # noqa: E402
 
 STREAMS = 10
 DELAY_MILLIS = 100
@@ -41,7 +37,6 @@ RECOVERY_SECONDS = 2
 PRIORITIES = ("critical", "normal", "sheddable")
 OVERLOAD = (40, 110, 150)
 CALM = (8, 22, 30)
-NAMES = ("dispatcher", "neutral", "haproxy")
 
 
 class Dispatcher:
@@ -60,18 +55,7 @@ class Dispatcher:
         self.process = Process(
             self.name, [ROOT / "dispatcher", "serve", *(f"--{name}={value}" for name, value in settings.items())], None, directory
         )
-        self.await_workers(settings["admin-port"])
-
-    def await_workers(self, admin_port):
-        deadline = time.monotonic() + 300
-        while time.monotonic() < deadline:
-            self.process.check()
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{admin_port}/ready", timeout=5).close()
-                return
-            except OSError:
-                time.sleep(0.2)
-        raise Failure(f"{self.name} is not ready:\n{self.process.log_end()}")
+        await_that(lambda: answers(f"http://127.0.0.1:{settings['admin-port']}/ready"), 300, f"{self.name} to be ready", self.process)
 
 
 class HaProxy:
@@ -217,19 +201,18 @@ async def overload(port, seconds):
     return summary(answers, start, end, capacity)
 
 
-def check(result):
-    problems = []
+def problems(result):
+    found = []
     if result["critical_good"] != 1:
-        problems.append(f"{100 * result['critical_good']} % of the critical requests were good, expected all")
+        found.append(f"{100 * result['critical_good']} % of the critical requests were good, expected all")
     if result["goodput_of_capacity"] < 0.9:
-        problems.append(f"good requests used {100 * result['goodput_of_capacity']} % of the capacity, expected 90 %")
+        found.append(f"good requests used {100 * result['goodput_of_capacity']} % of the capacity, expected 90 %")
     if result["recovery_seconds"] > RECOVERY_SECONDS:
-        problems.append(f"the last request that was not good began {result['recovery_seconds']} s after the overload, expected 2 s")
+        found.append(f"the last request that was not good began {result['recovery_seconds']} s after the overload, expected 2 s")
     # When the queue has not been empty for 10 s, its timeout is 500 ms, which refuses a few normal requests, too.
     if result["refused"].get("shed", 0) < 0.95 * sum(result["refused"].values()):
-        problems.append(f"refused: {result['refused']}, expected 95 % of them shed")
-    if problems:
-        raise Failure("; ".join(problems))
+        found.append(f"refused: {result['refused']}, expected 95 % of them shed")
+    return found
 
 
 async def serve(port):
@@ -255,43 +238,41 @@ def contender(name):
     return Dispatcher(name, priorities if name == "dispatcher" else {"http-failure-header": "x-failure"})
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60, help="time of the overload, 60 by default")
-    parser.add_argument("--only", default=",".join(NAMES), help=f"contenders, separated by commas: {', '.join(NAMES)}")
-    parser.add_argument("--check", action="store_true", help="fail if the dispatcher does not keep what it promises")
-    parser.add_argument("--json", type=pathlib.Path, help="file for the results")
-    parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.serve:
-        asyncio.run(serve(options.serve))
-        return
-    processes.end_children_with_the_script()
-    names = options.only.split(",")
-    if "haproxy" in names:
-        processes.need("haproxy")
-    subprocess.run([ROOT / "dispatcher", "--version"], check=True, stdout=subprocess.DEVNULL)
-    results = {}
-    with tempfile.TemporaryDirectory(prefix="overload-") as directory:
-        for name in names:
-            progress(f"{name}: {options.seconds:.0f} s of overload")
+class Overload(Driver):
+    names = ("dispatcher", "neutral", "haproxy")
+    tools = ()
+    defaults = {"seconds": 60.0}
+
+    @classmethod
+    def arguments(cls, parser):
+        parser.add_argument("--check", action="store_true", help="fail if the dispatcher does not keep what it promises")
+
+    def execute(self):
+        if "haproxy" in self.options.only:
+            processes.need("haproxy")
+        subprocess.run([ROOT / "dispatcher", "--version"], check=True, stdout=subprocess.DEVNULL)
+        results = {}
+        for name in self.options.only:
+            progress(f"{name}: {self.options.seconds:.0f} s of overload")
             one = contender(name)
-            one.start(pathlib.Path(directory))
-            results[name] = asyncio.run(overload(one.port, options.seconds))
+            one.start(self.directory)
+            results[name] = asyncio.run(overload(one.port, self.options.seconds))
             processes.stop_all()
-            print(name, json.dumps(results[name]), flush=True)
-            if options.check and name == "dispatcher":
-                check(results[name])
-    if options.json:
-        options.json.write_text(json.dumps({
-            "meta": {"command": " ".join(sys.argv), "seconds": options.seconds,
-                     "haproxy": version("haproxy", "-v") if "haproxy" in names else None},
-            "results": results,
-        }, indent=1) + "\n")
+        return results
+
+    def meta(self):
+        return {"haproxy": version("haproxy", "-v") if "haproxy" in self.options.only else None}
+
+    def show(self, report):
+        for name, result in report["results"].items():
+            print(name, json.dumps(result))
+
+    def failures(self, report):
+        return problems(report["results"]["dispatcher"]) if self.options.check and "dispatcher" in report["results"] else []
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Failure as failure:
-        sys.exit(f"overload.py: {failure}")
+    if sys.argv[1:2] == ["--serve"]:
+        asyncio.run(serve(int(sys.argv[2])))
+    else:
+        Overload.main()

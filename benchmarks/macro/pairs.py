@@ -6,6 +6,7 @@ On a shared machine, the speed of the processors drifts. Both loads of a pair se
 import math
 import statistics
 
+from driver import table
 from processes import Failure
 
 # Student's t for 95 %, by degrees of freedom.
@@ -53,10 +54,9 @@ def interval(values):
     return mean, mean - half, mean + half
 
 
-def table(title, first, second, results):
+def rows(title, first, second, results):
     """@return Markdown with a row for each comparison"""
-    rows = [f"| {title} | CPU µs/request {first}, {second} | ratio (95 % interval) | starts, pairs |", "| --- | --- | --- | --- |"]
-    for name, row in results.items():
-        rows.append(f"| {name} | {row['first_cpu_micros']:.2f}, {row['second_cpu_micros']:.2f} |"
-                    f" {row['ratio']:.3f} ({row['ratio_low']:.3f}–{row['ratio_high']:.3f}) | {row['starts']}, {row['pairs']} |")
-    return "\n".join(rows)
+    return table(f"{title} | CPU µs/request {first}, {second} | ratio (95 % interval) | starts, pairs", [
+        [name, f"{row['first_cpu_micros']:.2f}, {row['second_cpu_micros']:.2f}",
+         f"{row['ratio']:.3f} ({row['ratio_low']:.3f}–{row['ratio_high']:.3f})", f"{row['starts']}, {row['pairs']}"]
+        for name, row in results.items()])

@@ -11,8 +11,6 @@ shows the newest runs of any commit, of which docs/performance/targets.json keep
 """
 
 import argparse
-import contextlib
-import io
 import json
 import pathlib
 import re
@@ -25,11 +23,13 @@ import tempfile
 
 sys.dont_write_bytecode = True
 import charts  # noqa: E402
+import driver  # noqa: E402
 import pairs  # noqa: E402
 import plots  # noqa: E402
 import processes  # noqa: E402
 import proxies  # noqa: E402
 import residence  # noqa: E402
+import scenarios  # noqa: E402
 import sweeps  # noqa: E402
 import workers  # noqa: E402
 from load import SCENARIOS  # noqa: E402
@@ -56,7 +56,7 @@ SMOKE = {
     "--rounds 1 --seconds 0.1 --warm-up 0.1 --jvm-warm-up 0.5 --latency-rounds 1 --latency-seconds 0.3",
     "workers": "--quick --counts 1,10",
     "sweeps": "--quick --only size,tls",
-    "scenarios": "--smoke",
+    "scenarios": "--quick",
     "soak": "--minutes 0.1 --load 0.2 --warm-up 2 --peak-seconds 1 --growth 10",
 }
 
@@ -371,7 +371,7 @@ def same_rate_lesson(rows):
 
 def residence_section(results, drawn):
     report, rows = results.newest("residence")
-    return ["## Time in the proxy", RESIDENCE_TEXT, from_line(report), residence.table(rows, report["meta"]["contenders"]),
+    return ["## Time in the proxy", RESIDENCE_TEXT, from_line(report), residence.rows(rows, report["meta"]["contenders"]),
             capital(residence_lesson(rows))] if report else []
 
 
@@ -408,7 +408,7 @@ def workers_section(results, drawn):
         parts += plot(results, drawn, "workers", report, "CPU time per request against the number of workers") if front == "h2" else []
         for load, heading in workers.LOADS.items():
             found = [row for row in rows if load in row]
-            parts += [f"**{heading.format(rate=report['meta']['rate'])}**", workers.table(found, load)] if found else []
+            parts += [f"**{heading.format(rate=report['meta']['rate'])}**", workers.rows(found, load)] if found else []
         parts.append(workers_lesson(rows))
     return ["## Number of workers", WORKERS_TEXT, *parts] if parts else []
 
@@ -441,7 +441,7 @@ def sweeps_section(results, drawn):
         report, rows = results.newest("sweeps", "sweep", name)
         if report is None:
             continue
-        parts += [f"### {title}", f"{what} {from_line(report)}", *plot(results, drawn, name, report, title), sweeps.table(name, rows), lesson(rows)]
+        parts += [f"### {title}", f"{what} {from_line(report)}", *plot(results, drawn, name, report, title), sweeps.rows(name, rows), lesson(rows)]
     return ["## Sweeps", SWEEPS_TEXT, *parts] if parts else []
 
 
@@ -536,14 +536,7 @@ def scenarios_section(results, drawn):
     report, rows = results.newest("scenarios")
     if report is None:
         return []
-    import scenarios
-
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        scenarios.print_table(report)
-    # The first line names the commit, which is in the table of runs.
-    table = printed.getvalue().partition("\n")[2].strip()
-    return ["## Published scenarios", SCENARIOS_TEXT, from_line(report), table, scenarios_lesson(rows), SCENARIOS_SOURCES]
+    return ["## Published scenarios", SCENARIOS_TEXT, from_line(report), scenarios.tables(report), scenarios_lesson(rows), SCENARIOS_SOURCES]
 
 
 def soak_section(results, drawn):
@@ -552,16 +545,14 @@ def soak_section(results, drawn):
         return []
     row = rows[0]
     total, latency = row["total"], row["total"]["latency_millis"]
-    lines = [
-        "| minutes | share of peak rate | requests/s | answered | failed | p50, p99, p99.9, max ms | RSS in the last third ÷ second third: dispatcher, worker |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-        f"| {row['minutes']:g} | {row['offered_rate'] / row['peak_rate']:.0%} | {row['offered_rate']:,.0f} | {total['answered']:,} | {total['errors']} "
-        f"| {latency['p50']:.2f}, {latency['p99']:.2f}, {latency['p99.9']:.2f}, {latency['max']:.1f} "
-        f"| {amount(row['growth']['dispatcher_mib'])}, {amount(row['growth']['worker_mib'])} |",
-    ]
+    rows = [[
+        f"{row['minutes']:g}", f"{row['offered_rate'] / row['peak_rate']:.0%}", f"{row['offered_rate']:,.0f}", f"{total['answered']:,}", total["errors"],
+        f"{latency['p50']:.2f}, {latency['p99']:.2f}, {latency['p99.9']:.2f}, {latency['max']:.1f}",
+        f"{amount(row['growth']['dispatcher_mib'])}, {amount(row['growth']['worker_mib'])}"]]
+    head = "minutes | share of peak rate | requests/s | answered | failed | p50, p99, p99.9, max ms | RSS in the last third ÷ second third: dispatcher, worker"
     mix = ", ".join(f"{weight} `{name}`" for name, weight in row["mix"].items())
     text = f"A soak offers a constant rate for a long time. The mix of requests is {mix}. {soak_verdict(row)} {from_line(report)}"
-    return ["## Soak", text, *plot(results, drawn, "soak", report, "Latency and memory over time"), "\n".join(lines)]
+    return ["## Soak", text, *plot(results, drawn, "soak", report, "Latency and memory over time"), driver.table(head, rows)]
 
 
 def soak_verdict(row):

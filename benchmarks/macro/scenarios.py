@@ -7,37 +7,31 @@ environment serves one request at a time, with JSON and base64, cold starts, and
 simulated, as the rows say.
 
     benchmarks/macro/scenarios.py                       # everything, eight minutes
-    benchmarks/macro/scenarios.py --smoke               # checks that everything works, without useful figures
+    benchmarks/macro/scenarios.py --quick               # checks that everything works, without useful figures
     benchmarks/macro/scenarios.py --only ping,image
 """
 
-import argparse
 import collections
 import hashlib
 import json
 import math
-import pathlib
 import random
 import re
-import shutil
 import statistics
 import struct
 import subprocess
 import sys
-import tempfile
 import time
-import urllib.error
 import urllib.request
 
 sys.dont_write_bytecode = True
 import machine  # noqa: E402
-import processes  # noqa: E402
+from driver import Driver, table  # noqa: E402
+from load import IMAGE_BYTES, LARGE_BYTES  # noqa: E402
 from machine import progress  # noqa: E402
-from processes import Failure, Process, free_port, tool  # noqa: E402
+from processes import Failure, Process, answers, await_that, free_port, tool  # noqa: E402
 
 IMAGE = "/public/silly-test-image.jpg"
-IMAGE_BYTES = 168_161
-LARGE_BYTES = 9_365_076
 FEATURES = 42
 # Pools: initial workers, maximum of workers, streams of each; maximum of environments for one invocation per request.
 Pool = collections.namedtuple("Pool", "name least most streams environments timeout_millis")
@@ -156,22 +150,8 @@ class Side:
             "request-timeout": f"{pool.timeout_millis}ms",
         }
 
-    def await_ready(self, seconds=180):
-        deadline = time.monotonic() + seconds
-        while (obstacle := self.obstacle()) is not None:
-            self.dispatcher.check()
-            self.functions.check()
-            if time.monotonic() > deadline:
-                raise Failure(f"{self.name}: not ready after {seconds} s: {obstacle}\n{self.dispatcher.log_end()}")
-            time.sleep(0.1)
-
-    def obstacle(self):
-        try:
-            return None if get(f"http://127.0.0.1:{self.admin_port}/ready") else "no answer"
-        except urllib.error.HTTPError as error:
-            return error.read().decode().strip()
-        except OSError as error:
-            return str(error)
+    def await_ready(self):
+        await_that(lambda: answers(f"http://127.0.0.1:{self.admin_port}/ready"), 180, f"{self.name} to be ready", self.dispatcher, self.functions)
 
     def counts(self, pool):
         return json.loads(get(f"http://127.0.0.1:{self.lambda_port}/counts"))[pool]
@@ -271,22 +251,33 @@ def execute(command):
     return done.stdout
 
 
-class Run:
-    def __init__(self, options, directory):
-        self.options = options
-        self.directory = directory
-        self.java = machine.java_of(options.jdk)
-        self.flags = machine.jvm_flags(self.java, [*machine.DISPATCHER_FLAGS.split(), *options.jvm_flags.split()])
-        self.certificate, self.key = directory / "certificate.pem", directory / "key.pem"
-        self.database_port = free_port()
-        self.rows = chosen(options.only)
+class Scenarios(Driver):
+    names = tuple(row.name for row in ROWS)
+    tools = ("hey", "h2load", "curl", "openssl")
+    defaults = {"rounds": 3, "warm_up": 2.0, "jvm_warm_up": 60.0, "jvm_flags": machine.DISPATCHER_FLAGS}
+    quick = {"rounds": 1, "scale": 0.05, "cold_start_millis": 200, "warm_up": 0, "jvm_warm_up": 0}
+    simulated = {
+        "cold-start": (2000.0, "median time of a cold start"),
+        "s3": (45.0, "median response time of S3"),
+        "service": (4.0, "median response time of the database"),
+        "round-trip": (1.5, "round-trip time to the database"),
+    }
+
+    @classmethod
+    def arguments(cls, parser):
+        parser.add_argument("--scale", type=float, default=1, help="multiplies the number of requests of each row")
+        parser.add_argument("--full", action="store_true", help="runs 200 rps for 300 s as published, instead of 60 s")
+        for name, (millis, what) in cls.simulated.items():
+            parser.add_argument(f"--{name}-millis", type=float, default=millis, help=f"{what}; default: %(default)s")
 
     def jvm(self, *arguments):
         return [self.java, *self.flags, *arguments]
 
     def execute(self):
+        self.database_port = free_port()
+        self.rows = [row for row in ROWS if row.name in self.options.only]
         machine.build()
-        self.make_certificate()
+        self.certificate, self.key = machine.certificate(self.directory)
         self.start_database()
         self.dispatch, self.direct = Side("dispatch", self), Side("direct", self)
         for side in (self.dispatch, self.direct):
@@ -298,15 +289,14 @@ class Run:
         for side in (self.dispatch, self.direct):
             progress(f"warming up {side.name}")
             self.warm_up(ROWS[0], side, self.options.warm_up, self.options.jvm_warm_up)
-        results = [self.measure(row) for row in self.rows]
-        return {"meta": self.meta(), "results": results, "keep_alive": keep_alive(results)}
+        return [self.measure(row) for row in self.rows]
 
-    def make_certificate(self):
-        execute([
-            *(tool("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"),
-            *("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"),
-            *("-keyout", self.key, "-out", self.certificate),
-        ])
+    def meta(self):
+        names = ("scale", *(f"{name.replace('-', '_')}_millis" for name in self.simulated))
+        return {name: getattr(self.options, name) for name in names}
+
+    def show(self, report):
+        print("\n" + tables(report))
 
     def start_database(self):
         command = self.jvm("-cp", machine.BENCHMARKS_JAR, "io.lambdadispatcher.bench.workload.DatabaseMain", self.database_port)
@@ -338,7 +328,7 @@ class Run:
         requests = max(row.connections, int(row.requests * self.options.scale))
         if row.load == "constant":
             requests = max(row.connections, int(row.requests * self.options.scale * (5 if self.options.full else 1)))
-        sides, digest, size, reason = self.verify(row)
+        sides, digest, size, reason = self.same_bytes(row)
         for side in sides:
             self.warm_up(row, side, self.options.warm_up, 3 * self.options.warm_up)
         # The sides alternate over several rounds, so that disturbances of the machine affect both.
@@ -365,7 +355,7 @@ class Run:
             "simulated": simulated or None,
         }
 
-    def verify(self, row):
+    def same_bytes(self, row):
         """Checks that both sides return the same bytes. @return the sides that can, SHA-256 and size, and why the other side cannot"""
         status, content = self.dispatch.fetch(row, self.files)
         digest = hashlib.sha256(content).hexdigest()
@@ -414,19 +404,6 @@ class Run:
         sample["cold_starts"] = side.counts(row.pool)["coldStarts"] - cold_before
         return sample
 
-    def meta(self):
-        options = self.options
-        return machine.meta(
-            self.java,
-            self.flags,
-            rounds=options.rounds,
-            scale=options.scale,
-            cold_start_millis=options.cold_start_millis,
-            s3_millis=options.s3_millis,
-            service_millis=options.service_millis,
-            round_trip_millis=options.round_trip_millis,
-        )
-
 
 def protobuf(keys, values):
     """message Request { repeated string keys = 1; repeated float values = 2; }: each length is below 128 except that of the floats"""
@@ -457,38 +434,23 @@ def keep_alive(results):
     ]
 
 
-def chosen(only):
-    known = [row.name for row in ROWS]
-    names = only.split(",") if only else known
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise Failure(f"--only {','.join(unknown)}: expected some of {','.join(known)}")
-    return [row for row in ROWS if row.name in names]
-
-
-def print_table(report):
-    meta = report["meta"]
-    print(f"commit {meta['commit'][:12]}{' (dirty)' if meta['dirty'] else ''}, {meta['cores']} cores shared by load, dispatcher and functions\n")
-    print("| scenario | c, n | dispatch: rps, avg, p99, max ms | direct: rps, avg, p99, max ms | dispatch ÷ direct: rps, avg "
-          "| CPU-s per 1,000: dispatch, direct | published: dispatch | published: direct |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    notes = []
+def tables(report):
+    notes, rows = [], []
     for result in report["results"]:
         dispatch, direct = result["dispatch"], result["direct"]
-        ratio = f"**{result['rps_ratio']:.2f}**, {result['avg_ratio']:.2f}" if direct else "–"
-        print(
-            f"| {result['title']}{note(result['simulated'], notes)} | {result['concurrency']}, {result['requests']:,} "
-            f"| {figures(dispatch)} | {figures(direct) if direct else result['direct_reason']} | {ratio} "
-            f"| {cpu(dispatch)}, {cpu(direct)} | {result['published']['dispatch'] or '–'} | {result['published']['direct'] or '–'} |"
-        )
-    print()
-    for number, text in enumerate(notes, 1):
-        print(f"{number}. Simulated: {text}.")
+        rows.append([
+            result["title"] + note(result["simulated"], notes), f"{result['concurrency']}, {result['requests']:,}",
+            figures(dispatch), figures(direct) if direct else result["direct_reason"],
+            f"**{result['rps_ratio']:.2f}**, {result['avg_ratio']:.2f}" if direct else "–",
+            f"{cpu(dispatch)}, {cpu(direct)}", result["published"]["dispatch"] or "–", result["published"]["direct"] or "–"])
+    head = ("scenario | c, n | dispatch: rps, avg, p99, max ms | direct: rps, avg, p99, max ms | dispatch ÷ direct: rps, avg "
+            "| CPU-s per 1,000: dispatch, direct | published: dispatch | published: direct")
+    text = table(head, rows) + "\n\n" + "\n".join(f"{number}. Simulated: {what}." for number, what in enumerate(notes, 1))
     pairs = keep_alive(report["results"])
     if pairs:
-        print("\n| database | new connections ÷ kept: dispatch | direct | published |\n| --- | --- | --- | --- |")
-    for pair in pairs:
-        print(f"| {pair['title']} | **{pair['dispatch']:.1f}** | {pair['direct']:.1f} | {pair['published']:.1f} |")
+        text += "\n\n" + table("database | new connections ÷ kept: dispatch | direct | published", [
+            [pair["title"], f"**{pair['dispatch']:.1f}**", f"{pair['direct']:.1f}", f"{pair['published']:.1f}"] for pair in pairs])
+    return text.strip()
 
 
 def note(simulated, notes):
@@ -517,52 +479,5 @@ def amount(value):
     return "–" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:,.1f}"
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", help=f"runs some of {','.join(row.name for row in ROWS)}")
-    parser.add_argument(
-        "--rounds", type=int, default=3, help="measurements of each row, of which the median is shown; by default %(default)s")
-    parser.add_argument(
-        "--warm-up", type=float, default=2, metavar="SECONDS",
-        help="minimum warm-up of each row and side, by default %(default)s; the maximum is three times as long")
-    parser.add_argument(
-        "--jvm-warm-up", type=float, default=60, metavar="SECONDS",
-        help="maximum warm-up of each side before all rows, by default %(default)s")
-    parser.add_argument("--scale", type=float, default=1, help="multiplies the number of requests of each row")
-    parser.add_argument("--full", action="store_true", help="runs 200 rps for 300 s as published, instead of 60 s")
-    parser.add_argument("--smoke", action="store_true", help="runs everything once in less than a minute; the figures mean nothing")
-    parser.add_argument("--cold-start-millis", type=float, default=2000, help="median time of a cold start, by default %(default)s")
-    parser.add_argument("--s3-millis", type=float, default=45, help="median response time of S3, by default %(default)s")
-    parser.add_argument("--service-millis", type=float, default=4, help="median response time of the database, by default %(default)s")
-    parser.add_argument("--round-trip-millis", type=float, default=1.5, help="round-trip time to the database, by default %(default)s")
-    parser.add_argument("--jdk", metavar="PATH", help="JDK that runs everything; by default JAVA_HOME, then the PATH")
-    parser.add_argument("--jvm-flags", default="", help="adds flags to all JVMs")
-    parser.add_argument("--json", metavar="FILE", help="file for the results, by default %(default)s",
-        default=str(processes.ROOT / "benchmarks/target/scenarios.json"))
-    options = parser.parse_args()
-    if options.smoke:
-        options.rounds, options.scale, options.cold_start_millis = 1, 0.05, 200
-        options.warm_up = options.jvm_warm_up = 0
-    return options
-
-
-def main():
-    options = arguments()
-    processes.end_children_with_the_script()
-    directory = pathlib.Path(tempfile.mkdtemp(prefix="scenarios-"))
-    try:
-        processes.need("hey", "h2load", "curl", "openssl")
-        report = Run(options, directory).execute()
-    except Failure as failure:
-        sys.exit(f"scenarios: {failure}")
-    except KeyboardInterrupt:
-        sys.exit(130)
-    finally:
-        processes.stop_all()
-    print_table(report)
-    machine.write_json(report, options.json, "scenarios")
-    shutil.rmtree(directory)
-
-
 if __name__ == "__main__":
-    main()
+    Scenarios.main()

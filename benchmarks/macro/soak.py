@@ -11,13 +11,9 @@ The exit code is 1 if a request failed or if the rate was not kept. It is also 1
 more than 10 % (--growth) higher in the last third than in the second third.
 """
 
-import argparse
 import os
-import pathlib
-import shutil
 import statistics
 import sys
-import tempfile
 import threading
 import time
 
@@ -25,10 +21,10 @@ sys.dont_write_bytecode = True
 import contenders  # noqa: E402
 import machine  # noqa: E402
 import plots  # noqa: E402
-import processes  # noqa: E402
+from driver import Driver  # noqa: E402
 from load import ECHO, IMAGE, PING, ConstantRate  # noqa: E402
 from machine import progress  # noqa: E402
-from processes import ROOT, Failure  # noqa: E402
+from processes import Failure  # noqa: E402
 
 MIX = {PING: 8, IMAGE: 1, ECHO: 1}
 RATE_KEPT = 0.99
@@ -71,16 +67,28 @@ class Memory:
         self.thread.join()
 
 
-class Soak:
-    def __init__(self, options, directory):
-        self.options = options
-        self.directory = directory
-        self.java = machine.java_of(options.jdk)
-        self.flags = machine.jvm_flags(self.java, options.jvm_flags.split())
-        self.windows = []
+class Soak(Driver):
+    tools = ("taskset",)
+    defaults = {"warm_up": 15.0, "jvm_flags": machine.DISPATCHER_FLAGS, "worker_flags": "-Xmx256m -XX:+UseSerialGC"}
+
+    @classmethod
+    def arguments(cls, parser):
+        parser.add_argument("--minutes", type=float, default=60, help="length of the soak; default: %(default)g")
+        parser.add_argument("--load", type=float, default=0.6, help="share of the maximum rate that is offered; default: %(default)s")
+        parser.add_argument("--rate", type=float, help="requests per second, instead of a share of the maximum")
+        parser.add_argument("--nice", type=int, default=0, help="priority of all processes, as for nice(1)")
+        parser.add_argument("--growth", type=float, default=0.1, help="allowed growth of memory; default: %(default)s")
+        parser.add_argument("--peak-seconds", type=float, default=10, metavar="SECONDS", help="measures the maximum for this time; default: %(default)g")
+
+    @classmethod
+    def verify(cls, options):
+        if options.minutes <= 0 or options.load <= 0:
+            raise Failure("--minutes and --load: expected more than 0")
+        os.nice(options.nice)  # Child processes inherit it.
 
     def execute(self):
         options = self.options
+        self.windows = []
         machine.build()
         dispatcher = contenders.LambdaDispatcher(self.java, self.flags, options.worker_flags.split(), (1, 100))
         dispatcher.start(self)
@@ -114,10 +122,10 @@ class Soak:
         }
         result["growth"] = {name: growth([s[name] for s in memory.samples]) for name in ("dispatcher_mib", "worker_mib")}
         result["failures"] = failures(result, options.growth)
-        return {
-            "meta": machine.meta(self.java, self.flags, nice=os.nice(0), worker_flags=options.worker_flags.split()),
-            "results": [result],
-        }
+        return [result]
+
+    def meta(self):
+        return {"nice": os.nice(0)}
 
     def answered(self, generator, dispatcher, seconds):
         """Runs as much load as the streams carry, until none fails. The worker connects while the first requests wait."""
@@ -135,6 +143,24 @@ class Soak:
         if len(self.windows) % 6 == 1 or window["errors"]:
             progress(f"{window['at']:,.0f} s: {window['rate']:,.0f} requests/s, p50 {latency['p50']:.2f}, "
                      f"p99 {latency['p99']:.2f}, max {latency['max']:.1f} ms, {window['errors']} errors")
+
+    def show(self, report):
+        result = report["results"][0]
+        total, latency = result["total"], result["total"]["latency_millis"]
+        print(f"{result['minutes']:g} minutes at {result['offered_rate']:,.0f} requests/s "
+              f"({result['offered_rate'] / result['peak_rate']:.0%} of the peak): {total['answered']:,} answered, {total['errors']} failed")
+        print(f"p50 {latency['p50']:.2f}, p99 {latency['p99']:.2f}, p99.9 {latency['p99.9']:.2f}, max {latency['max']:.1f} ms; "
+              f"dispatcher {result['cpu_micros']:.1f} µs of CPU a request, {result['core_share']:.0%} of a core")
+        for name, ratio in result["growth"].items():
+            values = result["memory"][name]
+            if values:
+                print(f"{name}: {min(values):.0f} to {max(values):.0f}, last third ÷ second third "
+                      f"{'–' if ratio is None else f'{ratio:.3f}'}")
+        print("failed: " + "; ".join(result["failures"]) if result["failures"] else "passed")
+        plots.draw("soak", report["results"], self.file.with_suffix(".png"))
+
+    def failures(self, report):
+        return report["results"][0]["failures"]
 
 
 def columns(rows, names):
@@ -164,62 +190,5 @@ def failures(result, growth_allowed):
     return found
 
 
-def print_report(report):
-    result = report["results"][0]
-    total, latency = result["total"], result["total"]["latency_millis"]
-    print(f"{result['minutes']:g} minutes at {result['offered_rate']:,.0f} requests/s "
-          f"({result['offered_rate'] / result['peak_rate']:.0%} of the peak): {total['answered']:,} answered, {total['errors']} failed")
-    print(f"p50 {latency['p50']:.2f}, p99 {latency['p99']:.2f}, p99.9 {latency['p99.9']:.2f}, max {latency['max']:.1f} ms; "
-          f"dispatcher {result['cpu_micros']:.1f} µs of CPU a request, {result['core_share']:.0%} of a core")
-    for name, ratio in result["growth"].items():
-        values = result["memory"][name]
-        if values:
-            print(f"{name}: {min(values):.0f} to {max(values):.0f}, last third ÷ second third "
-                  f"{'–' if ratio is None else f'{ratio:.3f}'}")
-    print("failed: " + "; ".join(result["failures"]) if result["failures"] else "passed")
-
-
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--load", type=float, default=0.6, help="share of the maximum rate that is offered, by default %(default)s")
-    parser.add_argument("--rate", type=float, help="requests per second, instead of a share of the maximum")
-    parser.add_argument("--nice", type=int, default=0, help="priority of all processes, as for nice(1)")
-    parser.add_argument("--growth", type=float, default=0.1, help="allowed growth of memory, by default %(default)s")
-    parser.add_argument("--warm-up", type=float, default=15, metavar="SECONDS")
-    parser.add_argument("--peak-seconds", type=float, default=10, metavar="SECONDS")
-    parser.add_argument("--jdk", metavar="PATH", help="JDK that runs everything; by default JAVA_HOME, then the PATH")
-    parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="JVM flags of the dispatcher; by default %(default)s")
-    parser.add_argument("--worker-flags", default="-Xmx256m -XX:+UseSerialGC", help="JVM flags of the worker")
-    parser.add_argument(
-        "--json", metavar="FILE", help="file for the results, by default benchmarks/target/soak-<time>.json; the plot is written beside it")
-    options = parser.parse_args()
-    if options.minutes <= 0 or options.load <= 0:
-        parser.error("--minutes and --load: expected more than 0")
-    return options
-
-
-def main():
-    options = arguments()
-    processes.end_children_with_the_script()
-    directory = pathlib.Path(tempfile.mkdtemp(prefix="soak-"))
-    try:
-        processes.need("taskset")
-        if options.nice:
-            os.nice(options.nice)  # Child processes inherit it.
-        report = Soak(options, directory).execute()
-    except Failure as failure:
-        sys.exit(f"soak: {failure}")
-    except KeyboardInterrupt:
-        sys.exit(130)
-    finally:
-        processes.stop_all()
-    print_report(report)
-    path = machine.write_json(report, options.json, "soak")
-    plots.draw("soak", report["results"], path.with_suffix(".png"))
-    shutil.rmtree(directory)
-    sys.exit(1 if report["results"][0]["failures"] else 0)
-
-
 if __name__ == "__main__":
-    main()
+    Soak.main()

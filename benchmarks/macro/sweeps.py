@@ -9,23 +9,17 @@ sweep need separate dispatchers, all are started first, and the rounds alternate
 works.
 """
 
-import argparse
 import collections
-import pathlib
-import shutil
-import subprocess
 import sys
-import tempfile
 import time
 
 sys.dont_write_bytecode = True
 import machine  # noqa: E402
-import processes  # noqa: E402
 from contenders import LambdaDispatcher  # noqa: E402
-from load import IMAGE, IMAGE_BYTES, LARGE_BYTES, LOAD_CORE, PING, PROXY_CORE, echo_of  # noqa: E402
+from driver import Driver, table  # noqa: E402
+from load import IMAGE, IMAGE_BYTES, LARGE_BYTES, PING, PROXY_CORE, echo_of  # noqa: E402
 from machine import progress  # noqa: E402
-from measure import Shape, await_answers, measure, summary, warm  # noqa: E402
-from processes import Failure, Process  # noqa: E402
+from measure import Shape, await_answers, cpu, measure, summary, warm  # noqa: E402
 
 SIZES = (0, 4, 1 << 10, 16 << 10, IMAGE_BYTES, 1 << 20, LARGE_BYTES, 64 << 20)
 COUNTS = (1, 3, 10, 30, 100, 300, 1000)
@@ -35,19 +29,16 @@ ALLOCATORS = ("adaptive", "pooled")
 RELEASES = (17, 25)
 
 
-class Sweeps:
-    def __init__(self, options):
-        self.options = options
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="sweeps-"))
-        self.java = machine.java_of(options.jdk)
-        self.results = []
-
-    def flags(self, java, more=()):
-        return machine.jvm_flags(java, [*self.options.jvm_flags.split(), *more])
+class Sweeps(Driver):
+    names = ("size", "concurrency", "streams", "loops", "tls", "jvm")
+    defaults = {
+        "rounds": 3, "seconds": 1.5, "warm_up": 1.0, "worker_warm_up": 4.0, "jvm_warm_up": 8.0,
+        "jvm_flags": machine.DISPATCHER_FLAGS, "worker_flags": "-Xmx512m -XX:+UseSerialGC"}
+    quick = {"rounds": 1, "seconds": 0.3, "warm_up": 0.1, "worker_warm_up": 0.5, "jvm_warm_up": 0.5}
 
     def dispatcher(self, name, shape=(1, 100), java=None, more_flags=(), kind=LambdaDispatcher):
         java = java or self.java
-        return kind(java, self.flags(java, more_flags), self.options.worker_flags.split(), shape, name)
+        return kind(java, self.jvm_flags(java, *more_flags), self.options.worker_flags.split(), shape, name)
 
     def some(self, points):
         """All points; with --quick only the first and the last."""
@@ -179,19 +170,17 @@ class Sweeps:
             points[title] = self.start(self.dispatcher(name, java=java, more_flags=flags))
         self.alternating("jvm", points, [PING, IMAGE])
 
-    def execute(self, names):
+    def execute(self):
         machine.build()
-        for name in names:
+        for name in self.options.only:
             started = time.monotonic()
             progress(f"{name} begins")
             getattr(self, name)()
             progress(f"{name} took {time.monotonic() - started:.0f} s")
-        return {
-            "meta": machine.meta(
-                self.java, self.flags(self.java), rounds=self.options.rounds, seconds=self.options.seconds,
-                worker_flags=self.options.worker_flags.split()),
-            "results": self.results,
-        }
+
+    def show(self, report):
+        for sweep in dict.fromkeys(result["sweep"] for result in report["results"]):
+            print("\n" + rows(sweep, [result for result in report["results"] if result["sweep"] == sweep]))
 
 
 class Secured(LambdaDispatcher):
@@ -203,81 +192,21 @@ class Secured(LambdaDispatcher):
         return {**super().worker_environment(), "LAMBDA_DISPATCHER_TLS_TRUST_PEM": str(self.certificate)}
 
 
-NAMES = ("size", "concurrency", "streams", "loops", "tls", "jvm")
-
-
-def print_report(report):
-    for sweep in dict.fromkeys(result["sweep"] for result in report["results"]):
-        print("\n" + table(sweep, [result for result in report["results"] if result["sweep"] == sweep]))
-
-
-def table(sweep, results):
+def rows(sweep, results):
     """Rows with the CPU time as a ratio to the first point with the same request. If body sizes differ, also the ratio per byte."""
     first = {}
-    lines = [
-        f"| {sweep} | request | CPU ÷ first | CPU µs/request (low–high) | req/s | MB/s | p50 ms | p99 ms | RSS MiB | allocated/request | errors |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
     for result in results:
-        base = first.setdefault("echo" if sweep == "size" else result["scenario"], result)
-        megabytes = result["requests_per_second"] * result["bytes"] / 1e6
-        point = f"{result['point']:,}" if isinstance(result["point"], int) else result["point"]
-        lines.append(
-            f"| {point} | {result['scenario'].partition('-')[0]} | {result['cpu_micros'] / base['cpu_micros']:.2f} "
-            f"| {result['cpu_micros']:,.1f} ({result['cpu_micros_lowest']:,.1f}–{result['cpu_micros_highest']:,.1f}) "
-            f"| {result['requests_per_second']:,.0f} | {megabytes:,.0f} | {result['p50_millis']:.2f} | {result['p99_millis']:.2f} "
-            f"| {result['rss_mib']:,.0f} | {result['allocated_bytes']:,.0f} B | {result['errors']} |")
-    return "\n".join(lines)
-
-
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", help=f"runs some of {','.join(NAMES)}")
-    parser.add_argument(
-        "--quick", action="store_true", help="runs one short round of the first and the last points, to check that everything works")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=1.5, help="length of one measurement, by default %(default)g")
-    parser.add_argument("--warm-up", type=float, default=1, metavar="SECONDS", help="warm-up before each point on a warm dispatcher")
-    parser.add_argument("--worker-warm-up", type=float, default=4, metavar="SECONDS", help="warm-up if the worker is new")
-    parser.add_argument(
-        "--jvm-warm-up", type=float, default=8, metavar="SECONDS", help="warm-up if the dispatcher is new, for each kind of request")
-    parser.add_argument(
-        "--jdk", metavar="PATH", help="JDK that runs everything; by default JAVA_HOME, then the PATH; the sweep jvm uses other JDKs, too")
-    parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="JVM flags of the dispatcher")
-    parser.add_argument("--worker-flags", default="-Xmx512m -XX:+UseSerialGC", help="JVM flags of the workers")
-    parser.add_argument("--json", metavar="FILE", help="file for the results, by default benchmarks/target/sweeps-<time>.json")
-    options = parser.parse_args()
-    if options.quick:
-        options.rounds, options.seconds, options.warm_up, options.worker_warm_up, options.jvm_warm_up = 1, 0.3, 0.1, 0.5, 0.5
-    return options
-
-
-def chosen(only):
-    names = only.split(",") if only else NAMES
-    unknown = [name for name in names if name not in NAMES]
-    if unknown:
-        raise Failure(f"--only {','.join(unknown)}: expected some of {','.join(NAMES)}")
-    return [name for name in NAMES if name in names]
-
-
-def main():
-    options = arguments()
-    processes.end_children_with_the_script()
-    try:
-        names = chosen(options.only)
-        processes.need("h2load", "taskset")
-        sweeps = Sweeps(options)
-        report = sweeps.execute(names)
-    except Failure as failure:
-        sys.exit(f"sweeps: {failure}")
-    except KeyboardInterrupt:
-        sys.exit(130)
-    finally:
-        processes.stop_all()
-    print_report(report)
-    machine.write_json(report, options.json, "sweeps")
-    shutil.rmtree(sweeps.directory)
+        first.setdefault("echo" if sweep == "size" else result["scenario"], result)
+    head = f"{sweep} | request | CPU ÷ first | CPU µs/request (low–high) | req/s | MB/s | p50 ms | p99 ms | RSS MiB | allocated/request | errors"
+    return table(head, [
+        [
+            f"{result['point']:,}" if isinstance(result["point"], int) else result["point"], result["scenario"].partition("-")[0],
+            f"{result['cpu_micros'] / first['echo' if sweep == 'size' else result['scenario']]['cpu_micros']:.2f}", cpu(result, ",.1f"),
+            f"{result['requests_per_second']:,.0f}", f"{result['requests_per_second'] * result['bytes'] / 1e6:,.0f}",
+            f"{result['p50_millis']:.2f}", f"{result['p99_millis']:.2f}",
+            f"{result['rss_mib']:,.0f}", f"{result['allocated_bytes']:,.0f} B", result["errors"],
+        ] for result in results])
 
 
 if __name__ == "__main__":
-    main()
+    Sweeps.main()

@@ -1,18 +1,26 @@
 """Tests of the pure functions of the drivers: python3 -m unittest discover benchmarks/macro"""
 
+import contextlib
+import importlib
+import io
 import json
 import pathlib
+import re
+import shlex
 import shutil
 import struct
+import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock as mock
 import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import charts  # noqa: E402
 import contenders  # noqa: E402
+import driver  # noqa: E402
 import load  # noqa: E402
 import machine  # noqa: E402
 import measure  # noqa: E402
@@ -204,9 +212,98 @@ class ProxiesTest(unittest.TestCase):
         rows = [proxy_row("nghttpx", 4, latency=constant(5, reached=False))]
         self.assertIn("no: 10", proxies.latency_table("ping", rows, {"nghttpx": "N"}))
 
-    def test_unknown_contender_is_refused(self):
-        with self.assertRaises(Failure):
-            proxies.chosen("envoy", False)
+
+class DriverTest(unittest.TestCase):
+    """Nothing is measured: only arguments and the way to the end are tested."""
+
+    def setUp(self):
+        for target, name in ((driver.processes, "need"), (soak.os, "nice")):
+            replaced = mock.patch.object(target, name)
+            replaced.start()
+            self.addCleanup(replaced.stop)
+
+    @staticmethod
+    def drivers():
+        names = [file.stem for file in pathlib.Path(driver.__file__).parent.glob("*.py") if "Driver):" in file.read_text()]
+        found = {}
+        for name in names:
+            module = importlib.import_module(name)
+            found.update({name: each for each in vars(module).values() if isinstance(each, type) and each.__module__ == name and issubclass(each, driver.Driver)})
+        return {name: each for name, each in found.items() if each is not driver.Driver}
+
+    def test_every_command_line_in_the_documents_is_understood(self):
+        drivers = self.drivers()
+        files = subprocess.run(["git", "ls-files", "--", "*.md", ".ci", "benchmarks/macro/*.py"], cwd=machine.ROOT, capture_output=True, text=True, check=True)
+        lines = [("performance", driver_name, arguments) for driver_name, arguments in performance.SMOKE.items()]
+        for file in files.stdout.split():
+            if pathlib.Path(file).name != "test_macro.py":
+                text = (machine.ROOT / file).read_text()
+                lines += [(file, *found) for found in re.findall(r"benchmarks/macro/(\w+)\.py((?: +(?:--)?[\w./,=:+@-]+)*?)(?=`|;|$| {2,}| #| \.\.\.|\n)", text, re.M)]
+        understood = 0
+        for file, name, arguments in lines:
+            if name in drivers and "ARGUMENTS" not in arguments:
+                with self.subTest(file=file, command=f"{name}.py {arguments}"):
+                    drivers[name].parse(shlex.split(arguments) or (["HEAD"] if name == "compare" else []))
+                    understood += 1
+        self.assertGreater(understood, 40)
+        self.assertEqual(len(drivers), 12)
+
+    def test_unknown_names_are_refused(self):
+        for program, arguments in ((proxies.Proxies, "--only envoy"), (sweeps.Sweeps, "--only size,colour"), (proxies.Proxies, "--scenarios pong")):
+            with self.assertRaises(Failure):
+                program.parse(arguments.split())
+
+    def test_quick_run_has_its_own_values(self):
+        self.assertEqual((sweeps.Sweeps.parse([]).rounds, sweeps.Sweeps.parse(["--quick"]).rounds), (3, 1))
+
+    def test_stored_results_are_shown(self):
+        results = performance.Results(performance.RESULTS)
+        for name, program in self.drivers().items():
+            report, _ = results.newest(name)
+            if report:
+                run = object.__new__(program)
+                run.profiles, run.file = [], pathlib.Path("results.json")
+                with self.subTest(program=name), contextlib.redirect_stdout(io.StringIO()) as shown, mock.patch.object(plots, "draw"):
+                    run.show(report)
+                    self.assertGreater(len(shown.getvalue()), 100)
+
+    def end(self, failing):
+        with tempfile.TemporaryDirectory() as directory:
+            file = pathlib.Path(directory) / "results.json"
+
+            class Program(driver.Driver):
+                tools = ()
+                defaults = {"rounds": 3}
+
+                def execute(self):
+                    kept.append(self.directory)
+                    return [{"row": 1}]
+
+                def failures(self, report):
+                    return failing
+
+            kept = []
+            with mock.patch.object(sys, "argv", [__file__, "--rounds", "7", "--json", str(file)]), contextlib.redirect_stdout(io.StringIO()), \
+                    contextlib.redirect_stderr(io.StringIO()), mock.patch.object(driver.processes, "end_children_with_the_script"):
+                try:
+                    Program.main()
+                    code = 0
+                except SystemExit as ended:
+                    code = ended.code
+            self.addCleanup(shutil.rmtree, kept[0], True)
+            return code, json.loads(file.read_text()), kept[0].exists()
+
+    def test_results_are_stored_with_the_conditions_of_the_run(self):
+        code, report, kept = self.end([])
+        self.assertEqual((code, kept, report["results"], report["meta"]["rounds"]), (0, False, [{"row": 1}], 7))
+
+    def test_a_failed_run_stores_its_results_and_keeps_its_logs(self):
+        code, report, kept = self.end(["too slow"])
+        self.assertIn("too slow", code)
+        self.assertEqual((kept, report["results"]), (True, [{"row": 1}]))
+
+    def test_rows_of_a_table_have_as_many_cells_as_its_head(self):
+        self.assertEqual(driver.table("a | b", [[1, "x"]]), "| a | b |\n| --- | --- |\n| 1 | x |")
 
 
 class SoakTest(unittest.TestCase):
@@ -242,14 +339,10 @@ class ScenariosTest(unittest.TestCase):
 class SweepsTest(unittest.TestCase):
     def test_ratios_are_to_the_first_point_of_the_same_request(self):
         row = lambda point, scenario, cpu: {**proxy_row("", cpu, scenario), "sweep": "tls", "point": point, "bytes": 4, "allocated_bytes": 1}
-        table = sweeps.table("tls", [row("plain", "ping", 2), row("plain", "image", 8), row("TLS", "ping", 3), row("TLS", "image", 16)])
+        table = sweeps.rows("tls", [row("plain", "ping", 2), row("plain", "image", 8), row("TLS", "ping", 3), row("TLS", "image", 16)])
         lines = table.splitlines()
         self.assertIn("| TLS | ping | 1.50 |", lines[4])
         self.assertIn("| TLS | image | 2.00 |", lines[5])
-
-    def test_unknown_sweep_is_refused(self):
-        with self.assertRaises(Failure):
-            sweeps.chosen("size,colour")
 
 
 class PerformanceTest(unittest.TestCase):

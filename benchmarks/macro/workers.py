@@ -15,25 +15,19 @@ Clients use HTTP/2 without TLS by default. `--fronts tls` is HTTP/2 over TLS. `-
 balancers use it. Both have no load at even intervals.
 """
 
-import argparse
 import collections
-import pathlib
-import resource
-import shutil
-import statistics
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 import machine  # noqa: E402
 import processes  # noqa: E402
 from contenders import Crowd, HaProxy, Nghttpx  # noqa: E402
+from driver import Driver, some_of, table  # noqa: E402
 from load import LOAD_CORE, PING, ConstantRate, reached  # noqa: E402
 from machine import progress, version  # noqa: E402
-from measure import Shape, await_answers, measure, summary, warm  # noqa: E402
-from processes import Failure, Process, free_port, tool  # noqa: E402
+from measure import Shape, await_answers, cpu, measure, summary, warm  # noqa: E402
+from processes import Process, free_port, tool  # noqa: E402
 
-COUNTS = (1, 10, 100, 500)
 PROXIES = {
     "haproxy-h1": lambda front: HaProxy("haproxy-h1", "h1", front),
     "haproxy-h2": lambda front: HaProxy("haproxy-h2", "h2", front),
@@ -42,35 +36,50 @@ PROXIES = {
 # h2load counts HTTP/1.1 responses without a reason phrase as failed, and HAProxy sends those of an HTTP/2 backend so.
 NOT_COUNTED = {("haproxy-h2", "h1")}
 FRONTS = {"h2": {}, "tls": {"tls": True}, "h1": {"h1": True, "connections": 100, "streams": 1}}
-NAMES = ("dispatcher", *PROXIES)
+LOADS = {"maximum": "Maximum load", "burst": "{rate:,.0f} requests/s in bursts", "even": "{rate:,.0f} requests/s at even intervals"}
 
 
-class Run:
-    def __init__(self, options):
-        self.options = options
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="workers-"))
-        self.java = machine.java_of(options.jdk)
-        self.flags = machine.jvm_flags(self.java, options.jvm_flags.split())
-        self.backend_ports = {}
+class Workers(Driver):
+    names = ("dispatcher", *PROXIES)
+    tools = ("h2load", "taskset", "nginx", "openssl")
+    defaults = {
+        "rounds": 5, "seconds": 2.0, "warm_up": 2.0, "jvm_warm_up": 20.0,
+        "jvm_flags": machine.DISPATCHER_FLAGS, "worker_flags": "-Xmx512m -XX:+UseSerialGC"}
+    quick = {"rounds": 1, "seconds": 0.5, "warm_up": 0.1, "jvm_warm_up": 0.5}
+
+    @classmethod
+    def arguments(cls, parser):
+        parser.add_argument("--counts", default="1,10,100,500", help="numbers of workers; default: %(default)s")
+        parser.add_argument("--fronts", default="h2", help=f"protocols of the clients, some of {','.join(FRONTS)}; default: %(default)s")
+        parser.add_argument("--rate", type=float, default=10_000, help="requests per second of the constant rate; default: %(default)g")
+
+    @classmethod
+    def verify(cls, options):
+        options.counts = [int(count) for count in options.counts.split(",")]
+        options.fronts = some_of("fronts", options.fronts, FRONTS)
+        processes.need(*(name.partition("-")[0] for name in options.only if not name.startswith("dispatcher")))
+
+    def execute(self):
+        machine.build()
         self.certificate, self.key = machine.certificate(self.directory)
         # HAProxy reads both from one file.
         self.pem = self.directory / "both.pem"
         self.pem.write_text(self.certificate.read_text() + self.key.read_text())
-        self.results = []
-
-    def execute(self):
-        machine.build()
         generator = ConstantRate(self.java, self.directory)
         for front in self.options.fronts:
             for count in self.options.counts:
                 self.at(front, count, generator)
         generator.process.stop()
-        return {
-            "meta": machine.meta(
-                self.java, self.flags, rounds=self.options.rounds, seconds=self.options.seconds, rate=self.options.rate,
-                load=f"h2load -c 10 -m 10, {version('h2load', '--version')}", worker_flags=self.options.worker_flags.split()),
-            "results": self.results,
-        }
+
+    def meta(self):
+        return {"rate": self.options.rate, "load": f"h2load -c 10 -m 10, {version('h2load', '--version')}"}
+
+    def show(self, report):
+        for front in dict.fromkeys(row["front"] for row in report["results"]):
+            for load, title in LOADS.items():
+                found = [row for row in report["results"] if row["front"] == front and load in row]
+                if found:
+                    print(f"\n{title.format(rate=report['meta']['rate'])}\n\n{rows(found, load)}")
 
     def contender(self, name, front, count):
         if name in PROXIES:
@@ -164,100 +173,23 @@ http {{
 
 
 def even_summary(samples):
-    """Medians over the rounds."""
-    median = lambda pick: statistics.median(pick(sample) for sample in samples)
-    cpu = [sample["cpu_micros"] for sample in samples]
-    return {
-        "cpu_micros": statistics.median(cpu),
-        "cpu_micros_lowest": min(cpu),
-        "cpu_micros_highest": max(cpu),
-        "p50_millis": median(lambda s: s["latency_millis"]["p50"]),
-        "p99_millis": median(lambda s: s["latency_millis"]["p99"]),
-        "errors": sum(s["errors"] for s in samples),
-        "reached": all(s["reached"] for s in samples),
-    }
+    return {**summary(samples), "reached": all(sample["reached"] for sample in samples)}
 
 
-def print_report(report):
-    meta = report["meta"]
-    print(f"commit {meta['commit'][:12]}{' (dirty)' if meta['dirty'] else ''}, {meta['jdk']}, {meta['cpu']}, median of {meta['rounds']} rounds")
-    for front in dict.fromkeys(row["front"] for row in report["results"]):
-        for load, title in LOADS.items():
-            rows = [row for row in report["results"] if row["front"] == front and load in row]
-            if rows:
-                print(f"\n{title.format(rate=meta['rate'])}\n\n{table(rows, load)}")
-
-
-LOADS = {"maximum": "Maximum load", "burst": "{rate:,.0f} requests/s in bursts", "even": "{rate:,.0f} requests/s at even intervals"}
-
-
-def table(results, load):
+def rows(results, load):
     with_rate = load == "maximum"
-    lines = [
-        f"| workers | program | CPU µs/request (low–high) | ÷ nghttpx | ÷ HAProxy h2→h1 |{' requests/s |' if with_rate else ''} p50, p99 ms | errors |",
-        "| --- | --- | --- | --- | --- | --- | --- |" + (" --- |" if with_rate else ""),
-    ]
+    cells = []
     for result in results:
         same = {other["contender"]: other[load] for other in results if other["workers"] == result["workers"]}
         found = result[load]
         ratio = lambda name: f"{found['cpu_micros'] / same[name]['cpu_micros']:.2f}" if name in same else "–"
-        rate_cell = f" {found['requests_per_second']:,.0f} |" if with_rate else ""
-        errors = found["errors"] if found.get("reached", True) else "rate not kept"
-        lines.append(
-            f"| {result['workers']} | {result['note']} | {found['cpu_micros']:.1f} ({found['cpu_micros_lowest']:.1f}–{found['cpu_micros_highest']:.1f}) "
-            f"| {ratio('nghttpx')} | {ratio('haproxy-h1')} |{rate_cell} "
-            f"{found['p50_millis']:.2f}, {found['p99_millis']:.2f} | {errors} |")
-    return "\n".join(lines)
-
-
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--counts", default=",".join(map(str, COUNTS)), help="numbers of workers, by default %(default)s")
-    parser.add_argument("--fronts", default="h2", help=f"protocols of the clients, some of {','.join(FRONTS)}; by default %(default)s")
-    parser.add_argument("--only", default=",".join(NAMES), help="measures some of %(default)s")
-    parser.add_argument("--rate", type=float, default=10_000, help="requests per second of the constant rate, by default %(default)g")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2, help="length of one measurement, by default %(default)g")
-    parser.add_argument("--warm-up", type=float, default=2, metavar="SECONDS", help="warm-up of each C proxy")
-    parser.add_argument(
-        "--jvm-warm-up", type=float, default=20, metavar="SECONDS",
-        help="warm-up of the dispatcher, whose workers first report their CPU time after 5 s")
-    parser.add_argument("--quick", action="store_true", help="one short round, to check that everything works")
-    parser.add_argument("--jdk", metavar="PATH", help="JDK that runs everything; by default JAVA_HOME, then the PATH")
-    parser.add_argument("--jvm-flags", default=machine.DISPATCHER_FLAGS, help="JVM flags of the dispatcher")
-    parser.add_argument("--worker-flags", default="-Xmx512m -XX:+UseSerialGC", help="JVM flags of the workers")
-    parser.add_argument("--json", metavar="FILE", help="file for the results, by default benchmarks/target/workers-<time>.json")
-    options = parser.parse_args()
-    options.counts = [int(count) for count in options.counts.split(",")]
-    options.only, options.fronts = options.only.split(","), options.fronts.split(",")
-    if options.quick:
-        options.rounds, options.seconds, options.warm_up, options.jvm_warm_up = 1, 0.5, 0.1, 0.5
-    return options
-
-
-def main():
-    options = arguments()
-    processes.end_children_with_the_script()
-    most_descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most_descriptors, most_descriptors))
-    try:
-        for option, chosen, known in (("only", [name.partition("+")[0] for name in options.only], NAMES), ("fronts", options.fronts, FRONTS)):
-            unknown = [name for name in chosen if name not in known]
-            if unknown:
-                raise Failure(f"--{option} {','.join(unknown)}: expected some of {','.join(known)}")
-        processes.need("h2load", "taskset", "nginx", "openssl", *(tool for name in options.only if not name.startswith("dispatcher") for tool in (name.partition("-")[0],)))
-        run = Run(options)
-        report = run.execute()
-    except Failure as failure:
-        sys.exit(f"workers: {failure}")
-    except KeyboardInterrupt:
-        sys.exit(130)
-    finally:
-        processes.stop_all()
-    print_report(report)
-    machine.write_json(report, options.json, "workers")
-    shutil.rmtree(run.directory)
+        cells.append([
+            result["workers"], result["note"], cpu(found, ".1f"), ratio("nghttpx"), ratio("haproxy-h1"),
+            *([f"{found['requests_per_second']:,.0f}"] if with_rate else []),
+            f"{found['p50_millis']:.2f}, {found['p99_millis']:.2f}", found["errors"] if found.get("reached", True) else "rate not kept"])
+    return table(
+        f"workers | program | CPU µs/request (low–high) | ÷ nghttpx | ÷ HAProxy h2→h1 |{' requests/s |' if with_rate else ''} p50, p99 ms | errors", cells)
 
 
 if __name__ == "__main__":
-    main()
+    Workers.main()

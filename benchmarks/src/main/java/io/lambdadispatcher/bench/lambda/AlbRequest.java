@@ -1,5 +1,6 @@
 package io.lambdadispatcher.bench.lambda;
 
+import io.lambdadispatcher.worker.handler.GatheredExchange.Message;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.IOException;
@@ -12,17 +13,14 @@ import tools.jackson.core.JsonToken;
 import tools.jackson.core.ObjectReadContext;
 import tools.jackson.core.json.JsonFactory;
 
-/**
- * A request that was read from a load balancer's event.
- *
- * @param headers with {@code :method} and {@code :path}
- * @param body must not be changed
- */
-record AlbRequest(Http2Headers headers, byte[] body) {
+/** Reads a request from a load balancer's event. */
+final class AlbRequest {
     private static final JsonFactory JSON = new JsonFactory();
 
+    private AlbRequest() {}
+
     /** @throws IOException if the event is not a load balancer's */
-    static AlbRequest read(InputStream event) throws IOException {
+    static Message read(InputStream event) throws IOException {
         Http2Headers headers = new DefaultHttp2Headers(false);
         String body = "";
         String method = "";
@@ -45,7 +43,7 @@ record AlbRequest(Http2Headers headers, byte[] body) {
                 }
             }
             headers.method(method).path(path);
-            return new AlbRequest(headers, bytes(body, base64));
+            return new Message(headers, bytes(body, base64));
         } catch (JacksonException | IllegalArgumentException e) {
             throw new IOException("event: " + e.getMessage(), e);
         }

@@ -1,8 +1,6 @@
 package io.lambdadispatcher.bench.lambda;
 
-import io.lambdadispatcher.bench.lambda.GatheredExchange.Answer;
-import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
+import io.lambdadispatcher.worker.handler.GatheredExchange.Message;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.OutputStream;
@@ -18,9 +16,9 @@ final class AlbResponse {
 
     private AlbResponse() {}
 
-    static void write(Answer answer, OutputStream output) {
+    static void write(Message answer, OutputStream output) {
         Http2Headers head = answer.head();
-        byte[] body = array(answer.body());
+        byte[] body = answer.body();
         boolean base64 = body.length > 0 && !isText(head);
         try (JsonGenerator json = JSON.createGenerator(ObjectWriteContext.empty(), output)) {
             json.writeStartObject();
@@ -46,11 +44,6 @@ final class AlbResponse {
             }
             json.writeEndObject();
         }
-    }
-
-    /** Returns the bytes of a body, without a copy if the body is exactly one array, as usual. */
-    private static byte[] array(ByteBuf body) {
-        return ByteBufUtil.getBytes(body, body.readerIndex(), body.readableBytes(), false);
     }
 
     private static boolean isText(Http2Headers head) {

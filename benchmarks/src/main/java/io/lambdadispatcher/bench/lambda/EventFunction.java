@@ -2,7 +2,8 @@ package io.lambdadispatcher.bench.lambda;
 
 import com.amazonaws.services.lambda.runtime.Context;
 import com.amazonaws.services.lambda.runtime.RequestStreamHandler;
-import io.lambdadispatcher.bench.lambda.GatheredExchange.Answer;
+import io.lambdadispatcher.worker.handler.GatheredExchange;
+import io.lambdadispatcher.worker.handler.GatheredExchange.Message;
 import io.lambdadispatcher.worker.handler.Handler;
 import java.io.IOException;
 import java.io.InputStream;
@@ -33,23 +34,17 @@ public final class EventFunction implements RequestStreamHandler {
     @Override
     public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {
         GatheredExchange exchange = new GatheredExchange(
-                AlbRequest.read(input), timers, Duration.ofMillis(context.getRemainingTimeInMillis()));
-        try {
-            handler.handle(exchange, exchange);
-        } catch (Exception e) {
-            throw new IOException("handler failed: " + e, e);
-        }
-        Answer answer = await(exchange);
-        try {
-            AlbResponse.write(answer, output);
-        } finally {
-            answer.body().release();
-        }
+                timers,
+                AlbRequest.read(input),
+                Duration.ofMillis(context.getRemainingTimeInMillis()),
+                Integer.MAX_VALUE);
+        exchange.call(handler);
+        AlbResponse.write(await(exchange), output);
     }
 
-    private static Answer await(GatheredExchange exchange) throws IOException {
+    private static Message await(GatheredExchange exchange) throws IOException {
         try {
-            return exchange.answer.get();
+            return exchange.answer().get();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IOException("killed", e);

@@ -80,7 +80,7 @@ class EventFunctionTest {
         assertThat(answer(reading, event("POST", "/", "green", false)))
                 .contains("\"statusCode\":200", "\"body\":\"green\"");
         assertThat(answer(reading, event("POST", "/", "yellow", false)))
-                .contains("\"statusCode\":413", "request body of 6 bytes, expected at most 5");
+                .contains("\"statusCode\":413", "the request's body is longer than 5 bytes");
     }
 
     @Test

@@ -103,6 +103,13 @@ public final class ContentLength {
         return left > 0;
     }
 
+    /** Says what is wrong with a response's body, if {@link #add} has returned false. */
+    public String errorOfResponse() {
+        return isEmpty()
+                ? "the response has a body, which its status does not allow"
+                : "the response's body is " + (isShort() ? "shorter" : "longer") + " than its content-length";
+    }
+
     /**
      * Counts a part of the body.
      *

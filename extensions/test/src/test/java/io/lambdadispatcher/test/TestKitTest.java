@@ -168,6 +168,12 @@ class TestKitTest {
                                 new DefaultHttp2Headers(false).status("200").add("my header", "1"))))
                 .isInstanceOf(AssertionError.class)
                 .hasMessageContaining("header name 'my header'");
+        assertThatThrownBy(() -> HandlerProbe.get("/").call((request, response) -> {
+                    response.head(new DefaultHttp2Headers().status("200").add("content-length", "3"));
+                    response.end();
+                }))
+                .isInstanceOf(AssertionError.class)
+                .hasMessage("no response: the response's body is shorter than its content-length");
     }
 
     @Test

@@ -13,16 +13,25 @@ import com.tngtech.archunit.core.importer.Locations;
 import io.lambdadispatcher.it.architecture.Plan.Module;
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.module.FindException;
 import java.lang.module.ModuleDescriptor;
+import java.lang.module.ModuleDescriptor.Requires;
+import java.lang.module.ModuleFinder;
+import java.lang.module.ModuleReference;
+import java.net.JarURLConnection;
+import java.net.URISyntaxException;
+import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Enumeration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.jar.JarFile;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -118,6 +127,16 @@ class ArchitectureTest {
 
     private static Set<String> exportedPackages() throws IOException {
         Set<String> packages = new HashSet<>();
+        for (ModuleDescriptor module : modules()) {
+            module.exports().stream()
+                    .filter(export -> !export.isQualified())
+                    .forEach(export -> packages.add(export.source()));
+        }
+        return packages;
+    }
+
+    private static List<ModuleDescriptor> modules() throws IOException {
+        List<ModuleDescriptor> modules = new ArrayList<>();
         for (String module : List.of(
                 "dispatcher-core",
                 "lambda-worker",
@@ -127,12 +146,47 @@ class ArchitectureTest {
                 "extensions/test")) {
             try (InputStream descriptor =
                     Files.newInputStream(ROOT.resolve(module + "/target/classes/module-info.class"))) {
-                ModuleDescriptor.read(descriptor).exports().stream()
-                        .filter(export -> !export.isQualified())
-                        .forEach(export -> packages.add(export.source()));
+                modules.add(ModuleDescriptor.read(descriptor));
             }
         }
-        return packages;
+        return modules;
+    }
+
+    /**
+     * The name of such a module is guessed from the name of its JAR file, so programs must not
+     * depend on it without saying so (javac: {@code -Xlint:requires-transitive-automatic}).
+     */
+    @Test
+    void should_pass_on_no_module_that_its_file_names() throws Exception {
+        Set<String> named = modulesThatTheirFilesName();
+        assertThat(named).contains("aws.lambda.java.core");
+        for (ModuleDescriptor module : modules()) {
+            assertThat(module.requires())
+                    .as(module.name())
+                    .filteredOn(requires -> requires.modifiers().contains(Requires.Modifier.TRANSITIVE))
+                    .extracting(Requires::name)
+                    .doesNotContainAnyElementsOf(named);
+        }
+    }
+
+    /** Returns the names of modules with neither a descriptor nor a name in the manifest. */
+    private static Set<String> modulesThatTheirFilesName() throws IOException, URISyntaxException {
+        Set<String> names = new HashSet<>();
+        Enumeration<URL> manifests = ArchitectureTest.class.getClassLoader().getResources(JarFile.MANIFEST_NAME);
+        while (manifests.hasMoreElements()) {
+            if (manifests.nextElement().openConnection() instanceof JarURLConnection connection
+                    && connection.getMainAttributes().getValue("Automatic-Module-Name") == null) {
+                try {
+                    ModuleFinder.of(Path.of(connection.getJarFileURL().toURI())).findAll().stream()
+                            .map(ModuleReference::descriptor)
+                            .filter(ModuleDescriptor::isAutomatic)
+                            .forEach(module -> names.add(module.name()));
+                } catch (FindException e) {
+                    // The name of the file is not that of a module, so no module can require it.
+                }
+            }
+        }
+        return names;
     }
 
     private static boolean isVisible(Set<JavaModifier> modifiers) {

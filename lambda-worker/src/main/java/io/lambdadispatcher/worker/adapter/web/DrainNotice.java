@@ -6,7 +6,8 @@ import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.worker.handler.DrainReason;
 import io.lambdadispatcher.worker.handler.FailureReason;
-import io.lambdadispatcher.worker.internal.exchange.EventExchange;
+import io.lambdadispatcher.worker.handler.GatheredExchange;
+import io.lambdadispatcher.worker.handler.GatheredExchange.Message;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
@@ -46,10 +47,13 @@ record DrainNotice(String path, DrainReason reason, Duration grace) {
      */
     CompletionStage<?> send(WebInvocations invocations, Upstream relay) {
         int timeoutMillis = (int) Math.max(1, Math.min(LONGEST_ANSWER_MILLIS, grace.toMillis()));
-        EventExchange exchange =
+        GatheredExchange exchange =
                 invocations.start(new WebEvent(WebEvent.Kind.PASS_THROUGH, head(), new byte[0]), timeoutMillis, relay);
         exchange.eventLoop()
-                .schedule(() -> exchange.cancel(FailureReason.TIMEOUT), timeoutMillis, TimeUnit.MILLISECONDS);
+                .schedule(
+                        () -> exchange.cancel(FailureReason.TIMEOUT, "no answer within " + timeoutMillis + " ms"),
+                        timeoutMillis,
+                        TimeUnit.MILLISECONDS);
         return exchange.answer().whenComplete(this::report);
     }
 
@@ -61,7 +65,7 @@ record DrainNotice(String path, DrainReason reason, Duration grace) {
                 .add(GRACE_MILLIS, Long.toString(grace.toMillis()));
     }
 
-    private void report(EventExchange.@Nullable Answer answer, @Nullable Throwable failure) {
+    private void report(@Nullable Message answer, @Nullable Throwable failure) {
         int status = answer == null ? NO_STATUS : StatusCode.parse(answer.head().status());
         if (StatusCode.isSuccess(status)) {
             log.info("notified the app at {} that the worker is draining: {}", path, reason);

@@ -6,8 +6,8 @@ import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.worker.handler.FailureReason;
-import io.lambdadispatcher.worker.internal.exchange.EventExchange;
-import io.lambdadispatcher.worker.internal.exchange.EventExchange.Answer;
+import io.lambdadispatcher.worker.handler.GatheredExchange;
+import io.lambdadispatcher.worker.handler.GatheredExchange.Message;
 import io.lambdadispatcher.worker.internal.transport.ClientTransport;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -40,6 +40,9 @@ import org.jspecify.annotations.Nullable;
 final class WebInvocations implements RequestStreamHandler {
     /** The part of the invocation's remaining time that is reserved for reporting a timeout. */
     private static final int MARGIN_MILLIS = 200;
+
+    /** Maximum size of a response. Lambda accepts slightly more than 6 MB, including base64. */
+    private static final int MOST_BODY_BYTES = 6 * 1024 * 1024 + 100 * 1024;
 
     private static final String SET_COOKIE = "set-cookie";
 
@@ -80,7 +83,7 @@ final class WebInvocations implements RequestStreamHandler {
     public void handleRequest(InputStream input, OutputStream output, Context context) throws IOException {
         WebEvent event = WebEvent.of(input.readAllBytes(), config, context);
         int timeoutMillis = Math.max(1, context.getRemainingTimeInMillis() - MARGIN_MILLIS);
-        EventExchange exchange = start(event, timeoutMillis, relay);
+        GatheredExchange exchange = start(event, timeoutMillis, relay);
         output.write(written(event, await(exchange, timeoutMillis)));
     }
 
@@ -89,38 +92,32 @@ final class WebInvocations implements RequestStreamHandler {
      * application responds or the caller cancels it. {@code timeoutMillis} is only passed on with
      * the request; nothing here enforces it.
      */
-    EventExchange start(WebEvent event, int timeoutMillis, Upstream to) {
+    GatheredExchange start(WebEvent event, int timeoutMillis, Upstream to) {
         EventLoop loop = loop();
-        EventExchange exchange = new EventExchange(loop, event.head(), event.body(), Duration.ofMillis(timeoutMillis));
-        loop.execute(() -> relay(exchange, to, event.origin()));
+        GatheredExchange exchange = new GatheredExchange(
+                loop, new Message(event.head(), event.body()), Duration.ofMillis(timeoutMillis), MOST_BODY_BYTES);
+        loop.execute(() -> exchange.call((request, response) -> to.relay(request, response, event.origin())));
         return exchange;
     }
 
-    private static void relay(EventExchange exchange, Upstream to, Origin origin) {
-        try {
-            to.relay(exchange, exchange, origin);
-        } catch (RuntimeException e) {
-            exchange.fail(FailureReason.HANDLER_FAILED, e.toString());
-        }
-    }
-
-    private static Answer await(EventExchange exchange, int timeoutMillis) throws IOException {
+    private static Message await(GatheredExchange exchange, int timeoutMillis) throws IOException {
         try {
             return exchange.answer().get(timeoutMillis, TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            exchange.cancel(FailureReason.TIMEOUT);
-            throw new IOException("the app has not answered within " + timeoutMillis + " ms", e);
+            String why = "the app has not answered within " + timeoutMillis + " ms";
+            exchange.cancel(FailureReason.TIMEOUT, why);
+            throw new IOException(why, e);
         } catch (ExecutionException e) {
             Throwable cause = e.getCause() == null ? e : e.getCause();
             throw new IOException(cause.getMessage(), cause);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            exchange.cancel(FailureReason.CANCELLED);
+            exchange.cancel(FailureReason.CANCELLED, "interrupted");
             throw new IOException("interrupted while the app answers", e);
         }
     }
 
-    private byte[] written(WebEvent event, Answer answer) throws IOException {
+    private byte[] written(WebEvent event, Message answer) throws IOException {
         int status = StatusCode.parse(answer.head().status());
         if (config.errorStatusCodes.contains(status)) {
             throw new IOException(Json.write(
@@ -150,7 +147,7 @@ final class WebInvocations implements RequestStreamHandler {
         return Json.isJson(body) ? body : Json.bytes(new String(body, StandardCharsets.UTF_8));
     }
 
-    private static void addFields(WebEvent.Kind kind, Answer answer, Map<String, Object> result) {
+    private static void addFields(WebEvent.Kind kind, Message answer, Map<String, Object> result) {
         Map<String, List<String>> all = new LinkedHashMap<>();
         answer.head().forEach(field -> {
             String name = field.getKey().toString();
@@ -196,7 +193,7 @@ final class WebInvocations implements RequestStreamHandler {
      * Returns whether the body can be passed as text: the bytes must be UTF-8, whatever the content
      * type says.
      */
-    private static boolean isText(Answer answer) {
+    private static boolean isText(Message answer) {
         CharSequence type = answer.head().get(HttpHeaderNames.CONTENT_TYPE);
         return !answer.head().contains(HttpHeaderNames.CONTENT_ENCODING)
                 && (answer.body().length == 0 || type == null || isTextType(type.toString()))

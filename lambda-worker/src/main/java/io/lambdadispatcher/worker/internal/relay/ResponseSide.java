@@ -303,9 +303,7 @@ final class ResponseSide implements Response {
         if (exchange.isHeadOnly() || exchange.cancellation() != null || length.add(bodyBytes, end)) {
             return;
         }
-        String text = length.isEmpty()
-                ? "the response has a body, which its status does not allow"
-                : "the response's body is " + (length.isShort() ? "shorter" : "longer") + " than its content-length";
+        String text = length.errorOfResponse();
         phase = Phase.ENDED;
         hop(() -> reset(FailureReason.BAD_MESSAGE, text));
         throw new IllegalStateException(text);
