@@ -7,40 +7,77 @@ import java.util.concurrent.TimeUnit;
  * of the first one are a burst, and count one stream each. Requests that arrived later, while
  * workers were starting, count only as many streams as serve them within a second, because each
  * stream can serve several of them.
+ *
+ * <p>No stream is needed for a queue that the workers that serve or start will clear before another
+ * worker could be ready. For example, requests are queued while the replacement of a lost worker
+ * starts, and fill all streams when it has started. By Little's law, the streams that the load does
+ * not need clear the queue. This holds if most of the busy streams carry short requests. It is
+ * believed only while a worker starts, for at most twice the time of a start, and as long as the
+ * queue becomes shorter in each second after that.
  */
 final class Backlog {
     private static final long TOGETHER_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    private static final double CLEARED_WITHIN_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
     private boolean waiting;
     private long sinceNanos;
-    private int pending;
+    private long arrivedBefore;
     private int together;
+    private boolean shrinking;
+    private long lookedNanos;
+    private int pendingAtLook;
 
-    void onSample(long nowNanos, int pendingNow) {
-        pending = pendingNow;
-        if (pendingNow == 0) {
+    /**
+     * @param starting workers that have not been ready yet
+     * @param startNanos mean time from launch until a worker is ready
+     */
+    void onSample(long nowNanos, Demand demand, int starting, long startNanos) {
+        int pending = demand.pending();
+        boolean helpComes = starting > 0 && (!waiting || nowNanos - sinceNanos <= 2 * startNanos);
+        boolean due = nowNanos - lookedNanos >= SECOND;
+        shrinking = helpComes || shrinking && (!due || pending < pendingAtLook);
+        if (helpComes || due) {
+            lookedNanos = nowNanos;
+            pendingAtLook = pending;
+        }
+        if (pending == 0) {
             waiting = false;
             return;
         }
         if (!waiting) {
             waiting = true;
             sinceNanos = nowNanos;
+            arrivedBefore = demand.arrived() - pending;
             together = 0;
         }
         if (nowNanos - sinceNanos <= TOGETHER_NANOS) {
-            together = Math.max(together, pendingNow);
+            together = Math.max(together, pending);
         }
     }
 
     /**
      * Returns the streams needed.
      *
-     * @param meanServiceNanos 0 = unknown: each request counts one stream
+     * @param demand the latest sample
+     * @param supply streams of the workers that serve or start
+     * @param startNanos mean time from launch until a worker is ready
      */
-    double streams(double meanServiceNanos) {
+    double streams(long nowNanos, Demand demand, OfferedLoad load, double supply, long startNanos) {
+        int pending = demand.pending();
+        double serviceNanos = load.meanServiceNanos();
+        if (pending == 0 || serviceNanos == 0) {
+            // Not known how long they take: each counts one stream.
+            return pending;
+        }
+        // The mean load follows a sudden rise too slowly.
+        double since = Math.max(TOGETHER_NANOS, nowNanos - sinceNanos);
+        double recent = (demand.arrived() - arrivedBefore) * serviceNanos / since;
+        double spare = supply - Math.max(load.streams(), recent);
+        boolean areShort = demand.busy() <= 2 * load.streams();
+        if (shrinking && areShort && pending * serviceNanos <= spare * startNanos) {
+            return 0;
+        }
         int first = Math.min(pending, together);
-        double worth = meanServiceNanos == 0 ? 1 : Math.min(1, meanServiceNanos / CLEARED_WITHIN_NANOS);
-        return first + (pending - first) * worth;
+        return first + (pending - first) * Math.min(1, serviceNanos / SECOND);
     }
 }

@@ -466,7 +466,7 @@ public final class CapacityController {
         }
         recycling.markNext(workers, outdated(nowNanos));
         retirement.markExpiring(nowNanos, workers.ready());
-        target.onSample(nowNanos, demand, peers, workers.count(worker -> worker.ours), workers.exchangesPerWorker());
+        target.onSample(nowNanos, demand, peers, workers, retirement.meanStartNanos());
         if (closed) {
             return;
         }
@@ -581,7 +581,7 @@ public final class CapacityController {
     private void launchMissing(long nowNanos) {
         int capacity = peerWorkers + workers.count(worker -> worker.isCapacity(nowNanos) && !rollout.isCanary(worker));
         int placesLeft = replaceEjected(nowNanos, capacity);
-        int starting = workers.count(worker -> worker.ours && !worker.everReady() && !worker.hasExited());
+        int starting = workers.count(WorkerLife::isStarting);
         int there = workers.count(worker -> worker.ours && !worker.hasExited() && !worker.is(State.DRAINING));
         // Workers that expire or have lost their connections are replaced. Twice the maximum bounds
         // the workers that run during replacement.

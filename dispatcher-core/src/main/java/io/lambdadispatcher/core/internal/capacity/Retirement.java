@@ -37,6 +37,10 @@ final class Retirement {
         meanStartNanos += (startNanos - meanStartNanos) / 4;
     }
 
+    long meanStartNanos() {
+        return meanStartNanos;
+    }
+
     void onServiceTimes(ServiceTimes recent) {
         if (serviceTimes.count() > SERVICE_TIMES_KEPT) {
             serviceTimes.halve();

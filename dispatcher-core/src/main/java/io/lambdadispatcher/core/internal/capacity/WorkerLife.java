@@ -220,6 +220,11 @@ final class WorkerLife {
         return everReady;
     }
 
+    /** Returns whether it was launched by this dispatcher and has not been ready yet. */
+    boolean isStarting() {
+        return ours && !everReady && !exited;
+    }
+
     long startNanos() {
         return firstReadyNanos - launchedNanos;
     }

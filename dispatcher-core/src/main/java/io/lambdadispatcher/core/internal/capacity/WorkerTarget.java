@@ -44,15 +44,17 @@ final class WorkerTarget {
     /**
      * Takes a new sample of the pool.
      *
-     * @param alive workers of this dispatcher that were charged for since the previous sample
-     * @param exchangesPerWorker concurrent exchanges that one worker may have
+     * @param workers those of this dispatcher, and those that it shares with others
+     * @param startNanos mean time from launch until a worker is ready
      */
-    void onSample(long nowNanos, Demand demand, PeerDemand peers, int alive, double exchangesPerWorker) {
+    void onSample(long nowNanos, Demand demand, PeerDemand peers, WorkerLives workers, long startNanos) {
+        double exchangesPerWorker = workers.exchangesPerWorker();
+        int capacity = peers.workers() + workers.count(worker -> worker.isCapacity(nowNanos));
         load.onSample(nowNanos, demand);
-        backlog.onSample(nowNanos, demand.pending());
-        spend.advance(nowNanos, alive);
+        backlog.onSample(nowNanos, demand, workers.count(WorkerLife::isStarting), startNanos);
+        spend.advance(nowNanos, workers.count(worker -> worker.ours));
         rememberRequests(nowNanos, demand);
-        neededStreams = neededStreams(nowNanos, demand);
+        neededStreams = neededStreams(nowNanos, demand, capacity * exchangesPerWorker - peers.streams(), startNanos);
         int needed =
                 (int) Math.min(Integer.MAX_VALUE, Math.ceil((neededStreams + peers.streams()) / exchangesPerWorker));
         int spare = needed > 0 || policy.minWorkers() > 0 ? policy.warmWorkers() : 0;
@@ -74,12 +76,12 @@ final class WorkerTarget {
         return demand.busy() + demand.pending() == 0;
     }
 
-    private double neededStreams(long nowNanos, Demand demand) {
+    private double neededStreams(long nowNanos, Demand demand, double supply, long startNanos) {
         if (!everRequested || nowNanos - lastRequestNanos >= policy.idleAfter().toNanos() && isIdle(demand)) {
             return 0;
         }
-        double streams = Math.max(
-                load.streams() * (1 + policy.headroom()), demand.busy() + backlog.streams(load.meanServiceNanos()));
+        double queued = backlog.streams(nowNanos, demand, load, supply, startNanos);
+        double streams = Math.max(load.streams() * (1 + policy.headroom()), demand.busy() + queued);
         return Math.max(LEAST_STREAMS, streams);
     }
 

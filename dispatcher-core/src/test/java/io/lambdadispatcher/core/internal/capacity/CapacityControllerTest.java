@@ -273,9 +273,55 @@ class CapacityControllerTest {
             look();
         }
 
-        // One request is busy and 20 arrived together. 280 queued requests of 0.1 s each need 28
-        // streams. A worker has five.
-        assertThat(told.launched).hasSize(10);
+        // One request is busy and 20 arrived together. A worker has five streams. Of the 25 that
+        // start, the load needs 10. The others serve what is queued in 2 s, before another worker
+        // could start.
+        assertThat(told.launched).hasSize(5);
+    }
+
+    @Test
+    void should_launch_more_when_a_worker_has_started_but_the_queue_does_not_get_shorter() {
+        traffic(110, Duration.ofMillis(100), Duration.ofSeconds(60));
+        readyAll();
+        traffic(110, Duration.ofMillis(100), Duration.ofSeconds(60));
+        assertThat(told.launched).hasSize(3);
+        saturated(15, 1);
+        assertThat(told.launched).as("no stream is free").hasSize(4);
+        saturated(15, 9);
+        assertThat(told.launched).as("one starts").hasSize(4);
+        readyAll();
+        busy = 20;
+        look();
+        assertThat(told.launched).as("it may clear the queue").hasSize(4);
+        saturated(20, 4);
+        assertThat(told.launched).as("it does").hasSize(4);
+        saturated(20, 4);
+        assertThat(told.launched).as("it does not").hasSize(5);
+    }
+
+    /** The next second of the same traffic, which finds all streams busy. */
+    private void saturated(int streams, int queued) {
+        arrived += 110;
+        completed += 110;
+        serviceNanos += 11 * SECOND;
+        busy = streams;
+        pending = queued;
+        pass(Duration.ofSeconds(1));
+    }
+
+    /** Such as streams of events. How long the queued requests take is not known either. */
+    @Test
+    void should_launch_more_while_a_worker_starts_if_long_requests_occupy_the_streams() {
+        traffic(10, Duration.ofMillis(100), Duration.ofSeconds(60));
+        readyAll();
+        assertThat(told.launched).hasSize(1);
+        busy = 5;
+        pending = 1;
+        look();
+        assertThat(told.launched).hasSize(2);
+        pending = 9;
+        look();
+        assertThat(told.launched).hasSize(3);
     }
 
     @Test

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 import io.lambdadispatcher.core.internal.capacity.simulate.Timeline.Look;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -72,31 +73,53 @@ class SimulationTest {
     @CsvSource({"20, 20", "120, 20", "120, 100", "60, 300"})
     void should_launch_one_worker_for_one_that_stops_for_10_s(int rate, int serviceMillis) {
         for (int seed = 1; seed <= 20; seed++) {
+            SplittableRandom random = new SplittableRandom(seed);
             SimulationSettings settings = SimulationSettings.defaults()
                     .with(SimulationSetting.MIN_WORKERS, 3)
                     .with(SimulationSetting.SERVICE_MILLIS, serviceMillis);
-            EventQueue time = new EventQueue();
-            SplittableRandom random = new SplittableRandom(seed);
-            DispatchPath path = new DispatchPath(time, settings, random);
-            time.runUntil(20 * SECOND);
-            arrive(time, path, random, rate, 120 * SECOND);
-            time.runUntil(60 * SECOND);
-            int before = path.launchNanos.size();
-
-            path.stop(10 * SECOND);
-
-            time.runUntil(130 * SECOND);
-            String what = "seed " + seed + ": " + before + " workers before";
-            assertThat(path.launchNanos.size() - before).as(what).isLessThanOrEqualTo(1);
-            assertThat(path.tally.answered).as(what).isEqualTo(path.tally.arrived);
+            stopOne(settings, random, () -> (long) (-Math.log(1 - random.nextDouble()) / rate * SECOND));
         }
     }
 
-    private static void arrive(EventQueue time, DispatchPath path, SplittableRandom random, int rate, long untilNanos) {
-        time.after((long) (-Math.log(1 - random.nextDouble()) / rate * SECOND), () -> {
+    /**
+     * Requests are queued until its replacement has started, and fill all streams when it has. So
+     * the queue is not empty yet, but it is about to be.
+     */
+    @ParameterizedTest
+    @CsvSource({"110, 0.7", "110, 2.5", "110, 6", "119, 0.7", "119, 2.5", "119, 6"})
+    void should_launch_one_worker_for_one_without_which_there_is_no_room(int rate, double startSeconds) {
+        for (int seed = 1; seed <= 20; seed++) {
+            SimulationSettings settings = SimulationSettings.defaults()
+                    .with(SimulationSetting.MIN_WORKERS, 3)
+                    .with(SimulationSetting.SERVICE_MILLIS, 200)
+                    .with(SimulationSetting.SERVICE_SIGMA, 0)
+                    .with(SimulationSetting.COLD_START_SECONDS, startSeconds);
+            stopOne(settings, new SplittableRandom(seed), () -> SECOND / rate);
+        }
+    }
+
+    /** @param interval returns the time until the next request */
+    private static void stopOne(SimulationSettings settings, SplittableRandom random, LongSupplier interval) {
+        EventQueue time = new EventQueue();
+        DispatchPath path = new DispatchPath(time, settings, random);
+        time.runUntil(20 * SECOND);
+        arrive(time, path, interval, 120 * SECOND);
+        time.runUntil(60 * SECOND);
+        int before = path.launchNanos.size();
+
+        path.stop(10 * SECOND);
+
+        time.runUntil(130 * SECOND);
+        List<Long> since = path.launchNanos.subList(before, path.launchNanos.size());
+        assertThat(since).as("launches after %d before, since 60 s", before).hasSizeLessThanOrEqualTo(1);
+        assertThat(path.tally.answered).isEqualTo(path.tally.arrived);
+    }
+
+    private static void arrive(EventQueue time, DispatchPath path, LongSupplier interval, long untilNanos) {
+        time.after(interval.getAsLong(), () -> {
             if (time.nowNanos() < untilNanos) {
                 path.onRequest(Path.Caller.NOBODY);
-                arrive(time, path, random, rate, untilNanos);
+                arrive(time, path, interval, untilNanos);
             }
         });
     }
