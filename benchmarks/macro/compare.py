@@ -37,8 +37,9 @@ class OtherDispatcher(LambdaDispatcher):
         self.class_path = self.class_path.replace(str(ROOT), str(tree))
 
     def settings(self):
-        command = [self.java, "-cp", self.class_path, "io.lambdadispatcher.server.Main", "serve", "--help"]
-        known = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        command = [self.java, "-cp", self.class_path, "io.lambdadispatcher.server.Main", "serve"]
+        # Early commits have all settings in --help, and no --help-all.
+        known = "".join(subprocess.run([*command, each], capture_output=True, text=True, check=False).stdout for each in ("--help-all", "--help"))
         settings = {name: value for name, value in super().settings().items() if f"--{name}" in known}
         if not re.search(r"--workers-tls-certificate\S*off", known):
             # Commits before TLS by default have no TLS without a certificate.
