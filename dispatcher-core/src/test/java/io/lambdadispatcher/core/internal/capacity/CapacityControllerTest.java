@@ -299,6 +299,24 @@ class CapacityControllerTest {
         assertThat(told.launched).as("it does not").hasSize(5);
     }
 
+    @Test
+    void should_launch_more_if_a_worker_takes_far_longer_to_start_than_others() {
+        controller = controller(CapacityPolicy.between(3, 20));
+        look();
+        readyAll();
+        traffic(110, Duration.ofMillis(100), Duration.ofSeconds(60));
+        assertThat(told.launched).hasSize(3);
+        saturated(15, 1);
+        for (int second = 0; second < 3; second++) {
+            saturated(15, 60);
+            assertThat(told.launched).hasSize(4);
+        }
+        for (int second = 0; second < 3; second++) {
+            saturated(15, 60);
+        }
+        assertThat(told.launched).hasSize(5);
+    }
+
     /** The next second of the same traffic, which finds all streams busy. */
     private void saturated(int streams, int queued) {
         arrived += 110;
