@@ -140,7 +140,7 @@ class FunctionCacheIT {
 
     @Test
     void should_load_classes_from_the_cache_with_the_jvm_that_made_it() throws Exception {
-        String output = start(function, maker);
+        String output = startInLambda(function, maker);
         assertThat(output).contains(HANDLER + FROM_CACHE, "com.example.hello.HelloHandler" + FROM_CACHE);
         assertThat(output).doesNotContain("[warning", "[error");
     }
@@ -152,18 +152,21 @@ class FunctionCacheIT {
         assertThat(output).doesNotContain("[warning", "[error", "nrecognized");
     }
 
-    /** Before Java 19, a JVM uses an archive only if the jars have the same paths. */
     @Test
     void should_load_classes_from_an_archive_with_the_older_jvm_that_made_it() throws Exception {
         Path old = jdk("17");
+        String output = startInLambda(build(old, "old"), old);
+        assertThat(output).contains(HANDLER + FROM_CACHE, "com.example.hello.HelloHandler" + FROM_CACHE);
+        assertThat(output).doesNotContain("[warning", "[error", "nrecognized");
+    }
+
+    /** A JVM may use a cache only if the jars have the same paths as when it was made. */
+    private static String startInLambda(Path built, Path java) throws Exception {
         Path task = Path.of("/var/task");
         assumeTrue(Files.isWritable(task.getParent()) && !Files.exists(task), task + " cannot be created");
-        Path built = build(old, "old");
         Files.createSymbolicLink(task, built);
         try {
-            String output = start(task, old);
-            assertThat(output).contains(HANDLER + FROM_CACHE, "com.example.hello.HelloHandler" + FROM_CACHE);
-            assertThat(output).doesNotContain("[warning", "[error", "nrecognized");
+            return start(task, java);
         } finally {
             Files.delete(task);
         }
