@@ -363,7 +363,9 @@ class MainTest {
         long all = Settings.topics().stream()
                 .mapToLong(topic -> topic.settings().size())
                 .sum();
-        assertThat(out.toString().lines()).as("no phrase is too long for its line").hasSize(23);
+        assertThat(out.toString().lines())
+                .as("no phrase is too long for its line")
+                .hasSize(23);
         assertThat(out.toString().lines().filter(line -> line.startsWith("  --")))
                 .hasSize(20)
                 .anyMatch(line ->
