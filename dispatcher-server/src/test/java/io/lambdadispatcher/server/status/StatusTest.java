@@ -204,6 +204,14 @@ class StatusTest {
     }
 
     @Test
+    void should_say_of_each_restart_since_when_there_is_no_answer() throws Exception {
+        watch(() -> starting = true, () -> starting = false, () -> starting = true);
+
+        assertThat(written.toString())
+                .containsSubsequence("No status since 12:30:45 UTC: ", "No status since 12:30:49 UTC: ");
+    }
+
+    @Test
     void should_print_the_rest_while_an_event_loop_is_stuck() throws Exception {
         stuck = true;
 

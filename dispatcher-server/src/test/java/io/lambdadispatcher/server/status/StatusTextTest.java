@@ -125,6 +125,14 @@ class StatusTextTest {
     }
 
     @Test
+    void should_show_what_is_important_beside_a_long_name() {
+        String name = "a-name-of-hundreds-of-characters".repeat(8);
+
+        assertThat(text("{\"functions\": [{\"name\": \"" + name + "\", \"queued\": 7}]}", 80, 20))
+                .contains("\n" + name.substring(0, 38) + "..       7  ");
+    }
+
+    @Test
     void should_show_what_the_dispatchers_of_a_fleet_share() {
         assertThat(text(ATTENTION)).contains("""
                 FLEET-LIMITS  WORKERS  LAUNCHES/MIN  GB-S/HOUR  LAUNCHING
