@@ -50,7 +50,7 @@ class JavaExamplesTest {
             import io.netty.buffer.*;
             import io.opentelemetry.api.OpenTelemetry;
             import io.netty.channel.epoll.*;
-            import io.netty.handler.codec.http2.Http2Headers;
+            import io.netty.handler.codec.http2.*;
             import java.net.*;
             import java.nio.charset.StandardCharsets;
             import java.nio.file.Path;

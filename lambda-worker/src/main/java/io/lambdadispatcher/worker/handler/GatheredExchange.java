@@ -24,9 +24,12 @@ import org.jspecify.annotations.Nullable;
  * that has not come from a dispatcher, for example an ordinary invocation of a Lambda function.
  *
  * <pre>{@code
- * GatheredExchange exchange = new GatheredExchange(loop, request, remaining, 6_000_000);
+ * ScheduledExecutorService loop = Executors.newSingleThreadScheduledExecutor();
+ * Http2Headers head = new DefaultHttp2Headers().method("GET").path("/").scheme("https");
+ * GatheredExchange exchange = new GatheredExchange(
+ *         loop, new GatheredExchange.Message(head, new byte[0]), Duration.ofSeconds(10), 6_000_000);
  * loop.execute(() -> exchange.call(handler));
- * Message response = exchange.answer().get();
+ * GatheredExchange.Message response = exchange.answer().get();
  * }</pre>
  *
  * <p>The handler's side is called as {@link Request} and {@link Response} describe, and wrong calls
