@@ -24,12 +24,14 @@ import org.jspecify.annotations.Nullable;
  * that has not come from a dispatcher, for example an ordinary invocation of a Lambda function.
  *
  * <pre>{@code
+ * import io.lambdadispatcher.worker.handler.GatheredExchange.Message;
+ *
  * ScheduledExecutorService loop = Executors.newSingleThreadScheduledExecutor();
  * Http2Headers head = new DefaultHttp2Headers().method("GET").path("/").scheme("https");
- * GatheredExchange exchange = new GatheredExchange(
- *         loop, new GatheredExchange.Message(head, new byte[0]), Duration.ofSeconds(10), 6_000_000);
+ * Message get = new Message(head, new byte[0]);
+ * GatheredExchange exchange = new GatheredExchange(loop, get, Duration.ofSeconds(10), 6_000_000);
  * loop.execute(() -> exchange.call(handler));
- * GatheredExchange.Message response = exchange.answer().get();
+ * Message response = exchange.answer().get();
  * }</pre>
  *
  * <p>The handler's side is called as {@link Request} and {@link Response} describe, and wrong calls
