@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.it.webdemo.JdkApp;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -139,7 +141,10 @@ class LayerIT {
                 Map.of("PORT", port),
                 directory.resolve("app.log"));
         try (LambdaApi api = new LambdaApi();
-                Rig rig = Rig.start()) {
+                Rig rig = Rig.start(
+                        Rig.function().build(),
+                        DispatcherObserver.NONE,
+                        builder -> builder.workerListener(ListenerOptions.workers("127.0.0.1", 0)))) {
             Process extension = start(
                     new ProcessBuilder("sh", layer(directory).toString()),
                     Map.of(
@@ -181,7 +186,9 @@ class LayerIT {
         api.events.add("{\"function\":\"demo\",\"workerId\":\"layer-1\",\"token\":\"" + token
                 + "\",\"addresses\":[\"127.0.0.1:"
                 + rig.dispatcher.workerAddress().getPort()
-                + "\"],\"connections\":1,\"streams\":5,\"tls\":false}");
+                + "\"],\"connections\":1,\"streams\":5,\"tlsFingerprint\":\""
+                + rig.dispatcher.workerFingerprints().get(0)
+                + "\"}");
         Await.until("the worker is ready", () -> rig.pool().free() == 5);
         HttpResponse<String> answer = rig.client(HttpClient.Version.HTTP_1_1)
                 .send(HttpRequest.newBuilder(rig.http("/")).build(), BodyHandlers.ofString());
