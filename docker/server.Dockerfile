@@ -13,6 +13,8 @@ RUN ${JDK_HOME}/bin/jlink --output java --no-header-files --no-man-pages --strip
 COPY dispatcher-server/target/lib lib
 COPY dispatcher-server/target/dispatcher-server-*.jar lib/
 COPY docker/server.flags docker/Train.java ./
+# The list of components, in the format of CycloneDX.
+COPY dispatcher-server/target/bom.json sbom.cdx.json
 # The order is fixed, because the cache of loaded classes is valid only for exactly this class path.
 RUN { echo -cp; ls lib/*.jar | sed "s|^|/opt/lambda-dispatcher/|" | tr '\n' ':' | sed 's|:$||'; echo; } > class.path \
  && ${JDK_HOME}/bin/java Train.java serve && rm Train.java

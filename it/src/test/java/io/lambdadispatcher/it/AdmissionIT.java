@@ -131,7 +131,7 @@ class AdmissionIT {
             assertThat(seconds).isBetween(1700, 1800);
             assertThat(refused.headers().firstValue("ratelimit-policy")).contains("\"search\";q=2;w=3600");
             assertThat(refused.headers().firstValue("ratelimit")).contains("\"search\";r=0;t=" + seconds);
-            assertThat(refused.body()).isEqualTo("more than 2 requests in 3600 s\n");
+            assertThat(refused.body()).isEqualTo("the rate limit is used up\n");
             assertThat(send(client, rig, "/", "x-api-key", "b").get().statusCode())
                     .isEqualTo(200);
             assertThat(worker.done().toCompletableFuture()).isNotDone();

@@ -35,6 +35,8 @@ public enum AccessField {
     OUTCOME,
     /** The token of the failure. */
     FAILURE,
+    /** What happened in a failure. The client does not get it. */
+    FAILURE_DETAIL,
     /** Why the request was queued. */
     WAIT_REASON,
     /** Which worker affinity chose: {@link SessionResult} in lower case. */

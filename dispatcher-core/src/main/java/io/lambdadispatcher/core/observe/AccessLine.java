@@ -65,6 +65,7 @@ final class AccessLine {
             case STATUS -> number(field, end.status());
             case OUTCOME -> text(field, end.outcome().name().toLowerCase(Locale.ROOT));
             case FAILURE -> text(field, end.failure());
+            case FAILURE_DETAIL -> text(field, end.failureDetail());
             case WAIT_REASON -> {
                 WaitReason reason = end.waitReason();
                 text(field, reason == null ? null : reason.token());

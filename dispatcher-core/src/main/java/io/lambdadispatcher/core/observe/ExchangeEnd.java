@@ -81,6 +81,14 @@ public interface ExchangeEnd {
     @Nullable
     String failure();
 
+    /**
+     * Returns what happened, in one printable line that can name workers and errors of AWS. The
+     * client does not get it. Returns {@code null} unless there is a {@link #failure}.
+     */
+    default @Nullable String failureDetail() {
+        return null;
+    }
+
     /** Returns why the request was queued, or {@code null} if it never was. */
     default @Nullable WaitReason waitReason() {
         return null;

@@ -30,6 +30,11 @@ public enum Protection {
     /** A new client connection was closed because there are too many from its address. */
     ADDRESS_LIMIT,
     /**
+     * A part of a client's TLS handshake waited, because handshakes take too much time of its event
+     * loop.
+     */
+    HANDSHAKE_DELAYED,
+    /**
      * A connection was closed because it did not begin with a valid PROXY header in time. See
      * {@code ListenerOptions.withProxyProtocol}.
      */

@@ -20,7 +20,10 @@ import org.jspecify.annotations.Nullable;
 public interface ErrorRenderer {
     ErrorPage render(ErrorContext error);
 
-    /** Describes an error. Contains no secrets and no class names. */
+    /**
+     * Describes an error to the client. Contains nothing of the deployment, such as addresses,
+     * workers or texts of exceptions: the access log has these.
+     */
     interface ErrorContext {
         /** Returns the status of the response. The renderer cannot change it. */
         int status();
@@ -32,7 +35,8 @@ public interface ErrorRenderer {
         String failure();
 
         /**
-         * Returns a description in one line. It may contain parts of the request, so it must be
+         * Returns the sentence of the failure in {@code docs/reference/failures.md}, or which rule
+         * of HTTP the request breaks. The latter may contain parts of the request, so it must be
          * escaped in HTML.
          */
         String detail();

@@ -52,6 +52,11 @@ class AccessLogTest {
         public @Nullable ContentEncoding contentEncoding() {
             return path.equals("/compressed") ? ContentEncoding.BR : null;
         }
+
+        @Override
+        public @Nullable String failureDetail() {
+            return failure == null ? null : "no function matches " + path;
+        }
     }
 
     private static ExchangeEnd end(String path) {
@@ -83,7 +88,7 @@ class AccessLogTest {
     @Test
     void should_leave_out_what_is_not_there() {
         assertThat(line(failed(), TIME))
-                .contains("\"failure\":\"no_function\"")
+                .contains("\"failure\":\"no_function\",\"failure_detail\":\"no function matches /\"")
                 .doesNotContain("\"function\"")
                 .doesNotContain("worker");
     }

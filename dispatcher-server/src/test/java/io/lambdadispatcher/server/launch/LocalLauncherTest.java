@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
@@ -10,11 +11,15 @@ import io.lambdadispatcher.wire.testkit.Await;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -70,6 +75,27 @@ class LocalLauncherTest {
 
     private Path shell(String script) throws Exception {
         return Files.writeString(directory.resolve("worker.sh"), script);
+    }
+
+    /** The options of setpriv are those of docs/guides/run-as-a-service.md. */
+    @Test
+    void should_run_workers_as_another_user_that_cannot_read_secrets() throws Exception {
+        assumeTrue(System.getProperty("user.name").equals("root") && Files.isExecutable(Path.of("/usr/bin/setpriv")));
+        String guide = Files.readString(Path.of("../docs/guides/run-as-a-service.md"));
+        Matcher documented =
+                Pattern.compile("setpriv --reuid=lambda-worker (--\\S+ )+").matcher(guide);
+        assertThat(documented.find()).isTrue();
+        String[] setpriv = documented.group().replace("lambda-worker", "65534").split(" ");
+        Path secret = Files.writeString(directory.resolve("secret"), "take-32-random-bytes");
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Files.setPosixFilePermissions(secret, PosixFilePermissions.fromString("rw-------"));
+        String look = "(cat " + secret + " || cat /proc/$PPID/environ) > /dev/null 2>&1 && echo read a secret"
+                + " || echo $(id -u) $(grep CapEff /proc/self/status); exit 1";
+
+        assertThat(exit(launch("sh", "-c", look)).detail()).isEqualTo("read a secret (exit code 1)");
+        String[] command = Arrays.copyOf(setpriv, setpriv.length + 3);
+        System.arraycopy(new String[] {"/bin/sh", "-c", look}, 0, command, setpriv.length, 3);
+        assertThat(exit(launch(command)).detail()).isEqualTo("65534 CapEff: 0000000000000000 (exit code 1)");
     }
 
     @Test

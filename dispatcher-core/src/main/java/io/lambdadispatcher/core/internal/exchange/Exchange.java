@@ -1552,6 +1552,11 @@ public final class Exchange extends DeadlineQueue.Entry
     }
 
     @Override
+    public @Nullable String failureDetail() {
+        return failure == null ? null : failure.detail();
+    }
+
+    @Override
     public @Nullable WaitReason waitReason() {
         return waitReason;
     }
@@ -1636,7 +1641,7 @@ public final class Exchange extends DeadlineQueue.Entry
                 protocol(),
                 status(),
                 outcome,
-                failure(),
+                failure,
                 waitReason,
                 sessionResult(),
                 substitute(),

@@ -20,6 +20,7 @@ import org.slf4j.LoggerFactory;
 /**
  * What an observer learns about an exchange at its end, as an object that it can keep.
  *
+ * @param failed why the exchange failed; {@code null} = it did not
  * @param extraCounts number of further attempts, in {@link #EXTRA_BITS} bits for each reason
  */
 record FinishedExchange(
@@ -30,7 +31,7 @@ record FinishedExchange(
         ClientProtocol protocol,
         int status,
         Outcome outcome,
-        @Nullable String failure,
+        @Nullable Failure failed,
         @Nullable WaitReason waitReason,
         @Nullable SessionResult sessionResult,
         @Nullable Substitute substitute,
@@ -51,6 +52,16 @@ record FinishedExchange(
     static final int EXTRA_BITS = 4;
 
     static final SeldomLog failures = new SeldomLog(LoggerFactory.getLogger(ExchangeEnd.class), Ticker.systemTicker());
+
+    @Override
+    public @Nullable String failure() {
+        return failed == null ? null : failed.kind().token();
+    }
+
+    @Override
+    public @Nullable String failureDetail() {
+        return failed == null ? null : failed.detail();
+    }
 
     @Override
     public int extraAttempts(ExtraAttempt reason) {

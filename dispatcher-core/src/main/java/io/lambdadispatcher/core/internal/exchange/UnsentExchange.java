@@ -37,9 +37,8 @@ public record UnsentExchange(@Nullable String function, Http2Headers headers, Re
      * @param waitedNanos time since the request arrived
      */
     public void reportFailed(DispatcherObserver observer, Failure failure, long waitedNanos) {
-        Failure.Kind kind = failure.kind();
         Substitute substitute = response.substitute(0, failure);
-        report(observer, kind.status().code(), Outcome.FAILED, kind.token(), substitute, 0, waitedNanos);
+        report(observer, failure.kind().status().code(), Outcome.FAILED, failure, substitute, 0, waitedNanos);
     }
 
     /**
@@ -66,7 +65,7 @@ public record UnsentExchange(@Nullable String function, Http2Headers headers, Re
             DispatcherObserver observer,
             int status,
             Outcome outcome,
-            @Nullable String failure,
+            @Nullable Failure failure,
             @Nullable Substitute substitute,
             long bytes,
             long waitedNanos) {

@@ -127,7 +127,8 @@ public final class PublicChannelInitializer extends ChannelInitializer<Channel> 
         SslHandler handler = secured.newHandler(channel.alloc());
         // 0 would mean no timeout.
         handler.setHandshakeTimeoutMillis(Math.max(1, TimeUnit.NANOSECONDS.toMillis(leftNanos)));
-        channel.pipeline().addLast(handler, new AlpnHandler(context));
+        guard.addTls(channel, handler, client);
+        channel.pipeline().addLast(new AlpnHandler(context));
     }
 
     /**

@@ -321,7 +321,7 @@ class DirectPathTest {
 
         assertThat(response.statusCode()).isEqualTo(502);
         assertThat(response.headers().firstValue("set-cookie")).isEmpty();
-        assertThat(response.body()).isEqualTo("the response of function f: the value of 'a' cannot be in a header\n");
+        assertThat(response.body()).isEqualTo("the handler's response is malformed\n");
     }
 
     /**

@@ -141,6 +141,13 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
         return seen(false);
     }
 
+    /** Returns all bytes of the dispatcher's own answer. */
+    final String answerTo(Failure failure) {
+        response.onFailure(failure);
+        channel.runPendingTasks();
+        return sent().toString(StandardCharsets.ISO_8859_1);
+    }
+
     abstract @Nullable Http2Headers seen(boolean inTrailers);
 
     private RequestSink open(Http2Headers opened, boolean end, ResponseSink sink) {

@@ -11,16 +11,23 @@ import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.HealthCheck;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.spi.ErrorRenderer;
 import io.lambdadispatcher.wire.http.TextAnswer;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.handler.codec.DecoderException;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -96,6 +103,60 @@ class OwnAnswersTest {
                 assertThat(String.valueOf(own.get("access-control-allow-origin")))
                         .isEqualTo(origin.equals(ORIGIN) ? ORIGIN : "null");
             }
+        }
+    }
+
+    /** What launchers, workers and the JDK write into the details of failures. */
+    private static final String INTERNALS =
+            "arn:aws:lambda:eu-west-1:123456789012:function:api w-7f3a 10.1.2.3:8443 java.io.IOException: password";
+
+    private static boolean tellsInternals(CharSequence text) {
+        return Stream.of("arn:", "123456789012", "w-7f3a", "10.1.2.3", "IOException", "password")
+                .anyMatch(text.toString()::contains);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Failure.Kind.class)
+    void should_tell_clients_a_fixed_sentence_and_nothing_of_the_deployment(Failure.Kind kind) {
+        Failure failure = new Failure(kind, INTERNALS);
+        for (ErrorRenderer renderer : new ErrorRenderer[] {null, ErrorRenderer.problemJson()}) {
+            TextAnswer answer = new ErrorAnswers(renderer, ForwardingPolicy.defaults(), "x-failure", cors)
+                    .answer(UnpooledByteBufAllocator.DEFAULT, failure, request("GET"), "api");
+            String body = answer.body().toString(StandardCharsets.UTF_8);
+            answer.body().release();
+            assertThat(body).contains(kind.message()).matches(text -> !tellsInternals(text));
+            assertThat(answer.head()).noneMatch(field -> tellsInternals(field.getValue()));
+        }
+        for (Kind path : new Kind[] {Kind.HTTP1, Kind.HTTP2}) {
+            try (ClientPath client = ClientPath.of(path)) {
+                client.request(fields(), "", null);
+                assertThat(client.answerTo(failure)).contains(kind.message()).matches(text -> !tellsInternals(text));
+            }
+        }
+        try (ClientPath client = ClientPath.of(Kind.HTTP2)) {
+            client.request(fields("content-type", "application/grpc"), "", null);
+            assertThat(client.fail(failure)).noneMatch(field -> tellsInternals(field.getValue()));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Failure.Kind.class)
+    void should_document_what_clients_read(Failure.Kind kind) throws IOException {
+        assertThat(Files.readString(Path.of("../docs/reference/failures.md")))
+                .contains("| `" + kind.token() + "` | " + kind.status().code() + " | " + kind.message() + " |");
+    }
+
+    @Test
+    void should_not_quote_the_exceptions_of_its_decoder() {
+        try (ClientPath client = ClientPath.of(Kind.HTTP1)) {
+            client.channel.pipeline().fireExceptionCaught(new DecoderException(new IllegalStateException(INTERNALS)));
+            assertThat(client.sent().toString(StandardCharsets.US_ASCII)).doesNotContain("123456789012");
+        }
+        try (ClientPath client = ClientPath.of(Kind.HTTP1)) {
+            client.channel.writeInbound(Unpooled.copiedBuffer("GET / HTTP/one\r\n\r\n", StandardCharsets.US_ASCII));
+            assertThat(client.sent().toString(StandardCharsets.US_ASCII))
+                    .startsWith("HTTP/1.1 400 ")
+                    .endsWith("\r\n\r\nmalformed request\n");
         }
     }
 

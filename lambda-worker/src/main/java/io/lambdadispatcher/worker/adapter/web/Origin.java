@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker.adapter.web;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.lambdadispatcher.worker.internal.exchange.FailureLog;
 import io.lambdadispatcher.worker.internal.exchange.TextAnswers;
 import io.netty.handler.codec.http.HttpResponseStatus;
 
@@ -32,10 +33,16 @@ enum Origin {
     /**
      * Ends the response with a message of the relay itself. For an {@link #EVENT}, the response
      * fails instead, because a text response would look like one of the application.
+     *
+     * @param detail with status 502, it is only logged, because it can name addresses and contain
+     *     texts of exceptions. With another status, it says what is wrong with the request
      */
     void answer(Request request, Response response, HttpResponseStatus status, String detail) {
         if (this == EVENT) {
             response.fail(FailureReason.HANDLER_FAILED, detail);
+        } else if (status.equals(HttpResponseStatus.BAD_GATEWAY)) {
+            FailureLog.report("the app", request, new IllegalStateException(detail));
+            TextAnswers.send(request, response, status, "the application gave no valid response");
         } else {
             TextAnswers.send(request, response, status, detail);
         }

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
+import io.netty.handler.ssl.SslHandler;
 import io.netty.util.internal.PlatformDependent;
 import java.net.Inet4Address;
 import java.net.InetAddress;
@@ -23,8 +24,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides which client connections are served, so that clients cannot take memory or file
- * descriptors from workers. Any thread, except for {@link #admit} and {@link
- * #admitAddress}.
+ * descriptors from workers. Any thread, except for {@link #admit}, {@link #admitAddress} and {@link
+ * #addTls}.
  */
 public final class ClientGuard {
     /** Handlers, codecs and HPACK tables of an idle connection. */
@@ -42,6 +43,7 @@ public final class ClientGuard {
     private final DispatcherObserver observer;
     private final Map<EventLoop, ClientMemory> memories = new IdentityHashMap<>();
     private final Map<EventLoop, FairReads> reads = new IdentityHashMap<>();
+    private final Map<EventLoop, HandshakeTurns> handshakes = new IdentityHashMap<>();
     private final AtomicInteger connections = new AtomicInteger();
 
     /** Connections that the dispatcher's ports have accepted and that are not closed yet. */
@@ -62,6 +64,7 @@ public final class ClientGuard {
         for (EventLoop loop : loops) {
             memories.put(loop, new ClientMemory(loop, limitBytes / loops.size(), observer));
             reads.put(loop, new FairReads(loop));
+            handshakes.put(loop, new HandshakeTurns(loop, observer));
         }
     }
 
@@ -146,6 +149,17 @@ public final class ClientGuard {
         observer.onProtection(Protection.ADDRESS_LIMIT);
         AbruptClose.of(channel);
         return false;
+    }
+
+    /**
+     * Adds a TLS handler whose handshake leaves time for other clients of the event loop. Event
+     * loop of {@code channel} only.
+     *
+     * @param client the client's address, which a load balancer may have named
+     */
+    public void addTls(Channel channel, SslHandler tls, @Nullable SocketAddress client) {
+        HandshakeTurns turns = Objects.requireNonNull(handshakes.get(channel.eventLoop()), "another's event loop");
+        channel.pipeline().addLast(turns.gate(tls.handshakeFuture(), client), tls);
     }
 
     /** Returns how many bytes the clients of {@code loop} can still use. Any thread. */

@@ -7,6 +7,8 @@ import io.lambdadispatcher.core.spi.ErrorRenderer;
 import io.lambdadispatcher.core.spi.ErrorRenderer.ErrorContext;
 import io.lambdadispatcher.core.spi.ErrorRenderer.ErrorPage;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.HeaderText;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http.TextAnswer;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -15,6 +17,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import io.netty.util.concurrent.Ticker;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -25,6 +28,8 @@ public final class ErrorAnswers {
     /** Token of the failure of requests that are rejected before they reach an exchange. */
     private static final String BAD_REQUEST = "bad_request";
 
+    private static final Logger log = LoggerFactory.getLogger(ErrorAnswers.class);
+
     private static final AsciiString RATELIMIT_POLICY = AsciiString.cached("ratelimit-policy");
     private static final AsciiString RATELIMIT = AsciiString.cached("ratelimit");
 
@@ -32,8 +37,8 @@ public final class ErrorAnswers {
     private final @Nullable AsciiString idHeader;
     private final @Nullable AsciiString failureHeader;
     private final CorsMemory cors;
-    private final SeldomLog failures =
-            new SeldomLog(LoggerFactory.getLogger(ErrorAnswers.class), Ticker.systemTicker());
+    private final SeldomLog failures = new SeldomLog(log, Ticker.systemTicker());
+    private final SeldomLog details = new SeldomLog(log, Ticker.systemTicker());
 
     /**
      * @param renderer {@code null} for a line of text
@@ -59,13 +64,16 @@ public final class ErrorAnswers {
             @Nullable String requestId) implements ErrorContext {}
 
     /**
+     * Answers with the fixed sentence of the failure. Its detail is for the operator.
+     *
      * @param request {@code null} if the request headers could not be read
      * @param function the function that the request was for; {@code null} = none
      */
     public TextAnswer answer(
             ByteBufAllocator allocator, Failure failure, @Nullable Http2Headers request, @Nullable String function) {
         Failure.Kind kind = failure.kind();
-        TextAnswer answer = answer(allocator, kind.status(), kind.token(), failure.detail(), request, function);
+        log(failure, request);
+        TextAnswer answer = answer(allocator, kind.status(), kind.token(), kind.message(), request, function);
         int seconds = failure.retryAfterSeconds();
         if (seconds > 0) {
             answer.head().set(HttpHeaderNames.RETRY_AFTER, Integer.toString(seconds));
@@ -77,7 +85,27 @@ public final class ErrorAnswers {
         return answer;
     }
 
-    /** Answers a request that breaks a rule, so that no function gets it. */
+    /** Logs what the client is not told. The access log has it for every request. */
+    public void log(Failure failure, @Nullable Http2Headers request) {
+        if (failure.kind().status().code() >= HttpResponseStatus.INTERNAL_SERVER_ERROR.code()) {
+            CharSequence id = id(request);
+            details.warn(
+                    "request {} failed with {}: {}",
+                    id == null ? "without an id" : PrintableText.startOf(HeaderText.decode(id)),
+                    failure.kind().token(),
+                    failure.detail());
+        }
+    }
+
+    private @Nullable CharSequence id(@Nullable Http2Headers request) {
+        return idHeader == null || request == null ? null : request.get(idHeader);
+    }
+
+    /**
+     * Answers a request that breaks a rule, so that no function gets it.
+     *
+     * @param detail the rule, and at most parts of the request; no text of an exception
+     */
     public TextAnswer reject(
             ByteBufAllocator allocator, HttpResponseStatus status, String detail, @Nullable Http2Headers request) {
         return answer(allocator, status, BAD_REQUEST, detail, request, null);
@@ -90,7 +118,7 @@ public final class ErrorAnswers {
             String detail,
             @Nullable Http2Headers request,
             @Nullable String function) {
-        CharSequence id = idHeader == null || request == null ? null : request.get(idHeader);
+        CharSequence id = id(request);
         TextAnswer answer = renderer == null
                 ? TextAnswer.of(allocator, status, detail)
                 : rendered(renderer, allocator, status, failure, detail, request, id);

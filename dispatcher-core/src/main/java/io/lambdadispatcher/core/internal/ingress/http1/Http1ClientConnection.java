@@ -252,7 +252,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
      */
     private void onMalformed(Throwable cause) {
         HttpResponseStatus status = HttpResponseStatus.BAD_REQUEST;
-        String detail = PrintableText.startOf("malformed request: " + cause.getMessage());
+        String detail = "malformed request";
+        log.debug("client {}: malformed request: {}", context.client(), PrintableText.startOf(cause));
         if (cause instanceof TooLongHttpLineException) {
             status = HttpResponseStatus.REQUEST_URI_TOO_LONG;
             detail = "request line too long, limit " + context.limits().maxRequestLineBytes() + " bytes";

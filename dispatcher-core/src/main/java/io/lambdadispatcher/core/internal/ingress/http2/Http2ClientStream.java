@@ -483,7 +483,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         switch (state) {
             case REQUESTED -> {
                 if (failure.kind() == Failure.Kind.DEADLINE_EXCEEDED && head != null && Grpc.isCall(head)) {
-                    answerLateCall(failure.detail());
+                    answerLateCall(failure);
                 } else {
                     answer(connection.context().errors().answer(ctx.alloc(), failure, head, function));
                 }
@@ -556,9 +556,10 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     }
 
     /** A gRPC client would make UNAVAILABLE of 504, and might repeat the call. */
-    private void answerLateCall(String detail) {
+    private void answerLateCall(Failure failure) {
         state = State.RESPONDED;
-        Http2Headers answer = Grpc.deadlineExceeded(detail);
+        connection.context().errors().log(failure, head);
+        Http2Headers answer = Grpc.deadlineExceeded(failure.kind().message());
         connection.context().errors().allow(answer, head, function);
         connection.rules().ownResponse(answer);
         writeHead(answer, true);
