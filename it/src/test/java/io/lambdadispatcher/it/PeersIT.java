@@ -227,7 +227,8 @@ class PeersIT {
             sum += served.get(served.size() - 1);
         }
         for (int each : served) {
-            assertThat(each).as("of %s", served).isGreaterThan(sum / 4);
+            // Half of an equal part, because the retries are random. SlotsPropertyTest has the bounds.
+            assertThat(each).as("of %s", served).isGreaterThan(sum / 6);
         }
     }
 
