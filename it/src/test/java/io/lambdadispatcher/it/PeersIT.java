@@ -227,7 +227,7 @@ class PeersIT {
             sum += served.get(served.size() - 1);
         }
         for (int each : served) {
-            // Half of an equal part, because the retries are random. SlotsPropertyTest has the bounds.
+            // Half of an equal part, as retries are random. SlotsPropertyTest has the bounds.
             assertThat(each).as("of %s", served).isGreaterThan(sum / 6);
         }
     }
