@@ -33,8 +33,10 @@ public class PermitStress {
 
         @Actor
         public void own(III_Result result) {
-            pool.freeStream();
-            result.r2 = take();
+            pool.onAway(() -> {
+                pool.freeStream();
+                result.r2 = take();
+            });
         }
 
         private int take() {
@@ -57,7 +59,7 @@ public class PermitStress {
 
         @Actor
         public void client() {
-            StressedPool.request(pool.home);
+            pool.onHome(() -> StressedPool.request(pool.home));
         }
 
         @Actor

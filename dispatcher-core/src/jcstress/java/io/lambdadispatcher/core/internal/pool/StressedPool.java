@@ -57,8 +57,10 @@ final class StressedPool {
         }
     }
 
-    /** An event loop that runs its tasks when the test calls it, on the calling thread. */
+    /** An event loop without a thread of its own. The thread that {@link #play plays} it is in it. */
     private static final class Loop extends DefaultEventLoop {
+        private volatile @Nullable Thread player;
+
         /** {@code null} while the superclass is being constructed, which reads the time. */
         private final @Nullable Ticker ticker = new HastyTicker();
 
@@ -73,7 +75,7 @@ final class StressedPool {
 
         @Override
         public boolean inEventLoop(Thread thread) {
-            return true;
+            return thread == player;
         }
 
         @Override
@@ -91,8 +93,16 @@ final class StressedPool {
                     command, never ? TimeUnit.DAYS.toNanos(36_500) : unit.toNanos(delay), TimeUnit.NANOSECONDS);
         }
 
+        void play(Runnable action) {
+            player = Thread.currentThread();
+            action.run();
+            player = null;
+        }
+
         boolean runTasks() {
-            return runAllTasks();
+            boolean[] any = {false};
+            play(() -> any[0] = runAllTasks());
+            return any[0];
         }
     }
 
@@ -127,14 +137,26 @@ final class StressedPool {
 
     /** Makes a pool with one busy worker stream and {@code free} free ones. */
     StressedPool(int free) {
-        away.onMember(worker);
-        away.setOpen(worker, true);
-        away.onStreamOpened(worker, busy);
-        away.tryAcquire();
-        away.takeStream(List.of());
-        for (int i = 0; i < free; i++) {
-            away.onStreamOpened(worker, new Stream(this));
-        }
+        onAway(() -> {
+            away.onMember(worker);
+            away.setOpen(worker, true);
+            away.onStreamOpened(worker, busy);
+            away.tryAcquire();
+            away.takeStream(List.of());
+            for (int i = 0; i < free; i++) {
+                away.onStreamOpened(worker, new Stream(this));
+            }
+        });
+    }
+
+    /** Runs {@code action} on the calling thread, as the loop {@code home}. */
+    void onHome(Runnable action) {
+        homeLoop.play(action);
+    }
+
+    /** Runs {@code action} on the calling thread, as the loop {@code away}. */
+    void onAway(Runnable action) {
+        awayLoop.play(action);
     }
 
     /** Opens a request. Called on the loop of {@code shard}. */
@@ -149,11 +171,11 @@ final class StressedPool {
 
     /**
      * Runs the calls that the loop {@code away} has received so far. Then the worker stops taking
-     * requests. Called on that loop.
+     * requests.
      */
     void closeWorker() {
         awayLoop.runTasks();
-        away.setOpen(worker, false);
+        onAway(() -> away.setOpen(worker, false));
     }
 
     /**

@@ -28,13 +28,13 @@ public class WakeUpStress {
 
         @Actor
         public void client(ZII_Result result) {
-            StressedPool.request(pool.home);
+            pool.onHome(() -> StressedPool.request(pool.home));
             result.r1 = pool.home.sample(false).pending() == 1;
         }
 
         @Actor
         public void worker() {
-            pool.freeStream();
+            pool.onAway(pool::freeStream);
         }
 
         @Arbiter
@@ -57,13 +57,15 @@ public class WakeUpStress {
 
         @Actor
         public void client() {
-            StressedPool.request(pool.home);
+            pool.onHome(() -> StressedPool.request(pool.home));
         }
 
         @Actor
         public void worker() {
-            pool.freeStream();
-            StressedPool.request(pool.away);
+            pool.onAway(() -> {
+                pool.freeStream();
+                StressedPool.request(pool.away);
+            });
         }
 
         @Arbiter
@@ -71,7 +73,7 @@ public class WakeUpStress {
             pool.settle();
             result.r1 = pool.carried();
             result.r2 = pool.pending();
-            pool.freeStream();
+            pool.onAway(pool::freeStream);
             pool.settle();
             result.r3 = pool.carried();
         }
@@ -91,20 +93,21 @@ public class WakeUpStress {
             desc = "The older request had a stream, and the younger one after it.")
     public static class OlderRequestLeaves {
         private final StressedPool pool = new StressedPool(0);
-        private final Exchange older = StressedPool.request(pool.home);
+        private Exchange older;
 
         public OlderRequestLeaves() {
-            StressedPool.request(pool.away);
+            pool.onHome(() -> older = StressedPool.request(pool.home));
+            pool.onAway(() -> StressedPool.request(pool.away));
         }
 
         @Actor
         public void client() {
-            older.cancel(ErrorCode.CANCELLED);
+            pool.onHome(() -> older.cancel(ErrorCode.CANCELLED));
         }
 
         @Actor
         public void worker() {
-            pool.freeStream();
+            pool.onAway(pool::freeStream);
         }
 
         @Arbiter
@@ -112,7 +115,7 @@ public class WakeUpStress {
             pool.settle();
             result.r1 = pool.carried();
             result.r2 = pool.pending();
-            pool.freeStream();
+            pool.onAway(pool::freeStream);
             pool.settle();
             result.r3 = pool.carried();
         }
