@@ -30,8 +30,8 @@ public enum Protection {
     /** A new client connection was closed because there are too many from its address. */
     ADDRESS_LIMIT,
     /**
-     * A part of a client's TLS handshake waited, because handshakes take too much time of its event
-     * loop.
+     * A part of a client's TLS handshake waited for the next turn of its event loop, because other
+     * handshakes had taken their time in this one.
      */
     HANDSHAKE_DELAYED,
     /**

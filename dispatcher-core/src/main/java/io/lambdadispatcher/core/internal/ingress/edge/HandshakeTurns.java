@@ -19,28 +19,21 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Limits the time of an event loop that TLS handshakes take, because a signature costs as much as
- * many requests. Together, they take at most a third of it, and at most 10 ms more after a time
- * with fewer. Further bytes of handshakes wait. Addresses whose handshakes wait take turns, and the
- * oldest handshake of an address is its next.
+ * Limits how long TLS handshakes keep an event loop from other work, because a signature costs as
+ * much as many requests. In each turn of the event loop, no further bytes of handshakes are
+ * processed when they have taken {@value #QUANTUM_MICROS} µs. What is left waits for the next turn,
+ * after all sockets that are ready. So handshakes delay a request by little more than that, and get
+ * all the time that nothing else needs.
  *
- * <p>The time is measured, because the cost depends on the processor, the certificate and the TLS
- * provider. There is no limit per address: behind a load balancer that passes TLS on, all clients
- * can have one address.
- *
- * <p>This is the virtual scheduling algorithm of ITU-T I.371 (GCRA), with a measured cost.
+ * <p>Addresses whose handshakes wait take turns, and the oldest handshake of an address is its
+ * next. There is no limit per address: behind a load balancer that passes TLS on, all clients can
+ * have one address.
  *
  * <p><i>Threading:</i> one event loop.
  */
 final class HandshakeTurns {
-    /** Handshakes get one of so many parts of the time. */
-    static final int PARTS = 3;
-
-    /** Time whose unused share is not lost. */
-    static final long TOLERANCE_NANOS = TimeUnit.MILLISECONDS.toNanos(30);
-
-    /** Maximum time without a handshake. A pause of the process can make one look costly. */
-    static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final int QUANTUM_MICROS = 1000;
+    static final long QUANTUM_NANOS = TimeUnit.MICROSECONDS.toNanos(QUANTUM_MICROS);
 
     private final EventLoop loop;
     private final DispatcherObserver observer;
@@ -48,15 +41,15 @@ final class HandshakeTurns {
     /** Handshakes that wait, by address. The first address has the next turn. */
     private final Map<Object, LinkedHashSet<Gate>> waiting = new LinkedHashMap<>();
 
-    /** Before this time, no bytes of a handshake are processed. */
-    private long nextNanos;
+    /** Time that handshakes have taken in this turn of the event loop. */
+    private long spentNanos;
 
+    /** Whether {@link #onTurn} will be called, as it must if anything waits. */
     private boolean scheduled;
 
     HandshakeTurns(EventLoop loop, DispatcherObserver observer) {
         this.loop = loop;
         this.observer = observer;
-        nextNanos = loop.ticker().nanoTime() - TOLERANCE_NANOS;
     }
 
     /**
@@ -75,7 +68,6 @@ final class HandshakeTurns {
     private void add(Gate gate) {
         observer.onProtection(Protection.HANDSHAKE_DELAYED);
         waiting.computeIfAbsent(gate.address, address -> new LinkedHashSet<>()).add(gate);
-        scheduleNext();
     }
 
     private void remove(Gate gate) {
@@ -85,26 +77,24 @@ final class HandshakeTurns {
         }
     }
 
-    private boolean isDue() {
-        return loop.ticker().nanoTime() - nextNanos >= 0;
+    private boolean hasTime() {
+        return spentNanos < QUANTUM_NANOS;
     }
 
-    private void scheduleNext() {
-        if (!scheduled && !waiting.isEmpty()) {
-            scheduled = true;
-            loop.schedule(this::next, nextNanos - loop.ticker().nanoTime(), TimeUnit.NANOSECONDS);
+    private void onTurn() {
+        scheduled = false;
+        spentNanos = 0;
+        while (hasTime() && !waiting.isEmpty()) {
+            poll().passHeld();
         }
     }
 
-    /** All that waited when this was scheduled can have ended, and others can wait. */
-    private void next() {
-        scheduled = false;
-        try {
-            if (isDue() && !waiting.isEmpty()) {
-                poll().passHeld();
-            }
-        } finally {
-            scheduleNext();
+    /** An event loop begins a scheduled task only in its next turn, unlike one that is executed. */
+    private void spend(long nanos) {
+        spentNanos += nanos;
+        if (!scheduled) {
+            scheduled = true;
+            loop.schedule(this::onTurn, 0, TimeUnit.NANOSECONDS);
         }
     }
 
@@ -144,7 +134,7 @@ final class HandshakeTurns {
         public void channelRead(ChannelHandlerContext context, Object message) {
             if (held != null) {
                 held = Unpooled.wrappedBuffer(held, (ByteBuf) message);
-            } else if (waiting.isEmpty() && isDue()) {
+            } else if (waiting.isEmpty() && hasTime()) {
                 pass(context, message);
             } else {
                 held = (ByteBuf) message;
@@ -176,9 +166,7 @@ final class HandshakeTurns {
             try {
                 context.fireChannelRead(bytes);
             } finally {
-                long endNanos = loop.ticker().nanoTime();
-                long earliest = Math.max(nextNanos - endNanos, -TOLERANCE_NANOS) + PARTS * (endNanos - begunNanos);
-                nextNanos = endNanos + Math.min(earliest, MAX_PAUSE_NANOS);
+                spend(loop.ticker().nanoTime() - begunNanos);
             }
         }
 

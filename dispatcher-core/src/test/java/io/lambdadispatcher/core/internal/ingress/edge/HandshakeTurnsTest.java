@@ -13,11 +13,12 @@ import io.netty.util.concurrent.ImmediateEventExecutor;
 import io.netty.util.concurrent.Promise;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -26,12 +27,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class HandshakeTurnsTest {
     private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
-    private static final long BURST_NANOS = HandshakeTurns.TOLERANCE_NANOS / HandshakeTurns.PARTS;
 
     /** Has the event loop and its clock. */
     private final EmbeddedChannel home = new EmbeddedChannel();
 
     private int delays;
+    private int turn;
     private final HandshakeTurns turns = new HandshakeTurns(home.eventLoop(), new DispatcherObserver() {
         @Override
         public void onProtection(Protection protection) {
@@ -43,14 +44,14 @@ class HandshakeTurnsTest {
     /** Bytes that were processed, in their order. */
     private final List<Processed> processed = new ArrayList<>();
 
-    private record Processed(Client client, long beginNanos, long endNanos) {}
+    private record Processed(Client client, int turn, long nanos) {}
 
     /** A client whose bytes each take the same time. */
     private final class Client extends ChannelInboundHandlerAdapter {
         final String address;
         final Promise<Void> handshake = ImmediateEventExecutor.INSTANCE.newPromise();
         final EmbeddedChannel channel;
-        long costNanos = MILLI;
+        long costNanos = MILLI / 4;
         int sent;
         int received;
 
@@ -67,13 +68,12 @@ class HandshakeTurnsTest {
         @Override
         public void channelRead(ChannelHandlerContext ctx, Object message) {
             ByteBuf bytes = (ByteBuf) message;
-            long begin = now();
             while (bytes.isReadable()) {
                 assertThat(bytes.readInt()).isEqualTo(received++);
             }
             bytes.release();
             home.advanceTimeBy(costNanos, TimeUnit.NANOSECONDS);
-            processed.add(new Processed(this, begin, now()));
+            processed.add(new Processed(this, turn, costNanos));
         }
     }
 
@@ -88,20 +88,21 @@ class HandshakeTurnsTest {
         home.finishAndReleaseAll();
     }
 
-    private long now() {
-        return home.eventLoop().ticker().nanoTime();
-    }
-
-    private void run() {
-        home.runPendingTasks();
+    /** Begins the next turn of the event loop. */
+    private void turn() {
+        turn++;
         home.runScheduledPendingTasks();
     }
 
-    private void pass(long nanos) {
-        for (long end = now() + nanos; now() < end; ) {
-            home.advanceTimeBy(MILLI / 10, TimeUnit.NANOSECONDS);
-            run();
+    private void turnUntilNothingWaits() {
+        for (int before = -1; before < processed.size(); ) {
+            before = processed.size();
+            turn();
         }
+    }
+
+    private Client[] clients(int number, String address) {
+        return IntStream.range(0, number).mapToObj(i -> new Client(address)).toArray(Client[]::new);
     }
 
     @Test
@@ -112,7 +113,7 @@ class HandshakeTurnsTest {
             client.send();
             assertThat(client.received).isEqualTo(2);
             client.handshake.setSuccess(null);
-            pass(8 * MILLI);
+            turn();
         }
         assertThat(delays).isZero();
     }
@@ -133,32 +134,47 @@ class HandshakeTurnsTest {
     @Test
     void should_read_no_more_while_bytes_wait() {
         Client client = new Client("192.0.2.1");
-        while (client.received == client.sent) {
+        for (int i = 0; i < 5; i++) {
             client.send();
         }
+        assertThat(client.received).isEqualTo(4);
         assertThat(client.channel.config().isAutoRead()).isFalse();
         client.send();
-        pass(10 * MILLI);
+        turn();
         assertThat(client.received).isEqualTo(client.sent);
         assertThat(client.channel.config().isAutoRead()).isTrue();
     }
 
     /** For example, the process was stopped during a handshake. */
     @Test
-    void should_not_pause_for_long_after_a_handshake_that_took_long() {
+    void should_not_pause_after_a_handshake_that_took_long() {
         Client slow = new Client("192.0.2.1");
         slow.costNanos = TimeUnit.MINUTES.toNanos(1);
         slow.send();
         Client other = new Client("192.0.2.2");
         other.send();
         assertThat(other.received).isZero();
-        pass(HandshakeTurns.MAX_PAUSE_NANOS);
+        turn();
         assertThat(other.received).isEqualTo(1);
+    }
+
+    /** Sockets that are ready come before what waits, so no turn may be idle or too long. */
+    @Test
+    void should_use_the_time_of_each_turn_while_handshakes_wait() {
+        for (Client client : clients(101, "192.0.2.1")) {
+            client.send();
+        }
+        for (int steps = 4; steps < 100; steps += 4) {
+            assertThat(processed).hasSize(steps);
+            turn();
+        }
+        turn();
+        assertThat(processed).hasSize(101);
     }
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
-    void should_limit_the_time_and_let_addresses_take_turns(long seed) {
+    void should_limit_the_time_and_lose_no_byte(long seed) {
         Random random = new Random(seed);
         int addresses = 1 + random.nextInt(5);
         long dearest = MILLI * (1 + random.nextInt(3));
@@ -179,43 +195,49 @@ class HandshakeTurnsTest {
                         ended.channel.finishAndReleaseAll();
                     }
                 }
-                case 2 -> pass(random.nextLong(2 * MILLI));
+                case 2 -> turn();
                 default -> {
                     if (!clients.isEmpty()) {
                         clients.get(random.nextInt(clients.size())).send();
                     }
                 }
             }
-            run();
         }
-        pass(TimeUnit.SECONDS.toNanos(3));
+        turnUntilNothingWaits();
         assertThat(clients).allMatch(client -> client.received == client.sent);
         assertThat(delays).isPositive();
-        for (int from = 0; from < processed.size(); from++) {
-            long taken = 0;
-            for (int to = from; to < processed.size(); to++) {
-                Processed last = processed.get(to);
-                taken += last.endNanos - last.beginNanos;
-                long elapsed = last.endNanos - processed.get(from).beginNanos;
-                assertThat(taken).isLessThanOrEqualTo(elapsed / HandshakeTurns.PARTS + BURST_NANOS + dearest);
-            }
-        }
+        Map<Integer, List<Processed>> byTurn = processed.stream().collect(Collectors.groupingBy(Processed::turn));
+        byTurn.values().forEach(steps -> {
+            long before = steps.subList(0, steps.size() - 1).stream()
+                    .mapToLong(Processed::nanos)
+                    .sum();
+            assertThat(before).isLessThan(HandshakeTurns.QUANTUM_NANOS);
+        });
     }
 
     /** One address that always has handshakes does not delay that of another by more than one. */
     @Test
     void should_serve_each_address_in_turn() {
-        Map<String, Integer> served = new HashMap<>();
-        for (int i = 0; i < 100; i++) {
-            new Client("192.0.2.1").send();
+        for (Client client : clients(100, "192.0.2.1")) {
+            client.send();
         }
         for (int i = 0; i < 3; i++) {
             new Client("192.0.2.2").send();
             new Client("192.0.2.3").send();
         }
         int before = processed.size();
-        pass(27 * MILLI);
-        processed.subList(before, before + 9).forEach(one -> served.merge(one.client.address, 1, Integer::sum));
-        assertThat(served).isEqualTo(Map.of("192.0.2.1", 3, "192.0.2.2", 3, "192.0.2.3", 3));
+        turnUntilNothingWaits();
+        assertThat(processed.subList(before, before + 9))
+                .extracting(one -> one.client.address)
+                .containsExactly(
+                        "192.0.2.1",
+                        "192.0.2.2",
+                        "192.0.2.3",
+                        "192.0.2.1",
+                        "192.0.2.2",
+                        "192.0.2.3",
+                        "192.0.2.1",
+                        "192.0.2.2",
+                        "192.0.2.3");
     }
 }
