@@ -57,7 +57,7 @@ final class StressedPool {
         }
     }
 
-    /** An event loop without a thread of its own. The thread that {@link #play plays} it is in it. */
+    /** An event loop without a thread. The thread that {@link #play plays} it is in it. */
     private static final class Loop extends DefaultEventLoop {
         private volatile @Nullable Thread player;
 

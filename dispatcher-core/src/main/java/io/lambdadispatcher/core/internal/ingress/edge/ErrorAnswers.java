@@ -63,6 +63,14 @@ public final class ErrorAnswers {
             @Nullable Http2Headers request,
             @Nullable String requestId) implements ErrorContext {}
 
+    /** Names a request in the log. It is decoded only for the few lines that are logged. */
+    private record LoggedId(@Nullable CharSequence id) {
+        @Override
+        public String toString() {
+            return id == null ? "without an id" : PrintableText.startOf(HeaderText.decode(id));
+        }
+    }
+
     /**
      * Answers with the fixed sentence of the failure. Its detail is for the operator.
      *
@@ -88,10 +96,9 @@ public final class ErrorAnswers {
     /** Logs what the client is not told. The access log has it for every request. */
     public void log(Failure failure, @Nullable Http2Headers request) {
         if (failure.kind().status().code() >= HttpResponseStatus.INTERNAL_SERVER_ERROR.code()) {
-            CharSequence id = id(request);
             details.warn(
                     "request {} failed with {}: {}",
-                    id == null ? "without an id" : PrintableText.startOf(HeaderText.decode(id)),
+                    new LoggedId(id(request)),
                     failure.kind().token(),
                     failure.detail());
         }
