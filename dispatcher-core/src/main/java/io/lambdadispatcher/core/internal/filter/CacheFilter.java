@@ -320,7 +320,8 @@ final class CacheFilter implements FunctionOpener {
     }
 
     private static AsciiString status(StoredResponse stored, long age, Substitute substitute) {
-        long ttl = TimeUnit.NANOSECONDS.toSeconds(stored.terms().freshNanos() - age);
+        // Below zero from the first moment at which it is stale (RFC 9211 section 2.6).
+        long ttl = Math.floorDiv(stored.terms().freshNanos() - age, TimeUnit.SECONDS.toNanos(1));
         String what = substitute == Substitute.COLLAPSED ? "; fwd=uri-miss; collapsed" : "; hit";
         return AsciiString.of(OWN_NAME + what + "; ttl=" + ttl);
     }
