@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.CachePolicy;
-import io.lambdadispatcher.core.options.FallbackPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
@@ -17,7 +16,6 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -55,9 +53,6 @@ class BreakerIT {
                     .open(Duration.ofSeconds(1))
                     .build())
             .cache(CachePolicy.builder("it").build())
-            .fallback(FallbackPolicy.builder()
-                    .response(203, "application/json", "{\"hits\":[]}".getBytes(StandardCharsets.UTF_8))
-                    .build())
             .build();
 
     private record Answer(boolean stored, double sentSeconds, double millis, String outcome) {}
@@ -76,7 +71,7 @@ class BreakerIT {
 
     @Alone("judges latencies")
     @Test
-    void should_answer_every_request_also_stale_while_all_handlers_hang_and_return_to_them(@TempDir Path directory)
+    void should_refuse_immediately_or_answer_stale_while_all_handlers_hang_and_return_to_them(@TempDir Path directory)
             throws Exception {
         FunctionOptions function = Rig.function()
                 .traffic(POLICY)
@@ -112,8 +107,7 @@ class BreakerIT {
         Map<String, Integer> outcomes = new ConcurrentSkipListMap<>();
         answers.stream().filter(each -> !each.stored).forEach(each -> outcomes.merge(each.outcome, 1, Integer::sum));
         System.out.println(outcomes);
-        assertThat(outcomes).containsOnlyKeys("200", "203");
-        // A stored response precedes the fixed one.
+        assertThat(outcomes).containsOnlyKeys("200", "503", "504");
         assertThat(answers.stream().filter(Answer::stored)).allMatch(each -> each.outcome.startsWith("200"));
         assertThat(answers).hasSize((int) (SECONDS * TimeUnit.SECONDS.toNanos(1) / INTERVAL_NANOS));
         assertThat(answers.stream().filter(each -> each.sentSeconds >= SECONDS - 2))
@@ -125,7 +119,7 @@ class BreakerIT {
         assertThat(early)
                 .anyMatch(each -> each.stored)
                 .anyMatch(each -> !each.stored)
-                .allMatch(each -> each.outcome.equals(each.stored ? "200 stale" : "203") && each.millis < 400);
+                .allMatch(each -> each.outcome.equals(each.stored ? "200 stale" : "503") && each.millis < 400);
     }
 
     /** The response arrives before the body. The connection stays usable. */
@@ -145,9 +139,7 @@ class BreakerIT {
                         .POST(HttpRequest.BodyPublishers.ofByteArray(new byte[i * 1_000]))
                         .build();
                 HttpResponse<String> response = client.send(request, BodyHandlers.ofString());
-                assertThat(response.statusCode()).isEqualTo(203);
-                assertThat(response.body()).isEqualTo("{\"hits\":[]}");
-                assertThat(response.headers().firstValue("cache-control")).contains("no-store");
+                assertThat(response.statusCode()).isEqualTo(i < 20 ? 500 : 503);
             }
             assertThat(observer.breakerChanges.element().state()).isEqualTo(BreakerState.OPEN);
             assertThat(rig.dispatcher.breakers()).singleElement().satisfies(seen -> {
@@ -155,7 +147,7 @@ class BreakerIT {
                 assertThat(seen.state()).isNotEqualTo(BreakerState.CLOSED);
                 assertThat(seen.reason()).isNotEmpty();
             });
-            assertThat(reported()).containsKeys("500 null FIXED", "503 breaker_open FIXED");
+            assertThat(reported()).containsKeys("500 null null", "503 breaker_open null");
         }
     }
 
@@ -199,8 +191,7 @@ class BreakerIT {
         if (error != null) {
             return error.toString();
         }
-        boolean fixed = response.statusCode() == 203;
-        boolean whole = response.body().equals(fixed ? "{\"hits\":[]}" : "fine");
+        boolean whole = response.statusCode() != 200 || response.body().equals("fine");
         boolean stale = response.headers().firstValue("cache-status").orElse("").contains("hit; ttl=-");
         return response.statusCode() + (stale ? " stale" : "") + (whole ? "" : " with another body");
     }

@@ -9,11 +9,7 @@ public enum Substitute {
     /** A stored response that is no longer fresh. */
     STALE,
     /** The response to an identical request that was in flight at the same time. */
-    COLLAPSED,
-    /** Another function, whose own exchange is reported separately. */
-    FUNCTION,
-    /** The fixed response of the route's policy. */
-    FIXED;
+    COLLAPSED;
 
     private final String token = name().toLowerCase(Locale.ROOT);
 

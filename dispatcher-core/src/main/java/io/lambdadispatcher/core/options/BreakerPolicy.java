@@ -5,9 +5,8 @@ import java.util.Objects;
 
 /**
  * When a route's breaker opens because the function fails or hangs. While it is open, requests are
- * refused with 503 immediately, or answered by the {@link FallbackPolicy}. Then a rising share of
- * the requests tries the function again. {@link Builder} states units, defaults and ranges.
- * Immutable.
+ * refused with 503 immediately. Then a rising share of the requests tries the function again.
+ * {@link Builder} states units, defaults and ranges. Immutable.
  *
  * <p>These requests fail: those with a response of 5xx, those whose worker or handler fails, and
  * those that reach their timeout. Responses of 4xx, requests that the client cancels, and requests

@@ -31,7 +31,6 @@ public final class TrafficPolicy {
     private final CanaryPolicy canary;
     private final CompressionPolicy compression;
     private final BreakerPolicy breaker;
-    private final FallbackPolicy fallback;
     private final CachePolicy cache;
     private final boolean timed;
     private final boolean filtered;
@@ -47,15 +46,9 @@ public final class TrafficPolicy {
         canary = from.canary;
         compression = from.compression;
         breaker = from.breaker;
-        fallback = from.fallback;
         cache = from.cache;
         timed = deadline.isTimed() || attempts.isTimed();
-        filtered = !shadow.isOff()
-                || !canary.isOff()
-                || !compression.isOff()
-                || !breaker.isOff()
-                || !fallback.isOff()
-                || !cache.isOff();
+        filtered = !shadow.isOff() || !canary.isOff() || !compression.isOff() || !breaker.isOff() || !cache.isOff();
         withoutFilters = filtered
                 ? new Builder()
                         .deadline(deadline)
@@ -64,12 +57,8 @@ public final class TrafficPolicy {
                         .admission(admission)
                         .build()
                 : this;
-        undiverted = canary.isOff() && fallback.isOff()
-                ? this
-                : toBuilder()
-                        .canary(CanaryPolicy.NONE)
-                        .fallback(FallbackPolicy.NONE)
-                        .build();
+        undiverted =
+                canary.isOff() ? this : toBuilder().canary(CanaryPolicy.NONE).build();
     }
 
     /** Starts a policy with the defaults. */
@@ -88,7 +77,6 @@ public final class TrafficPolicy {
                 .canary(canary)
                 .compression(compression)
                 .breaker(breaker)
-                .fallback(fallback)
                 .cache(cache);
     }
 
@@ -129,8 +117,8 @@ public final class TrafficPolicy {
     }
 
     /**
-     * Returns this policy without canary and fallback. A request that comes from another function,
-     * as its canary or its fallback, is not passed on once more.
+     * Returns this policy without canary. A request that a function gets as another's canary is not
+     * passed on once more.
      */
     public TrafficPolicy undiverted() {
         return undiverted;
@@ -149,11 +137,6 @@ public final class TrafficPolicy {
     /** Returns when requests are kept away from the function. See {@link Builder#breaker}. */
     public BreakerPolicy breaker() {
         return breaker;
-    }
-
-    /** Returns what answers instead of the function. See {@link Builder#fallback}. */
-    public FallbackPolicy fallback() {
-        return fallback;
     }
 
     /** Returns which requests are refused. See {@link Builder#admission}. */
@@ -198,7 +181,6 @@ public final class TrafficPolicy {
         private CanaryPolicy canary = CanaryPolicy.NONE;
         private CompressionPolicy compression = CompressionPolicy.OFF;
         private BreakerPolicy breaker = BreakerPolicy.NONE;
-        private FallbackPolicy fallback = FallbackPolicy.NONE;
         private CachePolicy cache = CachePolicy.OFF;
 
         private Builder() {}
@@ -271,14 +253,6 @@ public final class TrafficPolicy {
          */
         public Builder compression(CompressionPolicy policy) {
             compression = Objects.requireNonNull(policy, "compression");
-            return this;
-        }
-
-        /**
-         * Sets what answers instead of a function that fails. Default: {@link FallbackPolicy#NONE}.
-         */
-        public Builder fallback(FallbackPolicy policy) {
-            fallback = Objects.requireNonNull(policy, "fallback");
             return this;
         }
 

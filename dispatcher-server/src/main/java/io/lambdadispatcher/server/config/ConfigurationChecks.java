@@ -82,7 +82,7 @@ final class ConfigurationChecks {
             if (function == null || !function.hasSame(Settings.FUNCTION_SHADOW, route)) {
                 checks.checkOther(Settings.FUNCTION_SHADOW, names);
             }
-            checks.checkFallback(names);
+            checks.checkBreaker();
         }
         checkWeights(functions, ofRoutes, problems);
         for (SettingValues function : functions) {
@@ -90,7 +90,7 @@ final class ConfigurationChecks {
             checks.checkFunction();
             checks.checkOther(Settings.FUNCTION_SHADOW, names);
             checks.checkOther(Settings.FUNCTION_CANARY, names);
-            checks.checkFallback(names);
+            checks.checkBreaker();
         }
     }
 
@@ -425,28 +425,7 @@ final class ConfigurationChecks {
                 Settings.FUNCTION_SHED_DELAY);
     }
 
-    /** The other function uses no fallback of its own, so several functions form no cycle. */
-    private void checkFallback(Map<String, SettingValues> names) {
-        String other = checked.find(Settings.FUNCTION_FALLBACK_FUNCTION);
-        boolean known =
-                names.containsKey(other) && !checked.get(Settings.FUNCTION_NAME).equals(other);
-        require(
-                other == null || !complete || known,
-                Settings.FUNCTION_FALLBACK_FUNCTION,
-                "the name of another function",
-                Settings.FUNCTION_FALLBACK_FUNCTION,
-                Settings.FUNCTION_NAME);
-        int status = checked.get(Settings.FUNCTION_FALLBACK_STATUS);
-        require(
-                status == 0 || status >= 200 && status != 204 && status != 205 && status != 304,
-                Settings.FUNCTION_FALLBACK_STATUS,
-                "0, or 200 to 599, except 204, 205 and 304",
-                Settings.FUNCTION_FALLBACK_STATUS);
-        require(
-                checked.get(Settings.FUNCTION_FALLBACK_TYPE).chars().allMatch(c -> c >= ' ' && c <= '~'),
-                Settings.FUNCTION_FALLBACK_TYPE,
-                "a media type such as application/json",
-                Settings.FUNCTION_FALLBACK_TYPE);
+    private void checkBreaker() {
         Duration open = checked.get(Settings.FUNCTION_BREAKER_OPEN);
         require(
                 open.compareTo(Duration.ofMillis(100)) >= 0 && open.compareTo(Duration.ofHours(1)) <= 0,
@@ -464,12 +443,6 @@ final class ConfigurationChecks {
                 "0, or function.breaker-errors to be set",
                 Settings.FUNCTION_BREAKER_LATENCY,
                 Settings.FUNCTION_BREAKER_ERRORS);
-        require(
-                !checked.isSet(Settings.FUNCTION_FALLBACK_BODY) || checked.get(Settings.FUNCTION_FALLBACK_STATUS) > 0,
-                Settings.FUNCTION_FALLBACK_BODY,
-                "not to be set, or function.fallback-status to be set",
-                Settings.FUNCTION_FALLBACK_BODY,
-                Settings.FUNCTION_FALLBACK_STATUS);
     }
 
     private void checkFunction() {

@@ -11,14 +11,12 @@ import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.DownstreamBudget;
-import io.lambdadispatcher.core.options.FallbackPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -141,7 +139,6 @@ public record FunctionConfiguration(
                 .canary(canary(values))
                 .compression(compression(values))
                 .breaker(breaker(values, breakerName))
-                .fallback(fallback(values))
                 .cache(cache(values))
                 .build();
     }
@@ -200,23 +197,6 @@ public record FunctionConfiguration(
                         .maxBodyBytes(values.get(Settings.FUNCTION_CACHE_MAX_BODY))
                         .build()
                 : CachePolicy.OFF;
-    }
-
-    private static FallbackPolicy fallback(SettingValues values) {
-        FallbackPolicy.Builder policy = FallbackPolicy.builder();
-        String function = values.find(Settings.FUNCTION_FALLBACK_FUNCTION);
-        if (function != null) {
-            policy.function(function);
-        }
-        int status = values.get(Settings.FUNCTION_FALLBACK_STATUS);
-        if (status != 0) {
-            String body = values.find(Settings.FUNCTION_FALLBACK_BODY);
-            policy.response(
-                    status,
-                    values.get(Settings.FUNCTION_FALLBACK_TYPE),
-                    (body == null ? "" : body).getBytes(StandardCharsets.UTF_8));
-        }
-        return policy.build();
     }
 
     private static String admissionName(SettingValues function, SettingValues values) {

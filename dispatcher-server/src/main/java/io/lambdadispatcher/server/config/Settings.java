@@ -294,7 +294,7 @@ public final class Settings {
             .setting("function.compression-min-size", size(0, 1024 * 1024), "1KiB")
             .doc("Smaller responses are not compressed. Those whose size is not known in advance are.");
 
-    private static final Topic FAILURE = new Topic("Breakers and fallbacks");
+    private static final Topic FAILURE = new Topic("Breakers");
     public static final Setting<Integer> FUNCTION_BREAKER_ERRORS = FAILURE.setting(
                     "function.breaker-errors", number(0, 100), "0")
             .doc(
@@ -309,23 +309,6 @@ public final class Settings {
             .doc(
                     "Time for which the breaker is open, up to four times as long if it opens again. Then 20 % of the requests"
                             + " pass for this time, then 60 %. 100ms to 1h.");
-    public static final Setting<String> FUNCTION_FALLBACK_FUNCTION = FAILURE.setting(
-                    "function.fallback-function", text("NAME", "the name of another function", 256))
-            .doc("Function that gets a request instead if this one fails or does not take it, and the request can be"
-                    + " repeated.");
-    public static final Setting<Integer> FUNCTION_FALLBACK_STATUS = FAILURE.setting(
-                    "function.fallback-status", number(0, 599), "0")
-            .doc(
-                    "Status of the fixed response that replaces errors. 200 to 599, except 204, 205 and 304. 0 means no fixed"
-                            + " response.");
-    public static final Setting<String> FUNCTION_FALLBACK_BODY = FAILURE.setting(
-                    "function.fallback-body", text("TEXT", "1 to 16384 characters", 16_384))
-            .doc("Body of the fixed response. If it is not set, the body is empty.");
-    public static final Setting<String> FUNCTION_FALLBACK_TYPE = FAILURE.setting(
-                    "function.fallback-type",
-                    text("TYPE", "a media type such as application/json", 256),
-                    "text/plain; charset=utf-8")
-            .doc("Header content-type of the fixed response.");
 
     private static final Topic CACHE = new Topic("Stored responses");
     public static final Setting<Boolean> FUNCTION_CACHE = CACHE.setting("function.cache", bool(), "false")
@@ -731,10 +714,6 @@ public final class Settings {
             FUNCTION_BREAKER_ERRORS,
             FUNCTION_BREAKER_LATENCY,
             FUNCTION_BREAKER_OPEN,
-            FUNCTION_FALLBACK_FUNCTION,
-            FUNCTION_FALLBACK_STATUS,
-            FUNCTION_FALLBACK_BODY,
-            FUNCTION_FALLBACK_TYPE,
             FUNCTION_CACHE,
             FUNCTION_CACHE_STALE_IF_ERROR,
             FUNCTION_CACHE_MAX_BODY);

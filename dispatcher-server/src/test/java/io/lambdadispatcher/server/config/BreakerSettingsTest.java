@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.lambdadispatcher.core.options.TrafficPolicy;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -15,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Settings of breakers and fallbacks, of a function and of its routes. */
+/** Settings of breakers, of a function and of its routes. */
 class BreakerSettingsTest {
     private static final Map<String, String> SECRET = Map.of("LAMBDA_DISPATCHER_WORKERS_SECRET", "0123456789abcdef");
 
@@ -40,7 +39,7 @@ class BreakerSettingsTest {
     }
 
     @Test
-    void should_have_neither_by_default() throws Exception {
+    void should_have_none_by_default() throws Exception {
         assertThat(load("function.name: api").get(0).options().traffic().isFiltered())
                 .isFalse();
     }
@@ -49,37 +48,25 @@ class BreakerSettingsTest {
     void should_give_each_route_a_breaker_of_its_own() throws Exception {
         FunctionConfiguration shop = load(
                         "functions:",
-                        "  - {name: shop, breaker-errors: 50, breaker-latency: 500ms, fallback-function: static}",
+                        "  - {name: shop, breaker-errors: 50, breaker-latency: 500ms}",
                         "  - {name: static, path: /static}",
                         "routes:",
-                        "  - {function: shop, path: /search, breaker-open: 2s, fallback-status: 200,",
-                        "     fallback-body: '[]', fallback-type: application/json}")
+                        "  - {function: shop, path: /search, breaker-open: 2s}")
                 .get(0);
         TrafficPolicy own = shop.options().traffic();
         assertThat(own.breaker().name()).isEqualTo("default");
         assertThat(own.breaker().errors()).isEqualTo(0.5);
         assertThat(own.breaker().latency()).isEqualTo(Duration.ofMillis(500));
         assertThat(own.breaker().open()).isEqualTo(Duration.ofSeconds(5));
-        assertThat(own.fallback().function()).isEqualTo("static");
-        assertThat(own.fallback().status()).isZero();
 
         TrafficPolicy search = shop.routes().get(0).policy();
         assertThat(search.breaker().name()).isEqualTo("/search");
         assertThat(search.breaker().errors()).isEqualTo(0.5);
         assertThat(search.breaker().open()).isEqualTo(Duration.ofSeconds(2));
-        assertThat(search.fallback().function()).isEqualTo("static");
-        assertThat(search.fallback().status()).isEqualTo(200);
-        assertThat(search.fallback().contentType().toString()).isEqualTo("application/json");
-        assertThat(search.fallback().body()).isEqualTo("[]".getBytes(StandardCharsets.UTF_8));
     }
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            fallback-function: other                  | function.fallback-function
-            fallback-function: api                    | function.fallback-function
-            fallback-status: 100                      | function.fallback-status
-            fallback-status: 304                      | function.fallback-status
-            fallback-body: text                       | function.fallback-body
             breaker-latency: 1s                       | function.breaker-latency
             breaker-errors: 101                       | function.breaker-errors
             breaker-errors: 50, breaker-open: 10ms    | function.breaker-open

@@ -71,7 +71,6 @@ public final class FunctionFilters {
         filtered = new ShadowFilter(filtered, shadows, loop, others);
         filtered = new BreakerFilter(filtered, this, loop, observer);
         filtered = new CacheFilter(filtered, function, loop, stored::store, this::isOpen, observer);
-        filtered = new FallbackFilter(filtered, loop, others);
         filtered = new CompressionFilter(filtered, loop, function, observer);
         // Outermost, so that a canary opens no breaker of the function, and leaves nothing stored.
         filtered = new CanaryFilter(filtered, this, loop, others);

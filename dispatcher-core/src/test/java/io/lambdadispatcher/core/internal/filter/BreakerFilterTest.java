@@ -9,7 +9,6 @@ import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
-import io.lambdadispatcher.core.options.FallbackPolicy;
 import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
@@ -32,18 +31,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
 
-/** Breakers and fallbacks around functions whose responses the test chooses. */
+/** Breakers around functions whose responses the test chooses. */
 class BreakerFilterTest {
     private static final BreakerPolicy BREAKER = BreakerPolicy.builder("test")
             .errors(0.5)
             .latency(Duration.ofMillis(500))
-            .build();
-    private static final FallbackPolicy FIXED = FallbackPolicy.builder()
-            .response(203, "text/html", "sorry".getBytes(StandardCharsets.US_ASCII))
-            .build();
-    private static final FallbackPolicy BOTH = FallbackPolicy.builder()
-            .function("other")
-            .response(203, "text/html", "sorry".getBytes(StandardCharsets.US_ASCII))
             .build();
 
     private final EmbeddedChannel channel = new EmbeddedChannel();
@@ -98,10 +90,6 @@ class BreakerFilterTest {
 
     private RequestSink open(String method, boolean end, Client client, TrafficPolicy policy) {
         return opener.open(head(method), end, client, policy);
-    }
-
-    private static TrafficPolicy policy(FallbackPolicy fallback) {
-        return TrafficPolicy.builder().fallback(fallback).build();
     }
 
     private static TrafficPolicy policy(BreakerPolicy breaker) {
@@ -321,163 +309,5 @@ class BreakerFilterTest {
         pass(500);
         function.calls.subList(20, 40).forEach(call -> call.response.onFailure(late));
         assertThat(states()).containsExactly(BreakerState.OPEN);
-    }
-
-    @Test
-    void should_answer_from_the_other_function() {
-        Client client = new Client();
-        open("GET", true, client, policy(BOTH));
-        last().response.onFailure(new Failure(Failure.Kind.WORKER_LOST, "lost"));
-        assertThat(other.only().head).isEqualTo(last().head);
-        other.only().respond(200, true);
-        assertThat(client).hasToString("200 end");
-    }
-
-    @Test
-    void should_replace_an_error_of_the_handler_and_read_it_to_its_end() {
-        Client client = new Client();
-        open("GET", true, client, policy(BOTH));
-        last().respond(503, false);
-        last().response.onData(Unpooled.copiedBuffer("down", StandardCharsets.US_ASCII), true);
-        other.only().respond(200, true);
-        assertThat(client).hasToString("200 end");
-        assertThat(last().log).hasToString("end taken 4");
-    }
-
-    @Test
-    void should_answer_with_the_fixed_response_if_the_other_function_fails_too() {
-        Client client = new Client();
-        open("GET", true, client, policy(BOTH));
-        last().response.onFailure(new Failure(Failure.Kind.QUEUE_TIMEOUT, "late"));
-        other.only().respond(500, true);
-        assertThat(client).hasToString("203 sorry end");
-
-        Client second = new Client();
-        other.refusal = new Failure(Failure.Kind.LAUNCHES_BLOCKED, "no money");
-        open("GET", true, second, policy(BOTH));
-        last().respond(500, true);
-        assertThat(second).hasToString("203 sorry end");
-    }
-
-    @Test
-    void should_pass_on_the_first_failure_if_nothing_answers() {
-        Client client = new Client();
-        open(
-                "GET",
-                true,
-                client,
-                policy(FallbackPolicy.builder().function("other").build()));
-        last().response.onFailure(new Failure(Failure.Kind.WORKER_LOST, "lost"));
-        other.only().response.onFailure(new Failure(Failure.Kind.QUEUE_FULL, "full"));
-        assertThat(client).hasToString("WORKER_LOST 0");
-    }
-
-    @Test
-    void should_send_no_request_again_that_may_have_had_an_effect() {
-        Client post = new Client();
-        open("POST", true, post, policy(BOTH));
-        last().respond(503, true);
-        assertThat(post).hasToString("203 sorry end");
-
-        Client begun = new Client();
-        open("PUT", false, begun, policy(BOTH)).data(Unpooled.copiedBuffer("a", StandardCharsets.US_ASCII), false);
-        last().take();
-        last().response.onFailure(new Failure(Failure.Kind.QUEUE_FULL, "full"));
-        assertThat(begun).hasToString("203 sorry end");
-        assertThat(other.calls).isEmpty();
-
-        Client tried = new Client();
-        open("POST", true, tried, policy(BOTH));
-        // After a retry that no worker got.
-        last().response.onFailure(new Failure(Failure.Kind.QUEUE_TIMEOUT, "late", 0));
-        assertThat(tried).hasToString("203 sorry end");
-        assertThat(other.calls).isEmpty();
-
-        Client unseen = new Client();
-        RequestSink request = open("POST", false, unseen, policy(BOTH));
-        last().response.onFailure(new Failure(Failure.Kind.QUEUE_FULL, "full"));
-        request.data(Unpooled.copiedBuffer("body", StandardCharsets.US_ASCII), true);
-        assertThat(other.only().log).hasToString("open body end");
-        other.only().take();
-        other.only().respond(201, true);
-        assertThat(unseen).hasToString("201 end");
-    }
-
-    @Test
-    void should_replace_no_error_of_the_client() {
-        for (Failure.Kind kind : List.of(
-                Failure.Kind.RATE_LIMITED, Failure.Kind.TOO_LARGE, Failure.Kind.BAD_REQUEST, Failure.Kind.OVERLOADED)) {
-            Client client = new Client();
-            open("GET", true, client, policy(BOTH));
-            last().response.onFailure(new Failure(kind, "a failure"));
-            assertThat(client.toString()).startsWith(kind.name());
-        }
-        Client client = new Client();
-        open("GET", true, client, policy(BOTH));
-        last().respond(404, true);
-        assertThat(client).hasToString("404 end");
-    }
-
-    @Test
-    void should_not_replace_a_response_that_has_begun() {
-        Client client = new Client();
-        open("GET", true, client, policy(BOTH));
-        last().respond(200, false);
-        last().response.onFailure(new Failure(Failure.Kind.WORKER_LOST, "lost"));
-        assertThat(client).hasToString("200 WORKER_LOST 0");
-    }
-
-    @Test
-    void should_give_the_other_function_the_time_that_is_left() {
-        TrafficPolicy policy = TrafficPolicy.builder()
-                .fallback(BOTH)
-                .deadline(DeadlinePolicy.builder().limit(Duration.ofSeconds(2)).build())
-                .build();
-        open("GET", true, new Client(), policy);
-        pass(1_500);
-        last().respond(500, true);
-        assertThat(other.only().policy.deadline().limit()).isEqualTo(Duration.ofMillis(500));
-
-        Client late = new Client();
-        open("GET", true, late, policy);
-        pass(2_000);
-        last().response.onFailure(new Failure(Failure.Kind.DEADLINE_EXCEEDED, "late"));
-        assertThat(late).hasToString("203 sorry end");
-        assertThat(other.calls).hasSize(1);
-    }
-
-    @Test
-    void should_never_use_the_fallback_of_the_other_function() {
-        other.policy = policy(FIXED);
-        open("GET", true, new Client(), policy(BOTH));
-        last().respond(500, true);
-        assertThat(other.only().policy.fallback().isOff()).isTrue();
-    }
-
-    @Test
-    void should_answer_while_the_breaker_is_open() {
-        TrafficPolicy policy =
-                TrafficPolicy.builder().breaker(BREAKER).fallback(FIXED).build();
-        hang(20, true);
-        pass(500);
-        Client client = new Client();
-        open("POST", false, client, policy).data(Unpooled.copiedBuffer("a", StandardCharsets.US_ASCII), true);
-        assertThat(client).hasToString("203 sorry end");
-        assertThat(observer.ends)
-                .extracting(end -> end.failure() + " " + end.substitute())
-                .containsExactly("breaker_open FIXED");
-
-        Client head = new Client();
-        open("HEAD", true, head, policy);
-        assertThat(head).hasToString("203 end");
-    }
-
-    @Test
-    void should_cancel_both_attempts() {
-        RequestSink request = open("GET", true, new Client(), policy(BOTH));
-        last().respond(500, false);
-        request.cancel(ErrorCode.CANCELLED);
-        assertThat(last().log).hasToString("end cancelled");
-        assertThat(other.only().log).hasToString("end cancelled");
     }
 }

@@ -12,7 +12,6 @@ import io.lambdadispatcher.core.options.CanaryPolicy;
 import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
-import io.lambdadispatcher.core.options.FallbackPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -21,7 +20,6 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;
@@ -38,11 +36,6 @@ class FiltersTogetherTest {
             .latency(Duration.ofMinutes(10))
             .build();
 
-    private static final FallbackPolicy FIXED = FallbackPolicy.builder()
-            .response(203, "text/html", "sorry".getBytes(StandardCharsets.US_ASCII))
-            .build();
-    private static final FallbackPolicy TO_OTHER =
-            FallbackPolicy.builder().function("other").build();
     private static final CompressionPolicy GZIP =
             CompressionPolicy.builder().encodings(List.of(ContentEncoding.GZIP)).build();
     private static final CachePolicy CACHE = CachePolicy.builder("route").build();
@@ -151,11 +144,8 @@ class FiltersTogetherTest {
     /** A direct call is free only when all bytes of its response have been taken. */
     @Test
     void should_return_all_bytes_of_a_compressed_response_after_a_cancellation() {
-        assertThat(returnedAfterCancel(TrafficPolicy.builder()
-                        .compression(GZIP)
-                        .fallback(FIXED)
-                        .cache(CACHE)
-                        .build()))
+        assertThat(returnedAfterCancel(
+                        TrafficPolicy.builder().compression(GZIP).cache(CACHE).build()))
                 .isEqualTo(200_000);
     }
 
@@ -177,22 +167,6 @@ class FiltersTogetherTest {
         assertThat(observer.breakerChanges).isEmpty();
     }
 
-    @Test
-    void should_open_no_breaker_of_a_fallback_because_of_short_deadlines_of_clients() {
-        other.policy = TrafficPolicy.builder().breaker(BREAKER).build();
-        TrafficPolicy policy =
-                TrafficPolicy.builder().deadline(DEADLINE).fallback(TO_OTHER).build();
-        for (int i = 0; i < 25; i++) {
-            open(new Client(), policy, "x-timeout", "1000");
-        }
-        function.calls.forEach(
-                call -> call.response.onFailure(new Failure(Failure.Kind.HANDLER_FAILED, "for the test")));
-        assertThat(other.calls).hasSize(25);
-        assertThat(other.calls.get(0).policy.deadline().headers()).hasToString("[x-timeout]");
-        failLate(other.calls);
-        assertThat(observer.breakerChanges).isEmpty();
-    }
-
     private void failLate(List<ScriptedFunction.Call> calls) {
         calls.forEach(call -> call.response.onSent());
         pass(1000);
@@ -203,13 +177,7 @@ class FiltersTogetherTest {
     @Test
     void should_send_a_request_for_a_stored_response_to_no_function() {
         Client client = new Client();
-        TrafficPolicy policy = TrafficPolicy.builder()
-                .cache(CACHE)
-                .fallback(FallbackPolicy.builder()
-                        .function("other")
-                        .response(203, "text/html", new byte[1])
-                        .build())
-                .build();
+        TrafficPolicy policy = TrafficPolicy.builder().cache(CACHE).build();
         open(client, policy, "cache-control", "only-if-cached");
         assertThat(client.log).hasToString("ONLY_IF_CACHED");
         assertThat(other.calls).isEmpty();
@@ -245,54 +213,5 @@ class FiltersTogetherTest {
         filters.stopCanary();
         open(new Client(), policy);
         assertThat(function.calls).hasSize(1);
-    }
-
-    private static ByteBuf ascii(String text) {
-        return Unpooled.copiedBuffer(text, StandardCharsets.US_ASCII);
-    }
-
-    private RequestSink upload(Client client, String method, FallbackPolicy fallback) {
-        TrafficPolicy policy = TrafficPolicy.builder().fallback(fallback).build();
-        return opener.open(head().method(method), false, client, policy);
-    }
-
-    @Test
-    void should_cancel_a_request_whose_error_is_replaced_before_its_body_has_ended() {
-        Client client = new Client();
-        RequestSink request = upload(client, "POST", FIXED);
-        request.data(ascii("abc"), false);
-        function.only().respond(503, false);
-        assertThat(client.log.toString()).isEqualTo("203");
-        assertThat(function.only().log.toString()).isEqualTo("open abc cancelled");
-        request.data(ascii("def"), true);
-        assertThat(function.only().log.toString()).isEqualTo("open abc cancelled");
-    }
-
-    @Test
-    void should_read_the_replaced_response_of_a_complete_request_to_its_end() {
-        Client client = new Client();
-        RequestSink request = upload(client, "POST", FIXED);
-        request.data(ascii("abc"), true);
-        function.only().respond(503, false);
-        int bytes = client.takenBytes;
-        function.only().take();
-        assertThat(client.takenBytes).as("of a request that has its response").isEqualTo(bytes);
-        function.only().response.onData(ascii("busy"), true);
-        assertThat(function.only().log.toString()).isEqualTo("open abc end taken 4");
-        assertThat(client.log.toString()).isEqualTo("203");
-    }
-
-    @Test
-    void should_cancel_a_request_whose_body_goes_to_another_function() {
-        Client client = new Client();
-        RequestSink request = upload(client, "PUT", TO_OTHER);
-        function.only().respond(503, false);
-        assertThat(function.only().log.toString()).isEqualTo("open cancelled");
-        request.data(ascii("abc"), true);
-        assertThat(other.only().log.toString()).isEqualTo("open abc end");
-        other.only().take();
-        assertThat(client.takenBytes).isEqualTo(3);
-        other.only().respond(200, true);
-        assertThat(client.log.toString()).isEqualTo("200");
     }
 }

@@ -9,7 +9,6 @@ import io.lambdadispatcher.core.options.CanaryPolicy;
 import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
-import io.lambdadispatcher.core.options.FallbackPolicy;
 import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
@@ -45,15 +44,6 @@ class StageContractTest {
         BREAKER(policy -> policy.breaker(BreakerPolicy.builder("test")
                 .errors(0.5)
                 .latency(Duration.ofSeconds(5))
-                .build())),
-        FIXED_RESPONSE(policy -> policy.fallback(FallbackPolicy.builder()
-                .response(203, "text/html", new byte[] {ContractWorld.FIXED, ContractWorld.FIXED})
-                .build())),
-        FALLBACK_FUNCTION(policy ->
-                policy.fallback(FallbackPolicy.builder().function("other").build())),
-        FALLBACK_FUNCTION_OR_FIXED(policy -> policy.fallback(FallbackPolicy.builder()
-                .function("other")
-                .response(203, "text/html", new byte[] {ContractWorld.FIXED})
                 .build())),
         CANARY(policy -> policy.canary(new CanaryPolicy("other", List.of(50), Duration.ofMinutes(5)))),
         SHADOW(policy -> policy.shadow(ShadowPolicy.builder("copies")

@@ -197,7 +197,7 @@ class OwnAnswersTest {
         assertThat(allowed(null, null)).isEqualTo("* null null null");
     }
 
-    /** A worker whose application does not answer, or the fixed response of a fallback. */
+    /** A worker whose application does not answer. */
     @Test
     void should_let_pages_read_what_stands_in_for_the_function() {
         Http2Headers request = request("GET", "origin", ORIGIN);
