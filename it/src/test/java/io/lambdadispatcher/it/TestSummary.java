@@ -91,7 +91,7 @@ public final class TestSummary {
                     case "skipped" -> {
                         counts[0]--;
                         counts[2]++;
-                        skipped.merge(attribute(xml, "message"), 1, Integer::sum);
+                        skipped.merge(reason(xml), 1, Integer::sum);
                     }
                     default -> {}
                 }
@@ -105,7 +105,14 @@ public final class TestSummary {
 
     private static String attribute(XMLStreamReader xml, String name) {
         String value = xml.getAttributeValue(null, name);
-        return value == null ? "no reason given" : value;
+        return value == null ? "" : value;
+    }
+
+    /** A failed assumption has no message, but a stack trace. */
+    private static String reason(XMLStreamReader xml) throws XMLStreamException {
+        String message = attribute(xml, "message");
+        String first = message.isEmpty() ? xml.getElementText() : message;
+        return first.lines().findFirst().orElse("no reason given").replaceFirst("^\\S+: Assumption failed: ", "");
     }
 
     private String text(Duration time) {
@@ -123,8 +130,7 @@ public final class TestSummary {
         failed.forEach(test -> line(text, "Failed: %s", test));
         if (!skipped.isEmpty()) {
             line(text, "Skipped:");
-            skipped.forEach((reason, tests) ->
-                    line(text, "  %5d  %s", tests, reason.lines().findFirst().orElse("")));
+            skipped.forEach((reason, tests) -> line(text, "  %5d  %s", tests, reason));
         }
         line(text, "Slowest classes, in seconds:");
         classes.entrySet().stream()
