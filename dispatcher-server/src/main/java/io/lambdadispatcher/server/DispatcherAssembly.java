@@ -399,8 +399,6 @@ final class DispatcherAssembly {
     private HttpLimits limits() {
         return HttpLimits.builder()
                 .maxHeaderBytes(configuration.get(Settings.HTTP_MAX_HEADER_SIZE))
-                .maxHeaders(configuration.get(Settings.HTTP_MAX_HEADERS))
-                .maxRequestLineBytes(configuration.get(Settings.HTTP_MAX_REQUEST_LINE))
                 .maxConcurrentStreams(configuration.get(Settings.HTTP_MAX_CONCURRENT_STREAMS))
                 .streamWindowBytes(configuration.get(Settings.HTTP_STREAM_WINDOW))
                 .headerTimeout(configuration.get(Settings.HTTP_HEADER_TIMEOUT))
@@ -408,8 +406,6 @@ final class DispatcherAssembly {
                 .maxConnectionAge(configuration.get(Settings.HTTP_MAX_CONNECTION_AGE))
                 .bodyTimeout(configuration.get(Settings.HTTP_BODY_TIMEOUT))
                 .writeTimeout(configuration.get(Settings.HTTP_WRITE_TIMEOUT))
-                .minRate(configuration.get(Settings.HTTP_MIN_RATE))
-                .maxResetsPerWindow(configuration.get(Settings.HTTP_MAX_RESETS))
                 .maxConnections(configuration.get(Settings.HTTP_MAX_CONNECTIONS))
                 .maxConnectionsPerAddress(configuration.get(Settings.HTTP_MAX_CONNECTIONS_PER_ADDRESS))
                 .clientMemoryBytes(configuration.get(Settings.HTTP_CLIENT_MEMORY))

@@ -393,7 +393,6 @@ final class Server {
         String idHeader = configuration.find(Settings.FORWARDING_REQUEST_ID_HEADER);
         accessLog = AccessLog.builder()
                 .fields(configuration.get(Settings.ACCESS_LOG_FIELDS))
-                .queueLimit(configuration.get(Settings.ACCESS_LOG_QUEUE))
                 .requestIdHeader(idHeader == null ? "" : idHeader)
                 .writer(accessLogFile)
                 .start();

@@ -224,7 +224,7 @@ public final class AccessLog implements DispatcherObserver, AutoCloseable {
         thread.interrupt();
         if (dropped() > 0) {
             log.warn(
-                    "{} lines of the access log were dropped, because they could not be written or the queue (access-log.queue) was full",
+                    "{} lines of the access log were dropped, because they could not be written or the queue was full",
                     dropped());
         }
     }

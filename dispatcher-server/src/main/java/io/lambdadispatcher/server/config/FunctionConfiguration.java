@@ -161,8 +161,6 @@ public record FunctionConfiguration(
                 : ShadowPolicy.builder(function)
                         .share(values.get(Settings.FUNCTION_SHADOW_SHARE) / 100.0)
                         .allMethods(values.get(Settings.FUNCTION_SHADOW_METHODS) == ShadowMethods.ALL)
-                        .bufferBytes(values.get(Settings.FUNCTION_SHADOW_BUFFER))
-                        .maxRequests(values.get(Settings.FUNCTION_SHADOW_MAX_REQUESTS))
                         .build();
     }
 

@@ -264,13 +264,6 @@ public final class Settings {
                     "function.shadow-methods", choice(ShadowMethods.class), "safe")
             .doc("Methods of the requests that are copied: safe = GET, HEAD, OPTIONS and TRACE, all = every method. A"
                     + " copied POST can write twice.");
-    public static final Setting<Integer> FUNCTION_SHADOW_BUFFER = RELEASE.setting(
-                    "function.shadow-buffer", size(0, 64 << 20), "256KiB")
-            .doc("Maximum part of a request's body that is kept until the other function takes it. A copy that lags"
-                    + " further behind is cancelled.");
-    public static final Setting<Integer> FUNCTION_SHADOW_MAX_REQUESTS = RELEASE.setting(
-                    "function.shadow-max-requests", number(1, 100_000), "100")
-            .doc("Maximum number of copies in flight. Further requests are not copied.");
     public static final Setting<String> FUNCTION_CANARY = RELEASE.setting("function.canary", OTHER_FUNCTION)
             .doc("Another function, which gets a rising share of the requests. It gets none any more if it answers with"
                     + " 5xx more often than this function, or if its p99 is twice as long.");
@@ -490,11 +483,6 @@ public final class Settings {
     public static final Setting<Integer> HTTP_MAX_HEADER_SIZE = HTTP.setting(
                     "http.max-header-size", size(1024, 128 * 1024), "64KiB")
             .doc("Maximum size of all headers of a request. A larger request gets 431.");
-    public static final Setting<Integer> HTTP_MAX_HEADERS = HTTP.setting("http.max-headers", number(8, 1_000), "200")
-            .doc("Maximum number of headers of a request. A request with more gets 431.");
-    public static final Setting<Integer> HTTP_MAX_REQUEST_LINE = HTTP.setting(
-                    "http.max-request-line", size(256, 64 * 1024), "16KiB")
-            .doc("Maximum size of an HTTP/1.1 request line. A request with a longer one gets 414.");
     public static final Setting<Integer> HTTP_MAX_CONCURRENT_STREAMS = HTTP.setting(
                     "http.max-concurrent-streams", number(1, 1_000_000), "100")
             .doc("Maximum number of requests in flight on an HTTP/2 connection.");
@@ -521,12 +509,6 @@ public final class Settings {
                     "http.write-timeout", positiveDuration(), "30s")
             .doc(
                     "Maximum time in which a client reads no byte of a response that is ready to be sent. After it, the response is cut off.");
-    public static final Setting<Integer> HTTP_MIN_RATE = HTTP.setting("http.min-rate", number(0, 1 << 20), "240")
-            .doc("Minimum rate in bytes per second at which a client must send a request body and read a response. "
-                    + "Only time spent waiting for the client counts, after the first 10 s of it. 0 means no minimum.");
-    public static final Setting<Integer> HTTP_MAX_RESETS = HTTP.setting("http.max-resets", number(1, 1_000_000), "400")
-            .doc("Maximum number of HTTP/2 streams of a connection that the client, or its errors, reset within 30 s. "
-                    + "After more, the dispatcher closes the connection.");
     public static final Setting<Integer> HTTP_MAX_CONNECTIONS = HTTP.setting(
                     "http.max-connections", number(1, 1_000_000), "10000")
             .doc("Maximum number of client connections. Further connections are closed when they are accepted.");
@@ -638,9 +620,6 @@ public final class Settings {
     public static final Setting<List<AccessField>> ACCESS_LOG_FIELDS = OBSERVING
             .setting("access-log.fields", choices("FIELD...", AccessField.class), allOf(AccessField.class))
             .doc("Fields of a line of the access log, in their order.");
-    public static final Setting<Integer> ACCESS_LOG_QUEUE = OBSERVING
-            .setting("access-log.queue", number(64, 1 << 20), "16384")
-            .doc("Maximum number of access log lines in the write queue. Further lines are dropped and counted.");
 
     private static final Topic TRACING = new Topic("Tracing");
     public static final Setting<URI> TRACING_ENDPOINT = TRACING.setting("tracing.endpoint", uri())
@@ -706,8 +685,6 @@ public final class Settings {
             FUNCTION_SHADOW,
             FUNCTION_SHADOW_SHARE,
             FUNCTION_SHADOW_METHODS,
-            FUNCTION_SHADOW_BUFFER,
-            FUNCTION_SHADOW_MAX_REQUESTS,
             FUNCTION_COMPRESSION,
             FUNCTION_COMPRESSION_TYPES,
             FUNCTION_COMPRESSION_MIN_SIZE,

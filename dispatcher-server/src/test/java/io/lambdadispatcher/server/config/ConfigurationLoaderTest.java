@@ -485,7 +485,7 @@ class ConfigurationLoaderTest {
                 "  - {name: shop, weight: 100, shadow: next, shadow-share: 25, canary: next, canary-steps: [5, 100]}",
                 "  - {name: next, weight: 0}",
                 "routes:",
-                "  - {function: shop, path: /pay, shadow-methods: all, shadow-buffer: 1MiB, shadow-max-requests: 3}");
+                "  - {function: shop, path: /pay, shadow-methods: all}");
 
         FunctionConfiguration shop = loadWithSecret().functions().get(0);
 
@@ -499,8 +499,6 @@ class ConfigurationLoaderTest {
         ShadowPolicy ofPay = shop.routes().get(0).policy().shadow();
         assertThat(ofPay.share()).isEqualTo(0.25);
         assertThat(ofPay.allMethods()).isTrue();
-        assertThat(ofPay.bufferBytes()).isEqualTo(1 << 20);
-        assertThat(ofPay.maxRequests()).isEqualTo(3);
         assertThat(shop.routes().get(0).policy().canary())
                 .isEqualTo(shop.options().traffic().canary());
     }
