@@ -20,6 +20,7 @@ module io.lambdadispatcher.wire {
     exports io.lambdadispatcher.wire.http to
             io.lambdadispatcher.aws,
             io.lambdadispatcher.core,
+            io.lambdadispatcher.opentelemetry,
             io.lambdadispatcher.test,
             io.lambdadispatcher.worker;
     exports io.lambdadispatcher.wire.http2 to

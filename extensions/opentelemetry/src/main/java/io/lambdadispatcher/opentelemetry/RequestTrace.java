@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.WaitReason;
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
@@ -145,7 +146,7 @@ final class RequestTrace implements ExchangeListener {
     private static String pathOf(Http2Headers headers) {
         String path = String.valueOf(headers.path());
         int query = path.indexOf('?');
-        return query < 0 ? path : path.substring(0, query);
+        return HeaderText.decode(query < 0 ? path : path.substring(0, query));
     }
 
     private static void set(Span span, AttributeKey<String> key, @Nullable CharSequence value) {
@@ -158,7 +159,7 @@ final class RequestTrace implements ExchangeListener {
         if (authority == null) {
             return;
         }
-        String text = authority.toString();
+        String text = HeaderText.decode(authority);
         int colon = text.lastIndexOf(':');
         boolean hasPort = colon > text.lastIndexOf(']')
                 && colon + 1 < text.length()
@@ -275,7 +276,8 @@ final class RequestTrace implements ExchangeListener {
         request.setAttribute(TraceAttributes.PATH, pathOf(headers));
         set(request, TraceAttributes.FUNCTION, exchange.function());
         set(request, TraceAttributes.SCHEME, headers.scheme());
-        set(request, TraceAttributes.USER_AGENT, headers.get(HttpHeaderNames.USER_AGENT));
+        CharSequence agent = headers.get(HttpHeaderNames.USER_AGENT);
+        set(request, TraceAttributes.USER_AGENT, agent == null ? null : HeaderText.decode(agent));
         if (exchange.protocol() != ClientProtocol.EMBEDDED) {
             request.setAttribute(
                     TraceAttributes.PROTOCOL_VERSION, exchange.protocol() == ClientProtocol.HTTP_2 ? "2" : "1.1");

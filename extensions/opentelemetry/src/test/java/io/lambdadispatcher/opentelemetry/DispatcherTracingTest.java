@@ -10,11 +10,13 @@ import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.WaitReason;
+import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.opentelemetry.api.OpenTelemetry;
 import io.opentelemetry.api.baggage.propagation.W3CBaggagePropagator;
+import io.opentelemetry.api.common.Attributes;
 import io.opentelemetry.api.trace.StatusCode;
 import io.opentelemetry.api.trace.Tracer;
 import io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator;
@@ -242,6 +244,21 @@ class DispatcherTracingTest {
         assertThat(request.getAttributes().get(TraceAttributes.METHOD_ORIGINAL)).isEqualTo("BREW");
         assertThat(request.getAttributes().get(TraceAttributes.ERROR_TYPE)).isEqualTo("no_function");
         assertThat(request.getAttributes().get(TraceAttributes.OUTCOME)).isEqualTo("failed");
+    }
+
+    /** Each character of a header is a byte. RFC 9110 section 5.5. */
+    @Test
+    void should_show_headers_as_text() {
+        Http2Headers headers = request("GET")
+                .path(HeaderText.encode("/caf\u00e9?secret"))
+                .authority(HeaderText.encode("b\u00fccher.example"))
+                .set("user-agent", HeaderText.encode("Zo\u00eb \u2603"));
+        all.onExchangeStart(new Start("orders", headers)).onEnd(completed(headers, "w-1"));
+
+        Attributes shown = span("GET orders").getAttributes();
+        assertThat(shown.get(TraceAttributes.PATH)).isEqualTo("/caf\u00e9");
+        assertThat(shown.get(TraceAttributes.SERVER_ADDRESS)).isEqualTo("b\u00fccher.example");
+        assertThat(shown.get(TraceAttributes.USER_AGENT)).isEqualTo("Zo\u00eb \u2603");
     }
 
     /** An embedding program can have the propagator of baggage. */
