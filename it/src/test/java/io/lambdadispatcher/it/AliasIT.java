@@ -46,7 +46,7 @@ class AliasIT {
                         Map.entry("FUNCTION_STREAMS", "20"),
                         Map.entry("FUNCTION_MAX_WORKERS", "4"),
                         Map.entry("FUNCTION_VERSION_CHECK", "1s"),
-                        Map.entry("FUNCTION_CANARY_TIME", "5s"),
+                        Map.entry("FUNCTION_ROLLOUT", "10% for 5s"),
                         Map.entry("WORKERS_PORT", Integer.toString(workerPort)),
                         Map.entry("WORKERS_ADVERTISED_ADDRESSES", "127.0.0.1:" + workerPort),
                         Map.entry("AWS_ENDPOINT", lambda.endpoint()),
@@ -106,7 +106,7 @@ class AliasIT {
     @Test
     void should_replace_all_workers_when_the_alias_moves_without_losing_a_request() throws Exception {
         lambda.alias = "8";
-        awaitRollout("canary", "7");
+        awaitRollout("watching", "7");
         Await.until("both versions serve", () -> readyVersions().equals(Set.of("7", "8")));
         awaitRollout("steady", "8");
 
@@ -147,7 +147,7 @@ class AliasIT {
         assertThat(readyVersions()).isEqualTo(Set.of("7"));
 
         lambda.down = false;
-        awaitRollout("canary", "7");
+        awaitRollout("watching", "7");
         stopLoads();
         assertThat(loads).allSatisfy(load -> assertThat(load.lost()).isEmpty());
     }

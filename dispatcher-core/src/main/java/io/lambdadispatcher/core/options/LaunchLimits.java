@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.options;
 
 import java.time.Duration;
+import java.util.Objects;
 
 /**
  * Limits on launching the workers of a function, and on what they cost. {@link Builder} states
@@ -23,8 +24,7 @@ public final class LaunchLimits {
     private final int workerMegabytes;
     private final Duration launchTimeout;
     private final Duration versionCheck;
-    private final double canaryShare;
-    private final Duration canaryTime;
+    private final RolloutPolicy rollout;
 
     private LaunchLimits(Builder from) {
         launchesPerMinute = from.launchesPerMinute;
@@ -32,19 +32,12 @@ public final class LaunchLimits {
         workerMegabytes = from.workerMegabytes;
         launchTimeout = from.launchTimeout;
         versionCheck = from.versionCheck;
-        canaryShare = from.canaryShare;
-        canaryTime = from.canaryTime;
+        rollout = from.rollout;
         Check.atLeast("launchesPerMinute", launchesPerMinute, 1);
         Check.atLeast("gbSecondsPerHour", gbSecondsPerHour, 0);
         Check.atLeast("workerMegabytes", workerMegabytes, 1);
         Check.positive("launchTimeout", launchTimeout);
-        Check.notNegative("versionCheck", versionCheck);
-        Check.notNegative("canaryTime", canaryTime);
-        Check.that(
-                canaryShare > 0 && canaryShare <= 1,
-                "canaryShare",
-                Check.number(canaryShare),
-                "more than 0, at most 1");
+        Check.positive("versionCheck", versionCheck);
     }
 
     /** Starts limits with the defaults. */
@@ -84,23 +77,16 @@ public final class LaunchLimits {
     }
 
     /**
-     * Returns how often the launcher is asked for the function's version, or zero if it is not. See
-     * {@link Builder#versionCheck}.
+     * Returns how often the launcher is asked for the function's version. See {@link
+     * Builder#versionCheck}.
      */
     public Duration versionCheck() {
         return versionCheck;
     }
 
-    /**
-     * Returns the share of workers that a new version gets at first. See {@link Builder#canary}.
-     */
-    public double canaryShare() {
-        return canaryShare;
-    }
-
-    /** Returns how long a new version keeps this share. See {@link Builder#canary}. */
-    public Duration canaryTime() {
-        return canaryTime;
+    /** Returns how a new version replaces the old one. See {@link Builder#rollout}. */
+    public RolloutPolicy rollout() {
+        return rollout;
     }
 
     /**
@@ -113,8 +99,7 @@ public final class LaunchLimits {
         private int workerMegabytes = 512;
         private Duration launchTimeout = Duration.ofSeconds(30);
         private Duration versionCheck = Duration.ofSeconds(30);
-        private double canaryShare = 0.1;
-        private Duration canaryTime = Duration.ofMinutes(2);
+        private RolloutPolicy rollout = RolloutPolicy.FAST;
 
         private Builder() {}
 
@@ -166,11 +151,10 @@ public final class LaunchLimits {
 
         /**
          * Sets how often the launcher is asked which version new workers should have, see {@link
-         * io.lambdadispatcher.core.spi.WorkerLauncher#version}. If the version changes, workers of
-         * the new version replace the others. Has no effect if the launcher knows no versions.
-         * Default: 30 s.
+         * io.lambdadispatcher.core.spi.WorkerLauncher#version}. It is not asked with {@link
+         * RolloutPolicy#OFF}. Default: 30 s.
          *
-         * @param interval 0 to 366 days; 0 means never
+         * @param interval more than 0, at most 366 days
          */
         public Builder versionCheck(Duration interval) {
             versionCheck = interval;
@@ -178,17 +162,11 @@ public final class LaunchLimits {
         }
 
         /**
-         * Sets how a new version is tried. At first, some workers of the new version serve beside
-         * the old ones. The others are replaced only if these have been ready for {@code time}
-         * without failing more often than the old ones. Default: a tenth of the workers, for 2 min.
-         *
-         * @param share of the wanted workers, more than 0 and at most 1. It is rounded down, but at
-         *     least one worker has the new version
-         * @param time 0 to 366 days
+         * Sets how workers of a new version replace the others. Has no effect if the launcher knows
+         * no versions. Default: {@link RolloutPolicy#FAST}.
          */
-        public Builder canary(double share, Duration time) {
-            canaryShare = share;
-            canaryTime = time;
+        public Builder rollout(RolloutPolicy policy) {
+            rollout = Objects.requireNonNull(policy, "rollout");
             return this;
         }
 

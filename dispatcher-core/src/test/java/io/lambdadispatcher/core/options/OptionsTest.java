@@ -276,9 +276,7 @@ class OptionsTest {
                 setter(
                         "versionCheck",
                         time -> LaunchLimits.builder().versionCheck(time).build()),
-                setter(
-                        "canaryTime",
-                        time -> LaunchLimits.builder().canary(1, time).build()),
+                setter("stepTime", time -> new RolloutPolicy(List.of(1), time)),
                 setter("stepTime", time -> new CanaryPolicy("f", List.of(1), time)),
                 setter(
                         "shedDelay",

@@ -150,7 +150,7 @@ public final class Launching {
                 .findFirst()
                 .orElseThrow(() -> unknown(function, to, canary));
         State state = of.rollout() == null ? State.STEADY : of.rollout().state();
-        if (resumes ? state != State.STOPPED : state != State.CANARY && state != State.ROLLING) {
+        if (resumes ? state != State.STOPPED : state != State.WATCHING && state != State.ROLLING) {
             throw new RefusedException(
                     CONFLICT,
                     "function " + of.function() + " has no change to " + to + ": "

@@ -306,7 +306,7 @@ public record FunctionConfiguration(
                 .workerMegabytes(values.get(Settings.FUNCTION_WORKER_MEMORY))
                 .launchTimeout(values.get(Settings.FUNCTION_LAUNCH_TIMEOUT))
                 .versionCheck(values.get(Settings.FUNCTION_VERSION_CHECK))
-                .canary(values.get(Settings.FUNCTION_CANARY_SHARE) / 100.0, values.get(Settings.FUNCTION_CANARY_TIME))
+                .rollout(values.get(Settings.FUNCTION_ROLLOUT))
                 .build();
     }
 }

@@ -29,6 +29,7 @@ import static io.lambdadispatcher.server.config.ValueType.rateOrOff;
 import static io.lambdadispatcher.server.config.ValueType.ratio;
 import static io.lambdadispatcher.server.config.ValueType.requestHeaderName;
 import static io.lambdadispatcher.server.config.ValueType.retryConditions;
+import static io.lambdadispatcher.server.config.ValueType.rollout;
 import static io.lambdadispatcher.server.config.ValueType.size;
 import static io.lambdadispatcher.server.config.ValueType.sizeOrAuto;
 import static io.lambdadispatcher.server.config.ValueType.text;
@@ -44,6 +45,7 @@ import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RetryCondition;
+import io.lambdadispatcher.core.options.RolloutPolicy;
 import io.lambdadispatcher.core.options.TlsProfile;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
@@ -386,17 +388,16 @@ public final class Settings {
             .doc("Memory of one worker in MB, from which function.spending-limit calculates GB-seconds.");
 
     public static final Setting<Duration> FUNCTION_VERSION_CHECK = LAUNCHING
-            .setting("function.version-check", duration(), "30s")
+            .setting("function.version-check", positiveDuration(), "30s")
             .doc(
-                    "If function.lambda names an alias, the dispatcher asks AWS at this interval which version the alias has."
-                            + " If the version changes, workers of the new version replace the others. 0 turns this off.");
-    public static final Setting<Integer> FUNCTION_CANARY_SHARE = LAUNCHING
-            .setting("function.canary-share", number(1, 100), "10")
-            .doc("Share of workers that get a new version at first, in percent. It is at least one worker.");
-    public static final Setting<Duration> FUNCTION_CANARY_TIME = LAUNCHING
-            .setting("function.canary-time", duration(), "2m")
-            .doc("Time for which these workers are watched. If they fail or are slow, the old version keeps serving."
-                    + " Otherwise, all other workers are replaced after this time.");
+                    "If function.lambda names an alias, the dispatcher asks AWS at this interval which version the alias has.");
+    public static final Setting<RolloutPolicy> FUNCTION_ROLLOUT = LAUNCHING
+            .setting("function.rollout", rollout(), "fast")
+            .doc(
+                    "How workers of a new version replace the others. fast is 10% for 2m: a tenth of the workers has the new"
+                            + " version for 2 min, then all get it. careful is 10% 50% for 5m. Each step also lasts until the new version has"
+                            + " answered 50 requests. If it fails more often or is slower, the old version keeps serving. off: the"
+                            + " dispatcher does not follow the alias, and new workers have the version that the alias names.");
 
     private static final Topic SCALING = new Topic("Scaling workers");
     public static final Setting<Integer> FUNCTION_MIN_WORKERS =

@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.RetryCondition;
+import io.lambdadispatcher.core.options.RolloutPolicy;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.io.IOException;
@@ -55,6 +56,7 @@ public record ValueType<T>(
     private static final Pattern COMMAS = Pattern.compile("[\\s,]+");
     private static final Pattern DURATION = Pattern.compile("(\\d{1,15})(ms|s|m|h|d)");
     private static final Pattern RATE = Pattern.compile("(\\d{1,7})/([smhd])");
+    private static final Pattern ROLLOUT = Pattern.compile("((?:\\d{1,3}% +)+)for +(\\S+)");
     private static final Pattern RATIO = Pattern.compile("0|1|[01]\\.0{1,9}|0?\\.\\d{1,9}");
     private static final Pattern SIZE = Pattern.compile("(\\d{1,15})(B|KiB|MiB|GiB)?");
     private static final Pattern CLASS_NAME =
@@ -195,6 +197,29 @@ public record ValueType<T>(
             Duration duration = parseDuration(text);
             require(!duration.isZero());
             return duration;
+        });
+    }
+
+    /** How workers of a new version replace the others. */
+    static ValueType<RolloutPolicy> rollout() {
+        return single("fast|careful|off|STEPS", "fast, careful, off, or steps such as 10% 50% for 5m", text -> {
+            switch (text) {
+                case "fast":
+                    return RolloutPolicy.FAST;
+                case "careful":
+                    return RolloutPolicy.CAREFUL;
+                // YAML 1.1 reads an unquoted off as false, and many editors write false.
+                case "off", "false":
+                    return RolloutPolicy.OFF;
+                default:
+                    Matcher steps = ROLLOUT.matcher(text);
+                    require(steps.matches());
+                    return new RolloutPolicy(
+                            SPACES.splitAsStream(steps.group(1))
+                                    .map(step -> Integer.parseInt(step.substring(0, step.length() - 1)))
+                                    .toList(),
+                            parseDuration(steps.group(2)));
+            }
         });
     }
 

@@ -223,6 +223,7 @@ public final class Documents {
         if (!of.newVersion().isEmpty()) {
             members.put("newVersion", of.newVersion());
             members.put("newVersionReady", of.newReady());
+            put(members, "percent", of.percent() == 0 ? null : of.percent());
         }
         put(members, "reason", of.reason().isEmpty() ? null : of.reason());
         return members;

@@ -76,8 +76,8 @@ function launching(of) {
 function rollout(of) {
   const change = of.rollout;
   if (!change) return null;
-  const {state, version, newVersion, newVersionReady, reason} = change;
-  if (state === "canary") return element("p", {class: "warn"}, `Version ${version} serves. Version ${newVersion} is watched: ${newVersionReady} workers are ready.`);
+  const {state, version, newVersion, newVersionReady, percent, reason} = change;
+  if (state === "watching") return element("p", {class: "warn"}, `Version ${version} serves. Version ${newVersion} is watched with ${percent} % of the workers: ${newVersionReady} workers are ready.`);
   if (state === "rolling") return element("p", {class: "warn"}, `Version ${newVersion} replaces version ${version}: ${newVersionReady} workers are ready.`);
   if (state === "stopped") return element("p", {class: "bad"}, `The change to version ${newVersion} has stopped. Version ${version} keeps serving. ${sentence(reason)}`);
   return element("p", {class: "soft"}, `Version ${version}.`);

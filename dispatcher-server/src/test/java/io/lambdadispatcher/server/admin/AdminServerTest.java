@@ -138,7 +138,7 @@ class AdminServerTest {
                                 4,
                                 12.3,
                                 45.6,
-                                new RolloutSnapshot(RolloutSnapshot.State.CANARY, "7", "8", 1, ""),
+                                new RolloutSnapshot(RolloutSnapshot.State.WATCHING, "7", "8", 10, 1, ""),
                                 null),
                         new CapacitySnapshot("b", 5, 0, 0, 0, 0, 9, 0, 0, null, "circuit open, the last failure: x")),
                 (function, on) -> switched.add(function + " " + on));
@@ -234,7 +234,7 @@ class AdminServerTest {
                 "400 | /api/rollout?function=a           | to: missing, expected stop or resume",
                 "400 | /api/rollout?to=stop              | function: missing, expected one of [a, b]",
                 "400 | /api/rollout?to=stop&function=c   | function: 'c', expected one of [a, b]",
-                "409 | /api/rollout?to=resume&function=a | function a has no change to resume: canary",
+                "409 | /api/rollout?to=resume&function=a | function a has no change to resume: watching",
                 "409 | /api/rollout?to=stop&function=b   | function b has no change to stop: its version is not watched"
             })
     void should_say_why_a_change_is_not_steered(int status, String target, String message) throws Exception {

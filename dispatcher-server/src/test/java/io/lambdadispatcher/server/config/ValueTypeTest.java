@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.options.Affinity;
+import io.lambdadispatcher.core.options.RolloutPolicy;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -101,6 +103,52 @@ class ValueTypeTest {
             strings = {"", "none x", "header", "header a b", "header a:b", "cookie a=b", "mcp-session-id", "HEADER a"})
     void should_refuse_what_is_no_affinity(String text) {
         assertThatThrownBy(() -> parse(ValueType.affinity(), text)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    static Stream<Arguments> rollouts() {
+        return Stream.of(
+                Arguments.of("fast", RolloutPolicy.FAST),
+                Arguments.of("10% for 2m", RolloutPolicy.FAST),
+                Arguments.of("careful", RolloutPolicy.CAREFUL),
+                Arguments.of("10%  50% for  300s", RolloutPolicy.CAREFUL),
+                Arguments.of("off", RolloutPolicy.OFF),
+                Arguments.of("false", RolloutPolicy.OFF),
+                Arguments.of("1% 100% for 1ms", new RolloutPolicy(List.of(1, 100), Duration.ofMillis(1))));
+    }
+
+    @ParameterizedTest
+    @MethodSource("rollouts")
+    void should_read_a_rollout(String text, RolloutPolicy expected) {
+        assertThat(parse(ValueType.rollout(), text)).isEqualTo(expected);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "slow",
+                "true",
+                "10%",
+                "10",
+                "10 for 2m",
+                "for 2m",
+                "10% for",
+                "10% for 0",
+                "10% for 2",
+                "0% for 2m",
+                "101% for 2m",
+                "50% 10% for 2m",
+                "10% 10% for 2m",
+                "10%50% for 2m",
+                "10%, 50% for 2m",
+                "1.5% for 2m",
+                "-1% for 2m",
+                "10% for 367d",
+                "10% for 2m 50% for 5m",
+                "FAST"
+            })
+    void should_refuse_what_is_no_rollout(String text) {
+        assertThatThrownBy(() -> parse(ValueType.rollout(), text)).isInstanceOf(IllegalArgumentException.class);
     }
 
     @Test

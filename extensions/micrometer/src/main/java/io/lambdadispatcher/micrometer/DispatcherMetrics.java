@@ -153,7 +153,7 @@ public final class DispatcherMetrics implements DispatcherObserver {
                 ? 0
                 : switch (rollout.state()) {
                     case STEADY -> 0;
-                    case CANARY -> 1;
+                    case WATCHING -> 1;
                     case ROLLING -> 2;
                     case STOPPED -> 3;
                 };

@@ -477,10 +477,11 @@ public final class CapacityController {
                 .forEach(worker ->
                         drain(nowNanos, worker, recycling.has(worker) ? DrainCode.REQUESTED : DrainCode.DEADLINE));
         if (seen != null && peers.mayScaleIn()) {
-            int canaries = rollout.unseenCanaries(target.wanted(), workers);
-            int kept = Math.max(0, target.kept() - Math.max(0, peers.workers() - canaries));
+            int watched = rollout.unseenWatched(target.wanted(), workers);
+            int kept = Math.max(0, target.kept() - Math.max(0, peers.workers() - watched));
             List<WorkerLife> ready = workers.ready();
-            ready.removeIf(rollout::isCanary);
+            // Without traffic, nothing can be watched.
+            ready.removeIf(worker -> target.kept() > 0 && rollout.isWatched(worker));
             Retirement.surplus(ready, kept, workers.count(worker -> worker.is(State.DRAINING)))
                     .forEach(worker -> drain(nowNanos, worker, DrainCode.SCALE_IN));
         }
@@ -536,7 +537,7 @@ public final class CapacityController {
                 int before = worker.allowed();
                 WorkerDemand second = worker.onSecond(nowNanos, one);
                 if (second != null) {
-                    rollout.onExchanges(worker, second);
+                    rollout.onExchanges(nowNanos, worker, second);
                 }
                 tellLimit(worker, before);
             }
@@ -579,16 +580,16 @@ public final class CapacityController {
     }
 
     private void launchMissing(long nowNanos) {
-        int capacity = peerWorkers + workers.count(worker -> worker.isCapacity(nowNanos) && !rollout.isCanary(worker));
+        int capacity = peerWorkers + workers.count(worker -> worker.isCapacity(nowNanos) && !rollout.isWatched(worker));
         int placesLeft = replaceEjected(nowNanos, capacity);
         int starting = workers.count(WorkerLife::isStarting);
         int there = workers.count(worker -> worker.ours && !worker.hasExited() && !worker.is(State.DRAINING));
         // Workers that expire or have lost their connections are replaced. Twice the maximum bounds
         // the workers that run during replacement.
-        int canaries = rollout.canaries(target.wanted());
-        int others = Math.min(Math.min(target.wanted(), policy.maxWorkers() - canaries) - capacity, placesLeft);
-        int missingCanaries = canaries == 0 ? 0 : missingCanaries(nowNanos, canaries, capacity);
-        int missing = Math.min(Math.max(0, others) + Math.max(0, missingCanaries), 2 * policy.maxWorkers() - there);
+        int watched = rollout.watchedWorkers(target.wanted());
+        int others = Math.min(Math.min(target.wanted(), policy.maxWorkers() - watched) - capacity, placesLeft);
+        int missingWatched = watched == 0 ? 0 : missingWatched(nowNanos, watched, capacity);
+        int missing = Math.min(Math.max(0, others) + Math.max(0, missingWatched), 2 * policy.maxWorkers() - there);
         int room = shares.room(nowNanos, workers);
         lacksConnections = missing > room;
         int count = actions.launchable(guard.permitted(nowNanos, Math.min(missing, room), starting));
@@ -625,22 +626,22 @@ public final class CapacityController {
     }
 
     /**
-     * Returns how many canaries this dispatcher should launch. Canaries run beside the workers that
-     * the traffic needs. If that would exceed the maximum, they replace some of these.
+     * Returns how many watched workers this dispatcher should launch. They run beside the workers
+     * that the traffic needs. If that would exceed the maximum, they replace some of these.
      */
-    private int missingCanaries(long nowNanos, int canaries, int others) {
-        if (!rollout.launchesCanaries()) {
+    private int missingWatched(long nowNanos, int watched, int others) {
+        if (!rollout.launchesWatched()) {
             return 0;
         }
-        int there = workers.count(worker -> worker.isCapacity(nowNanos) && rollout.isCanary(worker));
-        int tooMany = others + canaries - policy.maxWorkers();
+        int there = workers.count(worker -> worker.isCapacity(nowNanos) && rollout.isWatched(worker));
+        int tooMany = others + watched - policy.maxWorkers();
         for (WorkerLife worker : workers.ready()) {
-            if (tooMany > 0 && worker.ours && worker.isCapacity(nowNanos) && !rollout.isCanary(worker)) {
+            if (tooMany > 0 && worker.ours && worker.isCapacity(nowNanos) && !rollout.isWatched(worker)) {
                 worker.expire();
                 tooMany--;
             }
         }
-        return canaries - there;
+        return watched - there;
     }
 
     private void drain(long nowNanos, WorkerLife worker, DrainCode reason) {

@@ -32,7 +32,8 @@ public record Demand(
      * @param completed total exchanges that have ended
      * @param failed completed exchanges without a response, with an incomplete one, or with a
      *     status of 500 or above
-     * @param slow completed exchanges that did not fail, but were slow
+     * @param answerTimes times to the first byte of the exchanges that ended without failure since
+     *     the previous sample; {@code null} if there were none. Not changed any more
      * @param ejections how often the worker was ejected
      * @param ejection why the worker is ejected, in one line; {@code null} if it is not
      */
@@ -42,7 +43,7 @@ public record Demand(
             int peakBusy,
             long completed,
             long failed,
-            long slow,
+            @Nullable ServiceTimes answerTimes,
             int ejections,
             @Nullable String ejection) {
 
@@ -54,12 +55,22 @@ public record Demand(
                     peakBusy + other.peakBusy,
                     completed + other.completed,
                     failed + other.failed,
-                    slow + other.slow,
+                    sum(answerTimes, other.answerTimes),
                     Math.max(ejections, other.ejections),
                     ejection == null ? other.ejection : ejection);
         }
 
-        /** Returns the totals since an earlier sample of this worker, with the latest peaks
+        private static @Nullable ServiceTimes sum(@Nullable ServiceTimes a, @Nullable ServiceTimes b) {
+            if (a == null || b == null) {
+                return a == null ? b : a;
+            }
+            ServiceTimes sum = new ServiceTimes();
+            sum.addAll(a);
+            sum.addAll(b);
+            return sum;
+        }
+
+        /** Returns the totals since an earlier sample of this worker, with the latest peaks, times
          * and ejections. */
         WorkerDemand minus(WorkerDemand earlier) {
             return new WorkerDemand(
@@ -68,7 +79,7 @@ public record Demand(
                     peakBusy,
                     completed - earlier.completed,
                     failed - earlier.failed,
-                    slow - earlier.slow,
+                    answerTimes,
                     ejections,
                     ejection);
         }

@@ -2,10 +2,10 @@ package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.policy.Comparison;
-import io.lambdadispatcher.core.internal.policy.WorkerHealth;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.observe.RolloutSnapshot.State;
 import io.lambdadispatcher.core.options.LaunchLimits;
+import io.lambdadispatcher.core.options.RolloutPolicy;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import java.util.HashMap;
@@ -13,17 +13,20 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Changes the workers of one function to the version that the launcher names, for example because
- * an alias has moved. A few workers of the new version are watched first. If they fail more often
- * than the others, the change stops, and the old version keeps serving.
+ * an alias has moved. A few workers of the new version are watched first, and more of them in each
+ * step of {@link RolloutPolicy}. If they fail more often than the others, or their p99 is higher,
+ * the change stops, and the old version keeps serving.
  *
  * <pre>
- * STEADY → CANARY → ROLLING → STEADY
- *   ↑         ↓         ↓
- *   |_______ STOPPED ←__|    and back to CANARY if an operator resumes, or for a third version
+ * STEADY → WATCHING (step 1 → 2 → … ) → ROLLING → STEADY
+ *   ↑         ↓                            ↓
+ *   |_______ STOPPED ←_____________________|    and back to WATCHING if an operator resumes, or
+ *                                               for a third version
  * </pre>
  *
  * From each state, it returns to STEADY if the launcher names the old version again. While the
@@ -36,22 +39,31 @@ import org.jspecify.annotations.Nullable;
 public final class Rollout {
     private static final int MOST_FAILED_LAUNCHES = 3;
 
-    private static final int FEWEST_SLOW_SECONDS = 5;
+    /** A step does not end with fewer answers of the new version. A p99 needs as many. */
+    private static final int FEWEST_ANSWERS = 50;
+
+    private static final double QUANTILE = 0.99;
+    private static final int TIMES_SLOWER = 2;
+    private static final long NANOS_SLOWER = TimeUnit.MILLISECONDS.toNanos(10);
+
+    /** A JVM that has just begun to serve is slow, which says nothing about its version. */
+    private static final long COLD_NANOS = TimeUnit.SECONDS.toNanos(30);
+
     /**
      * A worker that was ejected only once may have had a few slow requests. It serves again some
      * seconds later.
      */
     private static final int FEWEST_EJECTIONS = 2;
 
-    /** What the old version did more than about ten minutes ago does not count. */
-    private static final double DECAY = Math.exp(-1.0 / 600);
+    /** What the old version did more than 20 minutes ago does not count. */
+    private static final int PERIOD_SECONDS = 600;
 
     /**
      * The part of this dispatcher in its fleet.
      *
      * @param self its id; empty if there is no fleet
      * @param conducts whether it decides
-     * @param launcher who should launch the canaries
+     * @param launcher who should launch the watched workers
      */
     public record Seat(String self, boolean conducts, String launcher) {
         static final Seat ALONE = new Seat("", true, "");
@@ -65,20 +77,18 @@ public final class Rollout {
 
     /** What the workers of one version did. */
     private static final class Tally implements Comparison.Results {
+        /** Times to the first byte of the answers that warm workers gave, except failed ones. */
+        final ServiceTimes times = new ServiceTimes();
+
         double completed;
         double failed;
-        double slow;
 
-        void add(WorkerDemand second) {
+        void add(WorkerDemand second, boolean warm) {
             completed += second.completed();
             failed += second.failed();
-            slow += second.slow();
-        }
-
-        void decay() {
-            completed *= DECAY;
-            failed *= DECAY;
-            slow *= DECAY;
+            if (warm && second.answerTimes() != null) {
+                times.addAll(second.answerTimes());
+            }
         }
 
         @Override
@@ -91,8 +101,8 @@ public final class Rollout {
             return failed;
         }
 
-        double slowShare() {
-            return completed == 0 ? 0 : slow / completed;
+        boolean knowsTimes() {
+            return times.count() >= FEWEST_ANSWERS;
         }
     }
 
@@ -108,15 +118,11 @@ public final class Rollout {
     private boolean surprised;
 
     private Comparison<Tally> seen = new Comparison<>(new Tally(), new Tally(), new Tally());
-    /** Seconds of a worker of the new version with requests. */
-    private int judgedSeconds;
-    /** Those in which most of its requests were slow. A worker that has just started has a few. */
-    private int slowSeconds;
-
+    private int seconds;
     private long secondNanos;
-    /** Whether a canary was ready at the latest second. */
+    /** Whether a watched worker was ready at the latest second. */
     private boolean watching;
-    /** For how long at least one canary was ready. */
+    /** For how long at least one watched worker was ready in this step. */
     private long watchedNanos;
 
     private int failedLaunches;
@@ -142,7 +148,7 @@ public final class Rollout {
         wish = Wish.STOP;
     }
 
-    /** Continues a stopped change with new canaries. */
+    /** Begins a stopped change again with the first step. */
     void resume() {
         wish = Wish.RESUME;
     }
@@ -194,7 +200,7 @@ public final class Rollout {
         return proposal;
     }
 
-    /** Returns the dispatcher that launches the canaries of a phase; empty if there is none. */
+    /** Returns the dispatcher that launches the watched workers; empty if there is none. */
     public static String launcher(String text) {
         RolloutPhase phase = parsed(text);
         return phase == null ? "" : phase.launcher();
@@ -213,35 +219,24 @@ public final class Rollout {
                 && last.is(State.ROLLING)
                 && next.version().equals(last.next());
         Tally old = complete ? seen.fresh() : seen.old();
-        boolean begins = next != null && next.is(State.CANARY);
-        seen = new Comparison<>(new Tally(), begins ? new Tally() : old, begins ? old : seen.earlier());
-        judgedSeconds = 0;
-        slowSeconds = 0;
+        // Both sides are compared since the beginning of the step, so that a sick database counts
+        // for both.
+        boolean begins = next != null && next.is(State.WATCHING);
+        seen = new Comparison<>(new Tally(), begins ? new Tally() : old, begins ? known() : seen.earlier());
         watching = false;
         watchedNanos = 0;
         failedLaunches = 0;
     }
 
-    /** Records what a worker did in the last second. */
-    void onExchanges(WorkerLife worker, WorkerDemand second) {
-        if (!isNext(worker)) {
-            seen.old().add(second);
-            return;
-        }
-        seen.fresh().add(second);
-        if (second.completed() > 0 && seen.baseline().completed >= Comparison.FEWEST_COMPARED) {
-            judgedSeconds++;
-            slowSeconds += 2 * second.slow() > second.completed() ? 1 : 0;
-        }
+    /** Returns what is known of the old version. */
+    private Tally known() {
+        return seen.old().completed >= FEWEST_ANSWERS ? seen.old() : seen.earlier();
     }
 
-    private boolean isSlow() {
-        Tally fresh = seen.fresh();
-        double before =
-                Math.max(1 / (seen.baseline().completed + 1), seen.baseline().slowShare());
-        return slowSeconds >= FEWEST_SLOW_SECONDS
-                && slowSeconds > judgedSeconds / 2
-                && WorkerHealth.isWorse(fresh.slow, fresh.completed, before);
+    /** Records what a worker did in the last second. */
+    void onExchanges(long nowNanos, WorkerLife worker, WorkerDemand second) {
+        Tally side = isNext(worker) ? seen.fresh() : seen.old();
+        side.add(second, worker.readyNanos(nowNanos) >= COLD_NANOS);
     }
 
     /** Records that a launched worker is ready for the first time. */
@@ -294,42 +289,46 @@ public final class Rollout {
 
     // What the controller asks.
 
-    /** Returns the version of the next worker to be launched; empty = the launcher chooses. */
-    String launchVersion(boolean canary) {
+    /**
+     * Returns the version of the next worker to be launched; empty = the launcher chooses.
+     *
+     * @param watched whether it is launched to be watched
+     */
+    String launchVersion(boolean watched) {
         if (phase == null) {
             return "";
         }
         return switch (phase.state()) {
             case STEADY -> "";
-            case CANARY -> canary ? phase.next() : phase.version();
+            case WATCHING -> watched ? phase.next() : phase.version();
             case ROLLING -> phase.next();
             case STOPPED -> phase.version();
         };
     }
 
     /** Returns whether the worker serves beside the others, until its version has been watched. */
-    boolean isCanary(WorkerLife worker) {
-        return phase != null && phase.is(State.CANARY) && isNext(worker);
+    boolean isWatched(WorkerLife worker) {
+        return phase != null && phase.is(State.WATCHING) && isNext(worker);
     }
 
     /**
-     * Returns how many canaries another dispatcher may have launched that are not connected yet.
-     * They do not replace other workers.
+     * Returns how many watched workers another dispatcher may have launched that are not connected
+     * yet. They do not replace other workers.
      */
-    int unseenCanaries(int wanted, WorkerLives workers) {
-        return launchesCanaries()
+    int unseenWatched(int wanted, WorkerLives workers) {
+        return launchesWatched()
                 ? 0
-                : Math.max(0, canaries(wanted) - workers.count(worker -> isCanary(worker) && stays(worker)));
+                : Math.max(0, watchedWorkers(wanted) - workers.count(worker -> isWatched(worker) && stays(worker)));
     }
 
-    /** Returns how many canaries there should be. */
-    int canaries(int wanted) {
-        return phase != null && phase.is(State.CANARY) && wanted > 0
-                ? Math.max(1, (int) (wanted * limits.canaryShare()))
+    /** Returns how many watched workers there should be. */
+    int watchedWorkers(int wanted) {
+        return phase != null && phase.is(State.WATCHING) && wanted > 0
+                ? Math.max(1, (int) ((long) wanted * phase.percent() / 100))
                 : 0;
     }
 
-    boolean launchesCanaries() {
+    boolean launchesWatched() {
         return phase != null && phase.launcher().equals(seat.self());
     }
 
@@ -347,7 +346,7 @@ public final class Rollout {
     private boolean isOutdated(RolloutPhase now, WorkerLife worker) {
         return switch (now.state()) {
             case STEADY -> isNext(worker);
-            case CANARY -> !isNext(worker) && !worker.version.equals(now.version());
+            case WATCHING -> !isNext(worker) && !worker.version.equals(now.version());
             case ROLLING -> !isNext(worker);
             case STOPPED -> !worker.version.equals(now.version());
         };
@@ -361,8 +360,10 @@ public final class Rollout {
      * @param mayBegin whether workers of a previous dispatcher have had the time to dial in
      */
     void onSecond(long nowNanos, WorkerLives workers, boolean mayBegin) {
-        seen.old().decay();
-        boolean ready = phase != null && phase.is(State.CANARY) && workers.count(this::isReadyCanary) > 0;
+        if (++seconds % PERIOD_SECONDS == 0 && (phase == null || !isChanging(phase))) {
+            seen = new Comparison<>(seen.fresh(), new Tally(), known());
+        }
+        boolean ready = workers.count(this::isReadyAndWatched) > 0;
         watchedNanos += watching && ready ? nowNanos - secondNanos : 0;
         watching = ready;
         secondNanos = nowNanos;
@@ -376,8 +377,8 @@ public final class Rollout {
         }
     }
 
-    private boolean isReadyCanary(WorkerLife worker) {
-        return isCanary(worker) && worker.is(WorkerLife.State.READY) && !worker.isEjected();
+    private boolean isReadyAndWatched(WorkerLife worker) {
+        return isWatched(worker) && worker.is(WorkerLife.State.READY) && !worker.isEjected();
     }
 
     private @Nullable RolloutPhase decide(WorkerLives workers, boolean mayBegin) {
@@ -389,7 +390,7 @@ public final class Rollout {
                 return now.stopped(reason);
             }
             if (now.is(State.STOPPED) && wish == Wish.RESUME) {
-                return canary(now.version(), now.next());
+                return firstStep(now.version(), now.next());
             }
         }
         if (!seat.conducts() || named == null) {
@@ -405,10 +406,10 @@ public final class Rollout {
             return returned(now, workers);
         }
         return switch (now.state()) {
-            case STEADY -> canary(now.version(), named);
-            case CANARY -> named.equals(now.next()) ? watched(now) : canary(now.version(), named);
-            case ROLLING -> named.equals(now.next()) ? rolled(now, workers) : canary(now.next(), named);
-            case STOPPED -> named.equals(now.next()) ? now : canary(now.version(), named);
+            case STEADY -> firstStep(now.version(), named);
+            case WATCHING -> named.equals(now.next()) ? watched(now) : firstStep(now.version(), named);
+            case ROLLING -> named.equals(now.next()) ? rolled(now, workers) : firstStep(now.next(), named);
+            case STOPPED -> named.equals(now.next()) ? now : firstStep(now.version(), named);
         };
     }
 
@@ -421,11 +422,15 @@ public final class Rollout {
     }
 
     private static boolean isChanging(RolloutPhase now) {
-        return now.is(State.CANARY) || now.is(State.ROLLING);
+        return now.is(State.WATCHING) || now.is(State.ROLLING);
     }
 
-    private RolloutPhase canary(String version, String next) {
-        return RolloutPhase.canary(version, next, seat.launcher());
+    private RolloutPhase firstStep(String version, String next) {
+        return step(version, next, limits.rollout().stepAfter(0));
+    }
+
+    private RolloutPhase step(String version, String next, int percent) {
+        return RolloutPhase.watching(version, next, percent, seat.launcher());
     }
 
     /** Begins with the version that most workers have. They may be of an earlier process. */
@@ -440,7 +445,7 @@ public final class Rollout {
                 .max(Map.Entry.comparingByValue())
                 .map(Map.Entry::getKey)
                 .orElse(version);
-        return most.equals(version) ? RolloutPhase.steady(version, "") : canary(most, version);
+        return most.equals(version) ? RolloutPhase.steady(version, "") : firstStep(most, version);
     }
 
     /** The launcher names the old version, still or again. */
@@ -450,10 +455,12 @@ public final class Rollout {
     }
 
     private RolloutPhase watched(RolloutPhase now) {
-        if (watchedNanos >= limits.canaryTime().toNanos() && watchedNanos > 0) {
-            return now.rolling();
+        RolloutPolicy policy = limits.rollout();
+        if (watchedNanos < policy.stepTime().toNanos() || seen.fresh().completed < FEWEST_ANSWERS) {
+            return step(now.version(), now.next(), now.percent());
         }
-        return canary(now.version(), now.next());
+        int percent = policy.stepAfter(now.percent());
+        return percent == 0 ? now.rolling() : step(now.version(), now.next(), percent);
     }
 
     private RolloutPhase rolled(RolloutPhase now, WorkerLives workers) {
@@ -478,22 +485,31 @@ public final class Rollout {
             return "workers of version " + now.next() + " fail: " + lastFailure;
         }
         for (WorkerLife worker : workers.ready()) {
-            if (isCanary(worker) && worker.isEjected() && worker.ejections() >= FEWEST_EJECTIONS) {
+            if (isWatched(worker) && worker.isEjected() && worker.ejections() >= FEWEST_EJECTIONS) {
                 return "worker " + worker.id + " was ejected: " + worker.ejection();
             }
         }
         String failure = seen.failure("version " + now.next(), "version " + now.version());
-        if (failure != null) {
-            return failure;
+        return failure == null ? slowness(now) : failure;
+    }
+
+    /** Returns why the new version is too slow, or {@code null} if it is not, or not known to be. */
+    private @Nullable String slowness(RolloutPhase now) {
+        Tally than = seen.old().knowsTimes() ? seen.old() : seen.earlier();
+        ServiceTimes times = seen.fresh().times;
+        if (!than.knowsTimes()) {
+            return null;
         }
-        return isSlow()
+        long p99 = than.times.quantileNanos(QUANTILE);
+        long slow = Math.max(TIMES_SLOWER * p99, p99 + NANOS_SLOWER);
+        return Comparison.isHigher(times.countFrom(slow), times.count(), than.times.countFrom(slow), than.times.count())
                 ? String.format(
                         Locale.ROOT,
-                        "%.0f %% of the requests to version %s were slow, %.0f %% to version %s",
-                        seen.fresh().slowShare() * 100,
+                        "the p99 of version %s is %.0f ms, that of version %s %.0f ms",
                         now.next(),
-                        seen.baseline().slowShare() * 100,
-                        now.version())
+                        times.quantileNanos(QUANTILE) / 1e6,
+                        now.version(),
+                        p99 / 1e6)
                 : null;
     }
 
@@ -506,6 +522,7 @@ public final class Rollout {
                         phase.state(),
                         phase.version(),
                         phase.next(),
+                        phase.percent(),
                         workers.count(worker -> isNext(worker) && worker.is(WorkerLife.State.READY)),
                         phase.reason());
     }

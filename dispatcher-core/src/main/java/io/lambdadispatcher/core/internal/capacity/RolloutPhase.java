@@ -8,49 +8,55 @@ import java.util.List;
  *
  * @param version the version that serves, or that served before the change
  * @param next the version that replaces it, or was refused; empty if there is none
- * @param launcher the dispatcher of the fleet that launches the canaries; empty if there is no
- *     fleet
+ * @param percent the share of the workers that is watched in this step; 0 if none is
+ * @param launcher the dispatcher of the fleet that launches the watched workers; empty if there is
+ *     no fleet
  * @param reason why the change was stopped, in one line; empty if it was not
  */
-record RolloutPhase(State state, String version, String next, String launcher, String reason) {
+record RolloutPhase(State state, String version, String next, int percent, String launcher, String reason) {
     private static final String SEPARATOR = "\t";
 
     static RolloutPhase steady(String version, String abandoned) {
-        return new RolloutPhase(State.STEADY, version, abandoned, "", "");
+        return new RolloutPhase(State.STEADY, version, abandoned, 0, "", "");
     }
 
-    static RolloutPhase canary(String version, String next, String launcher) {
-        return new RolloutPhase(State.CANARY, version, next, launcher, "");
+    static RolloutPhase watching(String version, String next, int percent, String launcher) {
+        return new RolloutPhase(State.WATCHING, version, next, percent, launcher, "");
     }
 
     RolloutPhase rolling() {
-        return new RolloutPhase(State.ROLLING, version, next, "", "");
+        return new RolloutPhase(State.ROLLING, version, next, 0, "", "");
     }
 
     RolloutPhase stopped(String why) {
-        return new RolloutPhase(State.STOPPED, version, next, "", why.replaceAll("\\s+", " "));
+        return new RolloutPhase(State.STOPPED, version, next, 0, "", why.replaceAll("\\s+", " "));
     }
 
     boolean is(State value) {
         return state == value;
     }
 
-    /** Returns whether this is about the same change, in the same state. */
+    /** Returns whether this is about the same change, in the same state and step. */
     boolean isSameStep(RolloutPhase other) {
-        return state == other.state && version.equals(other.version) && next.equals(other.next);
+        return state == other.state
+                && percent == other.percent
+                && version.equals(other.version)
+                && next.equals(other.next);
     }
 
     /** Returns the phase as {@link #parse} reads it. */
     String text() {
-        return String.join(SEPARATOR, List.of(state.name(), version, next, launcher, reason));
+        return String.join(
+                SEPARATOR, List.of(state.name(), version, next, Integer.toString(percent), launcher, reason));
     }
 
     /** @throws IllegalArgumentException if the text is not that of a phase */
     static RolloutPhase parse(String text) {
         String[] parts = text.split(SEPARATOR, -1);
-        if (parts.length != 5) {
-            throw new IllegalArgumentException("rollout: \"" + text + "\", expected five parts");
+        if (parts.length != 6) {
+            throw new IllegalArgumentException("rollout: \"" + text + "\", expected six parts");
         }
-        return new RolloutPhase(State.valueOf(parts[0]), parts[1], parts[2], parts[3], parts[4]);
+        return new RolloutPhase(
+                State.valueOf(parts[0]), parts[1], parts[2], Integer.parseInt(parts[3]), parts[4], parts[5]);
     }
 }

@@ -38,6 +38,15 @@ public final class ServiceTimes {
         }
     }
 
+    /** Returns how many durations were at least this one. Its bucket counts as a whole. */
+    public long countFrom(long nanos) {
+        long sum = 0;
+        for (int i = bucket(nanos); i < BUCKETS; i++) {
+            sum += counts[i];
+        }
+        return sum;
+    }
+
     /**
      * Returns the upper bound of the bucket that contains the quantile, in nanoseconds, or 0 if
      * nothing was recorded.

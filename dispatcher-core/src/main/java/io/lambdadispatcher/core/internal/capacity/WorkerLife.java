@@ -229,6 +229,11 @@ final class WorkerLife {
         return firstReadyNanos - launchedNanos;
     }
 
+    /** Returns the time since the worker was ready for the first time; 0 = it never was. */
+    long readyNanos(long nowNanos) {
+        return everReady ? nowNanos - firstReadyNanos : 0;
+    }
+
     /** Returns true once, if the worker has been ready for the given time. */
     boolean settles(long nowNanos, long afterNanos) {
         if (settled || state != State.READY || inStateNanos(nowNanos) < afterNanos) {

@@ -208,8 +208,8 @@ public final class FunctionShare {
     }
 
     /**
-     * Returns the live dispatcher with the most workers. It launches the canaries, because it can
-     * replace some of its workers by them if the maximum permits no more.
+     * Returns the live dispatcher with the most workers. It launches the watched workers, because
+     * it can replace some of its workers by them if the maximum permits no more.
      */
     private String busiestOwner(Budget seen) {
         Map<String, Integer> counts = new TreeMap<>(Map.of(member.id, 0));

@@ -360,7 +360,7 @@ public final class LaunchSupervisor {
             long interval = function.launching().versionCheck().toNanos();
             boolean due =
                     controller.rollout().isSurprised() || !everAskedVersion || now - versionAskedNanos >= interval;
-            if (interval == 0) {
+            if (function.launching().rollout().isOff()) {
                 // A stopped change would otherwise keep the old version forever.
                 controller.onVersion("");
                 return;
@@ -593,7 +593,8 @@ public final class LaunchSupervisor {
             ChangeLog change = new ChangeLog(function.name(), next, version);
             switch (now.state()) {
                 case STEADY -> change.onStep("workers have " + version);
-                case CANARY -> change.onStep("a few workers change from " + version + " to " + next);
+                case WATCHING ->
+                    change.onStep(now.percent() + " % of the workers change from " + version + " to " + next);
                 case ROLLING -> change.onStep("workers of " + next + " replace those of " + version);
                 case STOPPED -> change.onStopped(now.reason());
             }
@@ -601,6 +602,7 @@ public final class LaunchSupervisor {
 
         private static boolean isSameStep(RolloutSnapshot a, RolloutSnapshot b) {
             return a.state() == b.state()
+                    && a.percent() == b.percent()
                     && a.version().equals(b.version())
                     && (a.newVersion().equals(b.newVersion()) || b.newVersion().isEmpty());
         }

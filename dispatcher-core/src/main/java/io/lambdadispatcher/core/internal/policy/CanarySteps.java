@@ -244,7 +244,7 @@ public final class CanarySteps {
         }
         long p99 = old.quantileNanos(QUANTILE);
         long slow = Math.max(TIMES_SLOWER * p99, p99 + NANOS_SLOWER);
-        return CanaryRule.isHigher(canary.slowerThan(slow), canary.completed(), old.slowerThan(slow), old.completed())
+        return Comparison.isHigher(canary.slowerThan(slow), canary.completed(), old.slowerThan(slow), old.completed())
                 ? String.format(
                         Locale.ROOT,
                         "its p99 is %.0f ms, that of function %s %.0f ms",

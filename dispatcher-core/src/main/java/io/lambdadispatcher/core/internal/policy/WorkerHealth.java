@@ -105,7 +105,6 @@ public final class WorkerHealth {
     private final AtomicLong published = new AtomicLong();
 
     private long ended;
-    private long slow;
 
     private boolean begun;
     private long firstNanos;
@@ -171,7 +170,6 @@ public final class WorkerHealth {
         ended++;
         tried = false;
         boolean isSlow = !failed && waitedNanos > group.slowNanos();
-        slow += isSlow ? 1 : 0;
         boolean bad = failed || isSlow;
         if (!ejection.isOver()) {
             return ejection.onEnd(nowNanos, beginNanos, bad, answered);
@@ -364,11 +362,6 @@ public final class WorkerHealth {
     /** Returns how often the worker was ejected, or has failed a probe. */
     public int ejections() {
         return ejection.times();
-    }
-
-    /** Returns how many exchanges were slow. */
-    public long slow() {
-        return slow;
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.policy.Rendezvous;
 import io.lambdadispatcher.core.internal.policy.SlowStart;
@@ -100,9 +101,29 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     @Nullable
     Future<?> probeTimer;
 
-    // How its exchanges ended, since the connection opened.
-    private long completed;
-    private long failed;
+    private final Outcomes outcomes = new Outcomes();
+
+    /** How its exchanges ended, since the connection opened. */
+    private static final class Outcomes {
+        long completed;
+        long failed;
+        /** Times to the first byte since the latest sample; {@code null} = there were none. */
+        @Nullable
+        ServiceTimes answerTimes;
+        /** Whether somebody takes samples. Without a launcher, nobody does. */
+        boolean sampled;
+
+        void onAnswered(long nanos) {
+            if (sampled) {
+                ServiceTimes times = answerTimes;
+                if (times == null) {
+                    times = new ServiceTimes();
+                    answerTimes = times;
+                }
+                times.record(nanos);
+            }
+        }
+    }
 
     public PooledConnection(String workerId) {
         this.workerId = workerId;
@@ -164,13 +185,16 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
      * @param answerNanos when the response began; {@link #UNANSWERED} = there was none
      */
     public void onExchangeEnd(boolean failure, long beginNanos, long answerNanos) {
-        completed++;
-        failed += failure ? 1 : 0;
+        outcomes.completed++;
+        outcomes.failed += failure ? 1 : 0;
         PoolShard its = shard;
         if (its != null && health != null) {
             boolean answered = answerNanos != UNANSWERED;
             long now = its.nanoTime();
             long waited = (answered ? answerNanos : now) - beginNanos;
+            if (answered && !failure) {
+                outcomes.onAnswered(waited);
+            }
             Verdict verdict = health.onEnd(now, beginNanos, waited, answered, failure);
             if (verdict != Verdict.NONE) {
                 its.ejector.onVerdict(this, verdict);
@@ -296,21 +320,26 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     }
 
     WorkerUse use() {
-        return new WorkerUse(free.size() + busy, busy, open ? limit : 0, completed, failed);
+        return new WorkerUse(free.size() + busy, busy, open ? limit : 0, outcomes.completed, outcomes.failed);
     }
 
-    /** Returns the totals since the connection opened, and the peak since the previous call. */
+    /**
+     * Returns the totals since the connection opened, and the peak and the times since the previous
+     * call.
+     */
     WorkerDemand sample() {
         WorkerDemand sample = new WorkerDemand(
                 workerId,
                 busy,
                 peakBusy,
-                completed,
-                failed,
-                health == null ? 0 : health.slow(),
+                outcomes.completed,
+                outcomes.failed,
+                outcomes.answerTimes,
                 health == null ? 0 : health.ejections(),
                 health == null || !health.isEjected() ? null : health.reason());
         peakBusy = busy;
+        outcomes.answerTimes = null;
+        outcomes.sampled = true;
         return sample;
     }
 

@@ -15,7 +15,7 @@ class RetirementTest {
     private static WorkerLife ready(String id, int busy, @Nullable String ejection) {
         WorkerLife worker = WorkerLife.launched(id, 0, 10, 0);
         worker.onReady(0, WorkerLife.NEVER);
-        worker.onSecond(0, new WorkerDemand(id, busy, busy, 0, 0, 0, ejection == null ? 0 : 1, ejection));
+        worker.onSecond(0, new WorkerDemand(id, busy, busy, 0, 0, null, ejection == null ? 0 : 1, ejection));
         return worker;
     }
 

@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.observe.RolloutSnapshot.State;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
+import io.lambdadispatcher.core.options.RolloutPolicy;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
@@ -43,10 +44,13 @@ class RolloutTest {
         final String version;
         final long startedNanos;
         boolean ready;
+        long readyNanos;
         long completed;
         long failed;
-        /** A few of its requests that took longer than the others. */
-        long slow;
+        /** So many of its next requests take 20 times as long as usual. */
+        int slow;
+
+        ServiceTimes times = new ServiceTimes();
 
         Worker(String version, long startedNanos) {
             this.version = version;
@@ -91,14 +95,21 @@ class RolloutTest {
     private final Map<String, Integer> asked = new HashMap<>();
     /** Versions whose workers fail this share of the requests. */
     private final Map<String, Double> failureRates = new HashMap<>();
-    /** Versions whose requests take this many milliseconds. */
-    private final Set<String> slowVersions = new HashSet<>();
+    /** Versions of which this share of the requests takes 20 times as long as usual. */
+    private final Map<String, Double> slowRates = new HashMap<>();
+    /** Versions that fail 30 % of the requests as soon as they have so many workers. */
+    private final Map<String, Integer> crowded = new HashMap<>();
+    /** Versions that get so many requests, and no more. */
+    private final Map<String, Integer> requestsLeft = new HashMap<>();
+    /** For so many seconds, a worker that has just started takes 20 times as long. */
+    private int coldSeconds;
     /** Versions whose workers exit instead of becoming ready. */
     private final Set<String> crashing = new HashSet<>();
 
     private Cause crash = Cause.FAILED;
 
-    private final Random random = new Random(5);
+    private Random random = new Random(5);
+    private RolloutPolicy policy = new RolloutPolicy(List.of(20), Duration.ofSeconds(60));
     private CapacityController controller = controller(40);
     private String alias = "7";
     private boolean apiUp = true;
@@ -116,9 +127,7 @@ class RolloutTest {
                                 .workers(0, maxWorkers)
                                 .scaleInAfter(Duration.ofSeconds(5))
                                 .build())
-                        .launching(LaunchLimits.builder()
-                                .canary(0.2, Duration.ofSeconds(60))
-                                .build())
+                        .launching(LaunchLimits.builder().rollout(policy).build())
                         .build(),
                 new Actions(),
                 random);
@@ -177,28 +186,38 @@ class RolloutTest {
             ended.add(id);
         } else {
             worker.ready = true;
+            worker.readyNanos = now;
             controller.onDialled(now, id);
             controller.onReady(now, id, Long.MAX_VALUE, worker.version);
         }
     }
 
     private void serve(Worker worker) {
+        worker.times = new ServiceTimes();
+        boolean crowd = count(worker.version) >= crowded.getOrDefault(worker.version, Integer.MAX_VALUE);
+        double failureRate = crowd ? 0.3 : failureRates.getOrDefault(worker.version, 0.0);
+        boolean cold = now - worker.readyNanos < coldSeconds * SECOND;
         for (int i = 0; i < PER_SECOND && busy > 0; i++) {
+            int left = requestsLeft.getOrDefault(worker.version, Integer.MAX_VALUE);
+            if (left == 0) {
+                return;
+            }
+            requestsLeft.computeIfPresent(worker.version, (version, count) -> count - 1);
             worker.completed++;
-            worker.failed += random.nextDouble() < failureRates.getOrDefault(worker.version, 0.0) ? 1 : 0;
+            if (random.nextDouble() < failureRate) {
+                worker.failed++;
+                continue;
+            }
+            boolean slow =
+                    cold || worker.slow-- > 0 || random.nextDouble() < slowRates.getOrDefault(worker.version, 0.0);
+            // Lognormal around 20 ms.
+            double millis = (slow ? 400 : 20) * Math.exp(random.nextGaussian() * 0.5);
+            worker.times.record((long) (millis * 1e6));
         }
     }
 
     private WorkerDemand demand(String id, Worker worker) {
-        return new WorkerDemand(
-                id,
-                1,
-                1,
-                worker.completed,
-                worker.failed,
-                slowVersions.contains(worker.version) ? worker.completed - worker.failed : worker.slow,
-                0,
-                null);
+        return new WorkerDemand(id, 1, 1, worker.completed, worker.failed, worker.times, 0, null);
     }
 
     private int count(String version) {
@@ -222,7 +241,7 @@ class RolloutTest {
     @Test
     void should_try_a_few_workers_before_it_replaces_all_when_the_alias_moves() {
         alias = "8";
-        passUntil(State.CANARY);
+        passUntil(State.WATCHING);
         pass(50);
 
         assertThat(count("8")).as("a fifth").isEqualTo(2);
@@ -273,9 +292,9 @@ class RolloutTest {
         crash = Cause.UNAVAILABLE;
         crashing.add("8");
         alias = "8";
-        passUntil(State.CANARY);
+        passUntil(State.WATCHING);
         pass(60);
-        assertThat(rollout().state()).isEqualTo(State.CANARY);
+        assertThat(rollout().state()).isEqualTo(State.WATCHING);
         assertThat(asked.get("8")).as("launches are delayed").isBetween(4, 30);
 
         crashing.clear();
@@ -284,14 +303,14 @@ class RolloutTest {
     }
 
     @Test
-    void should_begin_again_when_the_alias_moves_during_the_canary() {
+    void should_begin_again_when_the_alias_moves_while_the_new_version_is_watched() {
         alias = "8";
-        passUntil(State.CANARY);
+        passUntil(State.WATCHING);
         pass(20);
         alias = "9";
         pass(40);
 
-        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.CANARY, "7", "9", 2, ""));
+        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.WATCHING, "7", "9", 20, 2, ""));
         assertThat(count("8")).isZero();
         passUntil(State.STEADY);
         assertThat(rollout().version()).isEqualTo("9");
@@ -302,7 +321,7 @@ class RolloutTest {
         alias = "8";
         passUntil(State.ROLLING);
         alias = "9";
-        passUntil(State.CANARY);
+        passUntil(State.WATCHING);
 
         assertThat(rollout().version()).as("it has been watched").isEqualTo("8");
         assertThat(rollout().newVersion()).isEqualTo("9");
@@ -315,12 +334,12 @@ class RolloutTest {
     @Test
     void should_return_when_the_alias_returns() {
         alias = "8";
-        passUntil(State.CANARY);
+        passUntil(State.WATCHING);
         pass(20);
         alias = "7";
         pass(60);
 
-        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "7", "", 0, ""));
+        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "7", "", 0, 0, ""));
         assertThat(count("8")).isZero();
         assertThat(leastReady).isGreaterThanOrEqualTo(WANTED);
     }
@@ -334,7 +353,7 @@ class RolloutTest {
         controller.onVersion(alias);
         pass(60);
 
-        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "7", "", 0, ""));
+        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "7", "", 0, 0, ""));
         assertThat(count("7")).isEqualTo(WANTED);
         assertThat(leastReady).isGreaterThanOrEqualTo(WANTED);
     }
@@ -363,7 +382,7 @@ class RolloutTest {
         failureRates.put("8", 0.05);
         pass(60);
         alias = "8";
-        passUntil(State.CANARY);
+        passUntil(State.WATCHING);
         passUntil(State.ROLLING);
         passUntil(State.STEADY);
         assertThat(rollout().version()).isEqualTo("8");
@@ -373,19 +392,58 @@ class RolloutTest {
     @Test
     void should_not_stop_if_both_versions_begin_to_fail() {
         alias = "8";
-        passUntil(State.CANARY);
+        passUntil(State.WATCHING);
         pass(20);
         failureRates.put("7", 0.3);
         failureRates.put("8", 0.3);
         passUntil(State.ROLLING);
     }
 
-    @Test
-    void should_stop_if_the_new_version_is_slow() {
-        slowVersions.add("8");
+    /** A twentieth of the requests is enough for the p99. The mean is only twice as long. */
+    @ParameterizedTest
+    @ValueSource(doubles = {0.05, 1})
+    void should_stop_if_the_p99_of_the_new_version_is_higher(double rate) {
+        slowRates.put("8", rate);
         alias = "8";
         passUntil(State.STOPPED);
-        assertThat(rollout().reason()).isEqualTo("100 % of the requests to version 8 were slow, 0 % to version 7");
+        assertThat(rollout().reason()).matches("the p99 of version 8 is [0-9]+ ms, that of version 7 [5-9][0-9] ms");
+        assertThat(count("8")).isLessThanOrEqualTo(2);
+    }
+
+    /** Then, both versions do not serve at the same time. */
+    @Test
+    void should_compare_with_what_the_old_version_did_if_there_is_one_worker() {
+        workers.clear();
+        busy = STREAMS;
+        controller = controller(1);
+        alias = "7";
+        pass(60);
+        slowRates.put("8", 1.0);
+        alias = "8";
+        passUntil(State.STOPPED);
+        assertThat(rollout().reason()).startsWith("the p99 of version 8 is");
+    }
+
+    @Test
+    void should_not_stop_if_both_versions_become_slow() {
+        alias = "8";
+        passUntil(State.WATCHING);
+        pass(20);
+        slowRates.put("7", 0.3);
+        slowRates.put("8", 0.3);
+        passUntil(State.ROLLING);
+        passUntil(State.STEADY);
+        assertThat(rollout().version()).isEqualTo("8");
+    }
+
+    /** The JVM of a worker that has just started compiles, and loads classes. */
+    @Test
+    void should_not_stop_because_new_workers_are_slow_at_first() {
+        coldSeconds = 25;
+        alias = "8";
+        passUntil(State.ROLLING);
+        passUntil(State.STEADY);
+        assertThat(rollout().version()).isEqualTo("8");
     }
 
     @Test
@@ -396,16 +454,16 @@ class RolloutTest {
         alias = "7";
         pass(60);
         assertThat(count("7")).isEqualTo(1);
-        slowVersions.add("8");
+        slowRates.put("8", 1.0);
         alias = "8";
         passUntil(State.STOPPED);
-        assertThat(rollout().reason()).isEqualTo("100 % of the requests to version 8 were slow, 0 % to version 7");
+        assertThat(rollout().reason()).startsWith("the p99 of version 8 is");
     }
 
     @Test
     void should_not_stop_because_of_a_few_slow_requests() {
         alias = "8";
-        passUntil(State.CANARY);
+        passUntil(State.WATCHING);
         pass(20);
         assertThat(count("8")).isEqualTo(2);
         workers.values().stream().filter(worker -> worker.version.equals("8")).forEach(worker -> worker.slow = 3);
@@ -451,7 +509,7 @@ class RolloutTest {
         alias = "8";
         pass(300);
 
-        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "7", "", 0, ""));
+        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STEADY, "7", "", 0, 0, ""));
         assertThat(count("7")).isEqualTo(WANTED);
         apiUp = true;
         passUntil(State.STEADY);
@@ -460,7 +518,7 @@ class RolloutTest {
     @Test
     void should_continue_a_change_while_the_api_is_down() {
         alias = "8";
-        passUntil(State.CANARY);
+        passUntil(State.WATCHING);
         apiUp = false;
         passUntil(State.ROLLING);
         passUntil(State.STEADY);
@@ -472,13 +530,13 @@ class RolloutTest {
     @ValueSource(booleans = {true, false})
     void should_begin_the_change_again_after_a_restart(boolean remembers) {
         alias = "8";
-        passUntil(State.CANARY);
+        passUntil(State.WATCHING);
         pass(20);
         LaunchHistory history = controller.history(now);
         restart(remembers ? history : null);
         pass(40);
 
-        assertThat(rollout().state()).isEqualTo(State.CANARY);
+        assertThat(rollout().state()).isEqualTo(State.WATCHING);
         assertThat(rollout().version()).isEqualTo("7");
         passUntil(State.STEADY);
         assertThat(rollout().version()).isEqualTo("8");
@@ -498,7 +556,7 @@ class RolloutTest {
         assertThat(asked).containsOnlyKeys("7");
     }
 
-    /** {@code function.version-check: 0} has the same effect. */
+    /** {@code function.rollout: off} has the same effect. */
     @Test
     void should_launch_what_the_alias_names_when_versions_are_no_longer_followed() {
         failureRates.put("8", 1.0);
@@ -533,16 +591,17 @@ class RolloutTest {
     void should_obey_an_operator() {
         controller.stopRollout();
         alias = "8";
-        passUntil(State.CANARY);
+        passUntil(State.WATCHING);
         pass(5);
         controller.stopRollout();
         pass(2);
-        assertThat(rollout()).isEqualTo(new RolloutSnapshot(State.STOPPED, "7", "8", 0, "an operator has stopped it"));
+        assertThat(rollout())
+                .isEqualTo(new RolloutSnapshot(State.STOPPED, "7", "8", 0, 0, "an operator has stopped it"));
         pass(120);
         assertThat(rollout().state()).isEqualTo(State.STOPPED);
         controller.resumeRollout();
         pass(1);
-        assertThat(rollout().state()).isEqualTo(State.CANARY);
+        assertThat(rollout().state()).isEqualTo(State.WATCHING);
         passUntil(State.STEADY);
         assertThat(rollout().version()).isEqualTo("8");
     }
@@ -557,27 +616,129 @@ class RolloutTest {
         pass(60);
         leastReady = Integer.MAX_VALUE;
         alias = "8";
-        passUntil(State.CANARY);
+        passUntil(State.WATCHING);
         pass(30);
-        int canaries = Math.max(1, max / 5);
-        assertThat(count("8")).isEqualTo(canaries);
-        assertThat(count("7")).isEqualTo(max - canaries);
+        int watched = Math.max(1, max / 5);
+        assertThat(count("8")).isEqualTo(watched);
+        assertThat(count("7")).isEqualTo(max - watched);
         passUntil(State.STEADY);
         assertThat(rollout().version()).isEqualTo("8");
         assertThat(leastReady).isEqualTo(max);
     }
 
     @Test
-    void should_wait_for_traffic_with_the_canary() {
+    void should_wait_for_traffic_with_the_new_version() {
         busy = 0;
         pass(400);
         assertThat(workers).isEmpty();
         alias = "8";
         pass(300);
-        assertThat(rollout().state()).isEqualTo(State.CANARY);
+        assertThat(rollout().state()).isEqualTo(State.WATCHING);
         busy = 100;
         pass(20);
         assertThat(count("7")).isEqualTo(WANTED);
         assertThat(count("8")).isEqualTo(2);
+    }
+
+    // Several steps.
+
+    /** Begins again with these steps, which last a minute each. */
+    private void serveWithSteps(Integer... percents) {
+        policy = new RolloutPolicy(List.of(percents), Duration.ofSeconds(60));
+        workers.clear();
+        controller = controller(40);
+        alias = "7";
+        pass(60);
+        assertThat(count("7")).isEqualTo(WANTED);
+        mostOfNewVersion = 0;
+        leastReady = Integer.MAX_VALUE;
+        alias = "8";
+    }
+
+    /** Passes the time until the change has ended, and returns its states and shares. */
+    private List<String> changes() {
+        List<String> changes = new ArrayList<>();
+        for (int i = 0; i < 1200; i++) {
+            pass(1);
+            String state = rollout().state() + " " + rollout().percent();
+            if (changes.isEmpty() || !changes.get(changes.size() - 1).equals(state)) {
+                changes.add(state);
+            }
+            if (changes.size() > 1
+                    && (rollout().state() == State.STEADY || rollout().state() == State.STOPPED)) {
+                break;
+            }
+        }
+        return changes;
+    }
+
+    @Test
+    void should_take_all_steps_with_a_good_version() {
+        serveWithSteps(10, 50);
+        assertThat(changes()).containsExactly("STEADY 0", "WATCHING 10", "WATCHING 50", "ROLLING 0", "STEADY 0");
+        assertThat(rollout().version()).isEqualTo("8");
+        assertThat(leastReady).isGreaterThanOrEqualTo(WANTED);
+    }
+
+    @Test
+    void should_stop_a_version_that_fails_at_the_second_step() {
+        serveWithSteps(10, 50);
+        crowded.put("8", 3);
+        assertThat(changes()).containsExactly("STEADY 0", "WATCHING 10", "WATCHING 50", "STOPPED 0");
+        assertThat(rollout().reason()).contains("of the requests to version 8 failed, 0.0 % to version 7");
+        assertThat(mostOfNewVersion).isLessThanOrEqualTo(5);
+        pass(60);
+        assertThat(count("8")).isZero();
+        assertThat(count("7")).isEqualTo(WANTED);
+        assertThat(leastReady).as("the old workers were complete").isGreaterThanOrEqualTo(WANTED);
+    }
+
+    @Test
+    void should_not_take_the_next_step_before_the_new_version_has_answered_50_requests() {
+        serveWithSteps(10, 50);
+        requestsLeft.put("8", 30);
+        passUntil(State.WATCHING);
+        pass(600);
+        assertThat(rollout().state()).isEqualTo(State.WATCHING);
+        assertThat(rollout().percent()).isEqualTo(10);
+
+        requestsLeft.put("8", 20);
+        pass(10);
+        assertThat(rollout().percent()).isEqualTo(50);
+        pass(600);
+        assertThat(rollout().percent()).as("the second step needs 50, too").isEqualTo(50);
+        requestsLeft.clear();
+        passUntil(State.STEADY);
+        assertThat(rollout().version()).isEqualTo("8");
+    }
+
+    @ParameterizedTest
+    @ValueSource(doubles = {0.0, 0.001, 0.01, 0.05, 0.3})
+    void should_not_stop_for_noise(double failureRate) {
+        failureRates.put("7", failureRate);
+        failureRates.put("8", failureRate);
+        slowRates.put("7", failureRate / 10);
+        slowRates.put("8", failureRate / 10);
+        int stopped = 0;
+        for (int seed = 0; seed < 40; seed++) {
+            random = new Random(seed);
+            serveWithSteps(10, 50);
+            stopped += changes().contains("STOPPED 0") ? 1 : 0;
+        }
+        assertThat(stopped).as("stopped of 40").isLessThanOrEqualTo(1);
+    }
+
+    /** Without requests, nothing can be watched, and workers cost money. */
+    @Test
+    void should_end_watched_workers_without_traffic() {
+        requestsLeft.put("8", 30);
+        alias = "8";
+        passUntil(State.WATCHING);
+        pass(10);
+        assertThat(count("8")).isEqualTo(2);
+        busy = 0;
+        pass(500);
+        assertThat(rollout().state()).isEqualTo(State.WATCHING);
+        assertThat(workers).isEmpty();
     }
 }

@@ -312,14 +312,15 @@ class BudgetTest {
     /** Dispatchers are upgraded one after the other, so some do not know everything. */
     @Test
     void should_keep_what_a_newer_dispatcher_has_added() {
-        budget.setRollout("STEADY\t7\t\t\t");
+        budget.setRollout("STEADY\t7\t\t0\t\t");
         budget.grant(ids(0, 1), "a", NOW, LIMITS);
         String text = budget.text();
         String newer = text.substring(0, text.length() - 1) + ",\"added\":{\"a\":[1,\"b\",null,true]}}";
 
         Budget read = Budget.parse(newer).copy();
         read.end("w0", NOW, LIMITS);
-        assertThat(read.text()).endsWith(",\"rollout\":\"STEADY\\t7\\t\\t\\t\",\"added\":{\"a\":[1,\"b\",null,true]}}");
+        assertThat(read.text())
+                .endsWith(",\"rollout\":\"STEADY\\t7\\t\\t0\\t\\t\",\"added\":{\"a\":[1,\"b\",null,true]}}");
         assertThat(Budget.parse(newer).text()).isEqualTo(newer);
     }
 }

@@ -71,7 +71,7 @@ class FleetScenarioTest {
                 .count();
     }
 
-    /** The canaries must fit into the maximum, too. */
+    /** The watched workers must fit into the maximum, too. */
     @ParameterizedTest
     @ValueSource(ints = {9, 50})
     void should_change_the_version_of_all_workers_once(int maxWorkers) {
@@ -81,7 +81,7 @@ class FleetScenarioTest {
 
         fleet.alias = "8";
         pass(60);
-        assertThat(rollout()).startsWith("CANARY\t7\t8\t");
+        assertThat(rollout()).startsWith("WATCHING\t7\t8\t10\t");
         assertThat(workersOf("8")).as("launched by one dispatcher").isEqualTo(1);
         passWhileDemandIsMet(400);
 
@@ -93,7 +93,7 @@ class FleetScenarioTest {
     /** It does not replace an ordinary worker, so the other dispatchers must not drain one. */
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
-    void should_drain_no_worker_while_the_canary_of_another_dispatcher_starts(int seed) {
+    void should_drain_no_worker_while_the_watched_one_of_another_dispatcher_starts(int seed) {
         fleetWithVersion(50, seed);
         pass(60);
         long before = workersOf("7");
@@ -104,7 +104,7 @@ class FleetScenarioTest {
                     .as("%s, after %d quarters of a second", rollout(), i)
                     .isEqualTo(before);
         }
-        assertThat(rollout()).startsWith("CANARY\t7\t8\t");
+        assertThat(rollout()).startsWith("WATCHING\t7\t8\t10\t");
     }
 
     private void passWhileDemandIsMet(int seconds) {
@@ -129,14 +129,16 @@ class FleetScenarioTest {
         assertThat(fleet.isDemandMet()).isTrue();
     }
 
-    /** The one that conducts the change dies, and so does the one that launches the canaries. */
+    /**
+     * The one that conducts the change dies, and so does the one that launches the watched workers.
+     */
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2})
     void should_continue_a_change_of_the_version_when_a_dispatcher_dies(int dies) {
         fleetWithVersion(50);
         fleet.alias = "8";
         pass(60);
-        assertThat(rollout()).startsWith("CANARY\t7\t8\t");
+        assertThat(rollout()).startsWith("WATCHING\t7\t8\t10\t");
         fleet.dispatchers.get(dies).kill();
         pass(500);
 

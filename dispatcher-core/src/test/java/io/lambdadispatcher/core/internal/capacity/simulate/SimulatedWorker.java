@@ -44,7 +44,7 @@ final class SimulatedWorker extends Choice.Candidate {
     }
 
     WorkerDemand sample() {
-        WorkerDemand sample = new WorkerDemand(id, busy, peakBusy, completed, 0, 0, 0, null);
+        WorkerDemand sample = new WorkerDemand(id, busy, peakBusy, completed, 0, null, 0, null);
         peakBusy = busy;
         return sample;
     }
