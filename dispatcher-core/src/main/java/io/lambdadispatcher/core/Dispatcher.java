@@ -29,7 +29,6 @@ import io.lambdadispatcher.core.internal.worker.PortIdentities;
 import io.lambdadispatcher.core.internal.worker.WorkerPort;
 import io.lambdadispatcher.core.observe.BreakerSnapshot;
 import io.lambdadispatcher.core.observe.CacheSnapshot;
-import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -193,7 +192,6 @@ public final class Dispatcher implements AutoCloseable {
         }
         headersOfRouter = router.requestHeaders();
         rules = rules(from.limits, from.forwarding);
-        from.history.forEach(earlier -> engine.restoreCanary(earlier.function(), earlier.canary()));
         descriptors = Descriptors.ofProcess();
         int clientConnections = descriptors.forClients(from.limits, from.functions);
         int acceptsPerTurn = descriptors.acceptsPerTurn(clientConnections);
@@ -622,27 +620,12 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     /**
-     * Returns what must not be forgotten when the dispatcher restarts, of each function that has a
-     * canary or whose workers are launched here. It is at most a second old, and remains available
-     * after {@link #close}. See {@link Builder#launchHistory}.
+     * Returns what must not be forgotten when the dispatcher restarts, of each function whose
+     * workers are launched here. It is at most a second old, and remains available after {@link
+     * #close}. See {@link Builder#launchHistory}.
      */
     public List<LaunchHistory> launchHistory() {
-        return engine.pools().keySet().stream()
-                .map(this::historyOf)
-                .filter(its ->
-                        supervisors.containsKey(its.function()) || !its.canary().isEmpty())
-                .toList();
-    }
-
-    private LaunchHistory historyOf(String function) {
-        LaunchSupervisor supervisor = supervisors.get(function);
-        String canary = engine.canaryText(function);
-        if (supervisor == null) {
-            return new LaunchHistory(function, true, 0, List.of(), "", canary);
-        }
-        LaunchHistory its = supervisor.history();
-        return new LaunchHistory(
-                function, its.launching(), its.launchesInLastMinute(), its.gbSecondsByMinute(), its.rollout(), canary);
+        return supervisors.values().stream().map(LaunchSupervisor::history).toList();
     }
 
     /**
@@ -657,42 +640,23 @@ public final class Dispatcher implements AutoCloseable {
     /**
      * Stops a change of a function's workers to another version. The old version keeps serving, and
      * workers of the new one are replaced, until {@link #resumeRollout} is called, or the launcher
-     * names another version. Also takes all requests from the function's canary. Has no effect if
-     * no change is going on. See {@link CapacitySnapshot#rollout} and {@link #canaries}.
+     * names another version. Has no effect if no change is going on. See {@link
+     * CapacitySnapshot#rollout}.
      *
-     * @throws IllegalArgumentException if the function has no canary, and this dispatcher does not
-     *     launch its workers
+     * @throws IllegalArgumentException if this dispatcher does not launch the function's workers
      */
     public void stopRollout(String function) {
-        // A canary that is stopped already counts, too.
-        boolean hasCanary = engine.stopCanary(function) || hasCanary(function);
-        if (!hasCanary || supervisors.containsKey(function)) {
-            supervisor(function).stopRollout();
-        }
+        supervisor(function).stopRollout();
     }
 
     /**
      * Continues a stopped change of a function's workers to another version. A few workers get the
-     * new version at first. Also begins with the first step of the function's canary if it was
-     * stopped. Has no effect if no change was stopped.
+     * new version at first. Has no effect if no change was stopped.
      *
-     * @throws IllegalArgumentException if the function has no canary, and this dispatcher does not
-     *     launch its workers
+     * @throws IllegalArgumentException if this dispatcher does not launch the function's workers
      */
     public void resumeRollout(String function) {
-        boolean hasCanary = engine.resumeCanary(function) || hasCanary(function);
-        if (!hasCanary || supervisors.containsKey(function)) {
-            supervisor(function).resumeRollout();
-        }
-    }
-
-    private boolean hasCanary(String function) {
-        return canaries().stream().anyMatch(canary -> canary.function().equals(function));
-    }
-
-    /** Returns how far the canary of each function that has one is. */
-    public List<CanarySnapshot> canaries() {
-        return engine.canaries();
+        supervisor(function).resumeRollout();
     }
 
     /** Returns the state of each breaker that has opened since the dispatcher started. */
@@ -1172,8 +1136,7 @@ public final class Dispatcher implements AutoCloseable {
          * previous dispatcher. Default: everything starts from zero, and every function launches.
          *
          * @param taken when {@link Dispatcher#launchHistory} was called
-         * @param history its result. What is not known here is ignored: functions, and canaries
-         *     of other names
+         * @param history its result. Functions that are not known here are ignored
          */
         public Builder launchHistory(Instant taken, List<LaunchHistory> history) {
             historyTaken = Objects.requireNonNull(taken, "taken");

@@ -3,9 +3,7 @@ package io.lambdadispatcher.core;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
-import io.lambdadispatcher.core.options.CanaryPolicy;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
@@ -316,35 +314,6 @@ class DispatcherChangeTest {
                 assertThat(receive(after)).startsWith("HTTP/1.1 431");
             }
         }
-    }
-
-    /** Nothing launches the function, so there is no other rollout. */
-    @Test
-    void should_stop_and_resume_a_canary_repeatedly() {
-        dispatcher
-                .change()
-                .function(FunctionOptions.builder("blue")
-                        .traffic(TrafficPolicy.builder()
-                                .canary(CanaryPolicy.of("slow"))
-                                .build())
-                        .build())
-                .apply();
-
-        dispatcher.resumeRollout("blue");
-        dispatcher.stopRollout("blue");
-        dispatcher.stopRollout("blue");
-        assertThat(dispatcher.canaries())
-                .extracting(CanarySnapshot::state)
-                .containsExactly(CanarySnapshot.State.STOPPED);
-        dispatcher.resumeRollout("blue");
-        dispatcher.resumeRollout("blue");
-        assertThat(dispatcher.canaries())
-                .extracting(CanarySnapshot::state)
-                .doesNotContain(CanarySnapshot.State.STOPPED);
-
-        assertThatThrownBy(() -> dispatcher.stopRollout("slow"))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("expected one of those launched here");
     }
 
     @Test

@@ -44,7 +44,7 @@ final class SettingCommand extends ChangeCommand {
                 SettingCommand::weightsTarget,
                 SettingCommand::printWeights,
                 "Changes how functions with the same route share requests.",
-                "Example: dispatcher weights shop=95 shop-canary=5",
+                "Example: dispatcher weights shop=95 shop-next=5",
                 "The weights hold until a restart, or until the weight in the settings file changes.");
         command.spec()
                 .addPositional(PositionalParamSpec.builder()
@@ -87,8 +87,8 @@ final class SettingCommand extends ChangeCommand {
                     out.println("function " + done.get("function") + ": the change "
                             + ("stop".equals(done.get("to")) ? "stops" : "begins again"));
                 },
-                "Stops or resumes the change to another version, or a canary.",
-                "If it is stopped, the old version keeps serving, and the canary gets no requests. GET /api/functions and the live page show the state.");
+                "Stops or resumes the change to another version.",
+                "If it is stopped, the old version keeps serving. GET /api/functions and the live page show the state.");
         command.spec().addPositional(one("stop|resume", "stop keeps what serves, resume tries what is new again."));
         command.spec()
                 .addPositional(PositionalParamSpec.builder()

@@ -29,7 +29,7 @@ import tools.jackson.databind.node.ObjectNode;
 
 /**
  * The file of {@code state.file}, which keeps the launch rate, the spending, the kill switch, the
- * version and the canary of each function across restarts. The file is replaced by renaming a
+ * version of each function across restarts. The file is replaced by renaming a
  * temporary file: after a crash, it has either the old or the new content.
  *
  * <p><i>Threading:</i> a separate thread writes the file. {@link #read}, {@link #keep} and {@link
@@ -117,7 +117,6 @@ final class StateFile implements AutoCloseable {
         for (JsonNode function : state.path("functions")) {
             if (function instanceof ObjectNode members) {
                 members.putIfAbsent("rollout", members.stringNode(""));
-                members.putIfAbsent("canary", members.stringNode(""));
             }
         }
         return state;

@@ -119,7 +119,7 @@ class ChangeCommandTest {
 
     @Test
     void should_print_what_is_in_force() {
-        answer = "{\"weights\":{\"shop\":95,\"shop-canary\":5}}";
+        answer = "{\"weights\":{\"shop\":95,\"shop-next\":5}}";
         assertThat(run("weights", "shop=95")).isEqualTo(ExitCode.OK);
         answer = "{\"level\":\"debug\"}";
         assertThat(run("log-level", "debug")).isEqualTo(ExitCode.OK);
@@ -133,7 +133,7 @@ class ChangeCommandTest {
         assertThat(out.toString().lines())
                 .containsExactly(
                         "weight of shop: 95",
-                        "weight of shop-canary: 5",
+                        "weight of shop-next: 5",
                         "log level: debug",
                         "bytes of stored responses removed: 4096",
                         "The change is accepted.",

@@ -307,12 +307,12 @@ class ReloaderTest {
         assertThat(config()).doesNotContain("\"command\"");
     }
 
-    private void writeShops(String pathOfCanary) throws IOException {
+    private void writeShops(String pathOfNext) throws IOException {
         writeFile(
                 "the-first-admin-token",
                 "functions:",
                 "- {name: shop, path: /shop, weight: 90}",
-                "- {name: canary, path: " + pathOfCanary + ", weight: 10}");
+                "- {name: next, path: " + pathOfNext + ", weight: 10}");
     }
 
     /** Its weight of 0 would refuse this reload and each later one. */
@@ -324,13 +324,13 @@ class ReloaderTest {
         Configuration configuration = load();
         server = Server.start(configuration, Map.of());
         reloader = new Reloader(this::load, server, configuration);
-        assertThat(command("/api/weights?shop=0")).isEqualTo("{\"weights\":{\"shop\":0,\"canary\":10}}");
+        assertThat(command("/api/weights?shop=0")).isEqualTo("{\"weights\":{\"shop\":0,\"next\":10}}");
 
-        writeShops("/canary");
+        writeShops("/next");
         reloader.request("SIGHUP");
 
         assertThat(nextLine()).isEqualTo("SIGHUP: reloaded. In force now:");
-        assertThat(nextLine()).isEqualTo("  function canary, path: /shop -> /canary");
+        assertThat(nextLine()).isEqualTo("  function next, path: /shop -> /next");
         assertThat(nextLine())
                 .isEqualTo("  function shop, weight: not set by a command any more, because the function shares its"
                         + " route with no other");

@@ -28,14 +28,8 @@ class StateFileTest {
     @Test
     void should_read_what_it_has_written() throws Exception {
         List<LaunchHistory> histories = List.of(
-                new LaunchHistory(
-                        "api",
-                        false,
-                        7,
-                        List.of(0.0, 12.5, 1e-9, 123456789.125),
-                        "CANARY\t7\t8\t\t",
-                        "STOPPED\tnext\t0\ttoo slow"),
-                new LaunchHistory("images", true, 0, List.of(), "", ""));
+                new LaunchHistory("api", false, 7, List.of(0.0, 12.5, 1e-9, 123456789.125), "WATCHING\t7\t8\t\t"),
+                new LaunchHistory("images", true, 0, List.of(), ""));
         try (StateFile state = StateFile.read(file())) {
             assertThat(state.earlier().functions()).isEmpty();
             state.keep(() -> histories);
@@ -56,8 +50,7 @@ class StateFileTest {
                 "{\"taken\":\"2026-11-22T00:00:00Z\",\"functions\":[{\"function\":\"f\",\"launching\":true,"
                         + "\"launchesInLastMinute\":1,\"gbSecondsByMinute\":[2]}]}");
         try (StateFile state = StateFile.read(file())) {
-            assertThat(state.earlier().functions())
-                    .containsExactly(new LaunchHistory("f", true, 1, List.of(2.0), "", ""));
+            assertThat(state.earlier().functions()).containsExactly(new LaunchHistory("f", true, 1, List.of(2.0), ""));
         }
     }
 
@@ -99,7 +92,7 @@ class StateFileTest {
         Files.createSymbolicLink(file(), target);
 
         try (StateFile state = StateFile.read(file())) {
-            state.keep(() -> List.of(new LaunchHistory("api", false, 7, List.of(), "", "")));
+            state.keep(() -> List.of(new LaunchHistory("api", false, 7, List.of(), "")));
         }
 
         assertThat(file()).isSymbolicLink();
@@ -116,7 +109,7 @@ class StateFileTest {
         Files.setPosixFilePermissions(file(), PosixFilePermissions.fromString("rw-r--r--"));
 
         try (StateFile state = StateFile.read(file())) {
-            state.keep(() -> List.of(new LaunchHistory("api", false, 7, List.of(), "", "")));
+            state.keep(() -> List.of(new LaunchHistory("api", false, 7, List.of(), "")));
         }
 
         assertThat(file()).content().contains("\"api\"");

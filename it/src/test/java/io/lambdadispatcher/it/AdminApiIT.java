@@ -198,13 +198,10 @@ class AdminApiIT {
                 .isEqualTo(Map.of(
                         "CommandedWorker",
                         Set.of("version"),
-                        // ReleaseIT sees them, because they need two functions.
-                        "Canary",
-                        Set.of("function", "state", "sharePercent", "requests", "requestsFailed", "reason"),
                         "Function",
-                        Set.of("rollout", "canary"),
+                        Set.of("rollout"),
                         "Rollout",
-                        Set.of("state", "version", "newVersion", "newVersionReady", "reason"),
+                        Set.of("state", "version", "newVersion", "newVersionReady", "percent", "reason"),
                         "Steered",
                         Set.of("function", "to"),
                         "State",

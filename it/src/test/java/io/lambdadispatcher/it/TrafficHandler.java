@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs in the workers of {@link TrafficIT} and {@link ReleaseIT}, as {@code IT_TRAFFIC} says:
+ * Runs in the workers of {@link TrafficIT} and {@link ShadowIT}, as {@code IT_TRAFFIC} says:
  * {@code healthy} responds after 5 ms, {@code hanging} does so except for one request in 326, to
  * which it never responds, {@code slow} takes 50 times as long, {@code broken} responds with 500,
  * {@code overloaded} with 503, {@code failing} with 500 to each fifth request, and {@code silent}
@@ -36,7 +36,7 @@ public final class TrafficHandler implements Handler {
             case "overloaded" -> response.respond(503, "overloaded");
             case "silent" -> {}
             case "failing" -> {
-                // At random, a canary with few requests could seem good.
+                // At random, a new version with few requests could seem good.
                 if (requests.incrementAndGet() % 5 == 0) {
                     response.respond(500, "failed");
                 } else {

@@ -5,9 +5,9 @@ import java.util.Objects;
 
 /**
  * The state of a function that must survive a restart: recent launches, recent spending, the kill
- * switch, the version of its workers, and its canary. Otherwise, launch limits would start from
- * zero, a function that was switched off would launch workers again, and a canary that has failed
- * would get requests again. Immutable.
+ * switch, and the version of its workers. Otherwise, launch limits would start from zero, a
+ * function that was switched off would launch workers again, and a version that has failed would be
+ * tried again. Immutable.
  *
  * <pre>{@code
  * List<LaunchHistory> history = previous.launchHistory();
@@ -21,15 +21,9 @@ import java.util.Objects;
  *     Each is 0 or more, and the list is copied
  * @param rollout which version the workers have, and the state of the change to another one; for
  *     this library only. Empty = not known
- * @param canary the state of the function's canary, for this library only. Empty = not known
  */
 public record LaunchHistory(
-        String function,
-        boolean launching,
-        int launchesInLastMinute,
-        List<Double> gbSecondsByMinute,
-        String rollout,
-        String canary) {
+        String function, boolean launching, int launchesInLastMinute, List<Double> gbSecondsByMinute, String rollout) {
 
     /**
      * Validates the components.
@@ -39,7 +33,6 @@ public record LaunchHistory(
     public LaunchHistory {
         Objects.requireNonNull(function, "function");
         Objects.requireNonNull(rollout, "rollout");
-        Objects.requireNonNull(canary, "canary");
         gbSecondsByMinute = List.copyOf(gbSecondsByMinute);
         for (double gbSeconds : gbSecondsByMinute) {
             if (!(gbSeconds >= 0 && gbSeconds < Double.POSITIVE_INFINITY)) {

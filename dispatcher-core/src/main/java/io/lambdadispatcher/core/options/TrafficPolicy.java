@@ -28,14 +28,12 @@ public final class TrafficPolicy {
     private final Affinity affinity;
     private final AdmissionPolicy admission;
     private final ShadowPolicy shadow;
-    private final CanaryPolicy canary;
     private final CompressionPolicy compression;
     private final BreakerPolicy breaker;
     private final CachePolicy cache;
     private final boolean timed;
     private final boolean filtered;
     private final TrafficPolicy withoutFilters;
-    private final TrafficPolicy undiverted;
 
     private TrafficPolicy(Builder from) {
         deadline = from.deadline;
@@ -43,12 +41,11 @@ public final class TrafficPolicy {
         affinity = from.affinity;
         admission = from.admission;
         shadow = from.shadow;
-        canary = from.canary;
         compression = from.compression;
         breaker = from.breaker;
         cache = from.cache;
         timed = deadline.isTimed() || attempts.isTimed();
-        filtered = !shadow.isOff() || !canary.isOff() || !compression.isOff() || !breaker.isOff() || !cache.isOff();
+        filtered = !shadow.isOff() || !compression.isOff() || !breaker.isOff() || !cache.isOff();
         withoutFilters = filtered
                 ? new Builder()
                         .deadline(deadline)
@@ -57,8 +54,6 @@ public final class TrafficPolicy {
                         .admission(admission)
                         .build()
                 : this;
-        undiverted =
-                canary.isOff() ? this : toBuilder().canary(CanaryPolicy.NONE).build();
     }
 
     /** Starts a policy with the defaults. */
@@ -74,7 +69,6 @@ public final class TrafficPolicy {
                 .affinity(affinity)
                 .admission(admission)
                 .shadow(shadow)
-                .canary(canary)
                 .compression(compression)
                 .breaker(breaker)
                 .cache(cache);
@@ -114,19 +108,6 @@ public final class TrafficPolicy {
     /** Returns this policy without filters, so that requests go straight to the function. */
     public TrafficPolicy withoutFilters() {
         return withoutFilters;
-    }
-
-    /**
-     * Returns this policy without canary. A request that a function gets as another's canary is not
-     * passed on once more.
-     */
-    public TrafficPolicy undiverted() {
-        return undiverted;
-    }
-
-    /** Returns which function gets a rising share of the requests. See {@link Builder#canary}. */
-    public CanaryPolicy canary() {
-        return canary;
     }
 
     /** Returns which requests are copied to another function. See {@link Builder#shadow}. */
@@ -178,7 +159,6 @@ public final class TrafficPolicy {
         private Affinity affinity = Affinity.NONE;
         private AdmissionPolicy admission = AdmissionPolicy.NONE;
         private ShadowPolicy shadow = ShadowPolicy.NONE;
-        private CanaryPolicy canary = CanaryPolicy.NONE;
         private CompressionPolicy compression = CompressionPolicy.OFF;
         private BreakerPolicy breaker = BreakerPolicy.NONE;
         private CachePolicy cache = CachePolicy.OFF;
@@ -232,18 +212,6 @@ public final class TrafficPolicy {
          */
         public Builder breaker(BreakerPolicy policy) {
             breaker = Objects.requireNonNull(policy, "breaker");
-            return this;
-        }
-
-        /**
-         * Sets which function gets a rising share of the requests. All routes of a function should
-         * have the same one, and so must the function's own policy ({@link
-         * FunctionOptions.Builder#traffic}). Otherwise, {@code Dispatcher.canaries()} does not list
-         * the canary, a change of its steps has no effect, and a restart forgets its state.
-         * Default: {@link CanaryPolicy#NONE}.
-         */
-        public Builder canary(CanaryPolicy policy) {
-            canary = Objects.requireNonNull(policy, "canary");
             return this;
         }
 

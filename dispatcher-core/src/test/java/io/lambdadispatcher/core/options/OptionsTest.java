@@ -277,7 +277,7 @@ class OptionsTest {
                         "versionCheck",
                         time -> LaunchLimits.builder().versionCheck(time).build()),
                 setter("stepTime", time -> new RolloutPolicy(List.of(1), time)),
-                setter("stepTime", time -> new CanaryPolicy("f", List.of(1), time)),
+                setter("stepTime", time -> new RolloutPolicy(List.of(1), time)),
                 setter(
                         "shedDelay",
                         time -> AdmissionPolicy.builder("a").shedDelay(time).build()),

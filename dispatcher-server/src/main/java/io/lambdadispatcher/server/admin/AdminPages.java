@@ -269,7 +269,7 @@ public final class AdminPages implements AutoCloseable {
         Map<String, String> weights = ChangeParameters.of(uri);
         if (weights.isEmpty()) {
             throw new RefusedException(
-                    BAD_REQUEST, "expected functions and their weights, such as ?shop=95&shop-canary=5, got none");
+                    BAD_REQUEST, "expected functions and their weights, such as ?shop=95&shop-next=5, got none");
         }
         return changed(() -> Map.of("weights", settings.setWeights(weights)));
     }

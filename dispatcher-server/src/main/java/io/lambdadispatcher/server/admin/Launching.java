@@ -4,7 +4,6 @@ import static io.netty.handler.codec.http.HttpResponseStatus.CONFLICT;
 import static io.netty.handler.codec.http.HttpResponseStatus.SERVICE_UNAVAILABLE;
 
 import io.lambdadispatcher.core.Dispatcher;
-import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.observe.RolloutSnapshot.State;
@@ -16,7 +15,6 @@ import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,11 +26,9 @@ public final class Launching {
     private volatile @Nullable Supplier<List<CapacitySnapshot>> capacity;
 
     private volatile BiConsumer<String, Boolean> toggle = (function, on) -> {};
-    private volatile Supplier<List<CanarySnapshot>> canaries = List::of;
     private volatile BiConsumer<String, Boolean> steer = (function, on) -> {};
 
     public void of(Dispatcher dispatcher) {
-        canaries(dispatcher::canaries);
         rollouts((function, on) -> {
             if (on) {
                 dispatcher.resumeRollout(function);
@@ -46,10 +42,6 @@ public final class Launching {
     /** @param resumes resumes (true) or stops the change of a function */
     void rollouts(BiConsumer<String, Boolean> resumes) {
         steer = resumes;
-    }
-
-    void canaries(Supplier<List<CanarySnapshot>> snapshots) {
-        canaries = snapshots;
     }
 
     void of(Supplier<List<CapacitySnapshot>> snapshots, BiConsumer<String, Boolean> switches) {
@@ -121,7 +113,7 @@ public final class Launching {
     }
 
     /**
-     * Stops or resumes the change of a function to another version, or to its canary.
+     * Stops or resumes the change of a function to another version.
      *
      * @param uri has the query {@code to=stop} or {@code to=resume}, and {@code function=NAME}
      * @return the function and what happens, as JSON
@@ -137,18 +129,10 @@ public final class Launching {
         }
         boolean resumes = to.equals("resume");
         List<CapacitySnapshot> all = capacity();
-        CanarySnapshot canary = canaries.get().stream()
-                .filter(each -> each.function().equals(function))
-                .findFirst()
-                .orElse(null);
-        if (canary != null && resumes == (canary.state() == CanarySnapshot.State.STOPPED)) {
-            steer.accept(canary.function(), resumes);
-            return Json.bytes(new TreeMap<>(Map.of("function", canary.function(), "to", to)));
-        }
         CapacitySnapshot of = all.stream()
                 .filter(each -> each.function().equals(function))
                 .findFirst()
-                .orElseThrow(() -> unknown(function, to, canary));
+                .orElseThrow(() -> ChangeParameters.wrong("function", function, "one of " + known()));
         State state = of.rollout() == null ? State.STEADY : of.rollout().state();
         if (resumes ? state != State.STOPPED : state != State.WATCHING && state != State.ROLLING) {
             throw new RefusedException(
@@ -160,21 +144,6 @@ public final class Launching {
         }
         steer.accept(of.function(), resumes);
         return Json.bytes(new TreeMap<>(Map.of("function", of.function(), "to", to)));
-    }
-
-    private RefusedException unknown(@Nullable String function, String to, @Nullable CanarySnapshot canary) {
-        return canary == null
-                ? ChangeParameters.wrong("function", function, "one of " + steerable())
-                : new RefusedException(
-                        CONFLICT,
-                        "function " + function + " has no change to " + to + ": its canary has the state "
-                                + canary.state().name().toLowerCase(Locale.ROOT));
-    }
-
-    private List<String> steerable() {
-        return Stream.concat(known().stream(), canaries.get().stream().map(CanarySnapshot::function))
-                .distinct()
-                .toList();
     }
 
     private List<String> known() {

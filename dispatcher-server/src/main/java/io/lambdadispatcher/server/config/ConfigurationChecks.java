@@ -1,7 +1,6 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.aws.FunctionName;
-import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.options.RetryCondition;
@@ -89,7 +88,6 @@ final class ConfigurationChecks {
             ConfigurationChecks checks = new ConfigurationChecks(dispatcher, function, complete, problems);
             checks.checkFunction();
             checks.checkOther(Settings.FUNCTION_SHADOW, names);
-            checks.checkOther(Settings.FUNCTION_CANARY, names);
             checks.checkBreaker();
         }
     }
@@ -101,14 +99,6 @@ final class ConfigurationChecks {
             boolean known = names.containsKey(other) && !other.equals(checked.get(Settings.FUNCTION_NAME));
             require(known, setting, "the name of another function", setting, Settings.FUNCTION_NAME);
         }
-        boolean canary = setting == Settings.FUNCTION_CANARY && other != null;
-        Affinity.Kind kind = checked.get(Settings.FUNCTION_AFFINITY).kind();
-        require(
-                !canary || kind != Affinity.Kind.OWN_COOKIE && kind != Affinity.Kind.SESSION_HEADER,
-                Settings.FUNCTION_AFFINITY,
-                "none, header or cookie, because a session on a worker cannot move to function.canary",
-                Settings.FUNCTION_AFFINITY,
-                Settings.FUNCTION_CANARY);
     }
 
     /**

@@ -4,7 +4,6 @@ import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.AttemptPolicy;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.CachePolicy;
-import io.lambdadispatcher.core.options.CanaryPolicy;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.ContentEncoding;
@@ -136,7 +135,6 @@ public record FunctionConfiguration(
                 .attempts(attempts)
                 .affinity(values.get(Settings.FUNCTION_AFFINITY))
                 .shadow(shadow(values))
-                .canary(canary(values))
                 .compression(compression(values))
                 .breaker(breaker(values, breakerName))
                 .cache(cache(values))
@@ -162,16 +160,6 @@ public record FunctionConfiguration(
                         .share(values.get(Settings.FUNCTION_SHADOW_SHARE) / 100.0)
                         .allMethods(values.get(Settings.FUNCTION_SHADOW_METHODS) == ShadowMethods.ALL)
                         .build();
-    }
-
-    private static CanaryPolicy canary(SettingValues values) {
-        String function = values.find(Settings.FUNCTION_CANARY);
-        return function == null
-                ? CanaryPolicy.NONE
-                : new CanaryPolicy(
-                        function,
-                        values.get(Settings.FUNCTION_CANARY_STEPS),
-                        values.get(Settings.FUNCTION_CANARY_STEP_TIME));
     }
 
     private static BreakerPolicy breaker(SettingValues values, String name) {

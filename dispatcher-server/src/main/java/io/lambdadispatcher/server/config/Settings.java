@@ -3,7 +3,6 @@ package io.lambdadispatcher.server.config;
 import static io.lambdadispatcher.server.config.ValueType.addresses;
 import static io.lambdadispatcher.server.config.ValueType.affinity;
 import static io.lambdadispatcher.server.config.ValueType.allOf;
-import static io.lambdadispatcher.server.config.ValueType.ascendingPercents;
 import static io.lambdadispatcher.server.config.ValueType.bool;
 import static io.lambdadispatcher.server.config.ValueType.choice;
 import static io.lambdadispatcher.server.config.ValueType.choices;
@@ -255,7 +254,7 @@ public final class Settings {
                     "Refuses a sheddable request with 503 if it would wait longer for a worker, and a normal one after four"
                             + " times as long. At most 1h. Applies only if there are priorities.");
 
-    private static final Topic RELEASE = new Topic("Shadow traffic and canaries");
+    private static final Topic RELEASE = new Topic("Shadow traffic");
     public static final Setting<String> FUNCTION_SHADOW = RELEASE.setting("function.shadow", OTHER_FUNCTION)
             .doc("Another function, which gets copies of requests. Its responses are dropped and only compared. Clients"
                     + " never wait for it. If this is not set, no request is copied.");
@@ -266,16 +265,6 @@ public final class Settings {
                     "function.shadow-methods", choice(ShadowMethods.class), "safe")
             .doc("Methods of the requests that are copied: safe = GET, HEAD, OPTIONS and TRACE, all = every method. A"
                     + " copied POST can write twice.");
-    public static final Setting<String> FUNCTION_CANARY = RELEASE.setting("function.canary", OTHER_FUNCTION)
-            .doc("Another function, which gets a rising share of the requests. It gets none any more if it answers with"
-                    + " 5xx more often than this function, or if its p99 is twice as long.");
-    public static final Setting<List<Integer>> FUNCTION_CANARY_STEPS = RELEASE.setting(
-                    "function.canary-steps", ascendingPercents(), "10, 50, 100")
-            .doc("Shares of the requests that the canary gets, one after the other, in percent.");
-    public static final Setting<Duration> FUNCTION_CANARY_STEP_TIME = RELEASE.setting(
-                    "function.canary-step-time", positiveDuration(), "5m")
-            .doc("Time for which the canary is watched with each share. A step also lasts until the canary has answered"
-                    + " 50 requests.");
 
     private static final Topic COMPRESSION = new Topic("Compression");
     public static final Setting<List<ContentEncoding>> FUNCTION_COMPRESSION = COMPRESSION
@@ -643,7 +632,7 @@ public final class Settings {
             .doc("Number of event loops, which are the threads that serve sockets. auto means one for each processor.");
     public static final Setting<Path> STATE_FILE = PROCESS.setting("state.file", path())
             .doc(
-                    "File that keeps the launch rate, the spending, the kill switch, the version and the canary of each function across"
+                    "File that keeps the launch rate, the spending, the kill switch, and the version of each function across"
                             + " restarts. Each dispatcher needs its own file. If it is not set, a restart resets them.");
     public static final Setting<Duration> SHUTDOWN_DELAY = PROCESS.setting("shutdown.delay", duration(), "10s")
             .doc(

@@ -137,21 +137,6 @@ public record ValueType<T>(
         return single(label, "a whole number from " + min + " to " + max, text -> number(text, min, max));
     }
 
-    /** Shares of 1 to 100 percent, each larger than the one before. */
-    static ValueType<List<Integer>> ascendingPercents() {
-        return new ValueType<>(
-                "1..100...",
-                "whole numbers from 1 to 100 in ascending order, such as 10, 50, 100",
-                items -> {
-                    List<Integer> percents =
-                            items.stream().map(item -> number(item, 1, 100)).toList();
-                    require(!percents.isEmpty()
-                            && new TreeSet<>(percents).stream().toList().equals(percents));
-                    return percents;
-                },
-                COMMAS);
-    }
-
     static ValueType<Integer> numberOrAuto(int min, int max) {
         return single(
                 "auto|" + min + ".." + max,
@@ -547,7 +532,7 @@ public record ValueType<T>(
     }
 
     static ValueType<Route.Header> header() {
-        return single("HEADER", "a header such as x-canary or 'x-canary: yes'" + EXCEPT_UNSEEN, Route.Header::parse);
+        return single("HEADER", "a header such as x-beta or 'x-beta: yes'" + EXCEPT_UNSEEN, Route.Header::parse);
     }
 
     static ValueType<String> headerName() {

@@ -2,7 +2,6 @@ package io.lambdadispatcher.server.live;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.BreakerSnapshot;
-import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
@@ -169,7 +168,6 @@ public final class Documents {
             put(members, "launchesBlocked", capacity.blockedReason());
             put(members, "rollout", rollout(capacity.rollout()));
         }
-        put(members, "canary", canary(pool.function()));
         put(members, "breakers", breakers(pool.function()));
         members.put("streams", pool.streams());
         members.put("streamsFree", pool.free());
@@ -181,22 +179,6 @@ public final class Documents {
                                 List.of(each.requests(), each.failures(), each.queued(), each.busy(), each.ready()))
                         .toList());
         return members;
-    }
-
-    private @Nullable Object canary(String function) {
-        for (CanarySnapshot of : dispatcher.canaries()) {
-            if (of.function().equals(function)) {
-                Map<String, Object> members = new LinkedHashMap<>();
-                members.put("function", of.canary());
-                members.put("state", lower(of.state()));
-                members.put("sharePercent", of.share());
-                members.put("requests", of.requests());
-                members.put("requestsFailed", of.failures());
-                put(members, "reason", of.reason().isEmpty() ? null : of.reason());
-                return members;
-            }
-        }
-        return null;
     }
 
     private @Nullable Object breakers(String function) {

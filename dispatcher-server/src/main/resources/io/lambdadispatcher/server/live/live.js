@@ -83,14 +83,6 @@ function rollout(of) {
   return element("p", {class: "soft"}, `Version ${version}.`);
 }
 
-function canary(of) {
-  if (!of.canary) return null;
-  const {function: name, state, sharePercent, requests, requestsFailed, reason} = of.canary;
-  const counts = ` It has answered ${number(requests)} requests, of which ${number(requestsFailed)} failed.`;
-  if (state === "stopped") return element("p", {class: "bad"}, `Canary ${name} gets no more requests.${counts} ${sentence(reason)}`);
-  return element("p", {class: state === "canary" ? "warn" : "soft"}, `Canary ${name} gets ${sharePercent} % of the requests.${counts}`);
-}
-
 function breakers(of) {
   return (of.breakers ?? []).filter(({passingPercent}) => passingPercent < 100).map(({name, passingPercent, reason}) =>
     element("p", {class: passingPercent === 0 ? "bad" : "warn"}, `Breaker ${name} lets ${passingPercent} % of the requests pass: ${reason}.`));
@@ -108,7 +100,7 @@ function drawFunctions(functions) {
   byId("functions").replaceChildren(...functions.map((of) => {
     const column = (index) => of.history.map((sample) => sample[index]);
     return element("article", {class: "function", "aria-label": "Function " + of.name},
-      element("h3", {}, of.name), waiting(of), launching(of), rollout(of), canary(of), ...breakers(of),
+      element("h3", {}, of.name), waiting(of), launching(of), rollout(of), ...breakers(of),
       element("div", {class: "charts"},
         chart("requests", column(0), "/s"), chart("failures", column(1), "/s"), chart("queued", column(2), ""),
         chart("busy streams", column(3), ` of ${number(of.streams)}`), chart("ready workers", column(4), "")),

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
-import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
@@ -187,7 +186,7 @@ class AdminServerTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "400 | /api/weights             | expected functions and their weights, such as ?shop=95&shop-canary=5, got none",
+                "400 | /api/weights             | expected functions and their weights, such as ?shop=95&shop-next=5, got none",
                 "400 | /api/weights?a=x         | expected a weight",
                 "400 | /api/weights?a=1&a=2     | expected the parameter a once, got it twice",
                 "503 | /api/weights?closing=1   | the dispatcher is closing",
@@ -208,23 +207,6 @@ class AdminServerTest {
         assertThat(call("POST", "/api/rollout?to=stop&function=a").body())
                 .isEqualTo("{\"function\":\"a\",\"to\":\"stop\"}");
         assertThat(switched).containsExactly("rollout of a false");
-    }
-
-    @Test
-    void should_stop_and_resume_a_canary() throws Exception {
-        launching.canaries(() -> List.of(
-                new CanarySnapshot("c", "next", CanarySnapshot.State.CANARY, 10, 7, 1, ""),
-                new CanarySnapshot("d", "next", CanarySnapshot.State.STOPPED, 0, 7, 7, "it fails")));
-        assertThat(call("POST", "/api/rollout?to=stop&function=c").body())
-                .isEqualTo("{\"function\":\"c\",\"to\":\"stop\"}");
-        assertThat(call("POST", "/api/rollout?to=resume&function=d").statusCode())
-                .isEqualTo(200);
-        assertThat(call("POST", "/api/rollout?to=resume&function=c").body())
-                .isEqualTo("function c has no change to resume: its canary has the state canary\n");
-        assertThat(call("POST", "/api/rollout?to=stop&function=d").statusCode()).isEqualTo(409);
-        assertThat(call("POST", "/api/rollout?to=stop&function=e").body())
-                .isEqualTo("function: 'e', expected one of [a, b, c, d]\n");
-        assertThat(switched).containsExactly("rollout of c false", "rollout of d true");
     }
 
     @ParameterizedTest

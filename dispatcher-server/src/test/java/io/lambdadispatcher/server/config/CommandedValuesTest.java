@@ -14,13 +14,13 @@ class CommandedValuesTest {
     @TempDir
     Path directory;
 
-    private Configuration shops(int shop, int canary, String... more) throws Exception {
+    private Configuration shops(int shop, int next, String... more) throws Exception {
         Path file = directory.resolve("dispatcher.yaml");
         Files.writeString(
                 file,
                 String.join("\n", more) + "\nworkers.secret: 0123456789abcdef\nfunctions:\n"
                         + "- {name: shop, path: /shop, weight: " + shop + "}\n"
-                        + "- {name: canary, path: /shop, weight: " + canary + "}\n");
+                        + "- {name: next, path: /shop, weight: " + next + "}\n");
         return ConfigurationLoader.load(Map.of(), file, Map.of(), Map.of(), List.of());
     }
 
@@ -37,8 +37,8 @@ class CommandedValuesTest {
     @Test
     void should_hold_instead_of_the_configuration() throws Exception {
         Configuration configured = shops(90, 10);
-        CommandedValues commanded = weight("canary", "50")
-                .with("canary", Settings.FUNCTION_WEIGHT, "0")
+        CommandedValues commanded = weight("next", "50")
+                .with("next", Settings.FUNCTION_WEIGHT, "0")
                 .with(null, Settings.LOG_LEVEL, "debug");
         Configuration inForce = commanded.appliedTo(configured);
 
@@ -46,17 +46,17 @@ class CommandedValuesTest {
         assertThat(inForce.get(Settings.LOG_LEVEL)).hasToString("DEBUG");
         assertThat(inForce.rows())
                 .contains(
-                        new Configuration.Row("function canary, weight", "0", "command"),
+                        new Configuration.Row("function next, weight", "0", "command"),
                         new Configuration.Row("log.level", "debug", "command"));
         assertThat(weights(configured)).containsExactly(90, 10);
         assertThat(CommandedValues.NONE.appliedTo(configured)).isSameAs(configured);
         assertThat(commanded.lines())
-                .containsExactly("function canary, weight: 0, set by a command", "log.level: debug, set by a command");
+                .containsExactly("function next, weight: 0, set by a command", "log.level: debug, set by a command");
     }
 
     @Test
     void should_end_when_the_configuration_of_the_same_setting_changes() throws Exception {
-        CommandedValues commanded = weight("canary", "0").with("shop", Settings.FUNCTION_WEIGHT, "1");
+        CommandedValues commanded = weight("next", "0").with("shop", Settings.FUNCTION_WEIGHT, "1");
 
         CommandedValues kept = commanded.keptBy(shops(90, 10), shops(90, 20, "log.level: debug"));
 
@@ -69,18 +69,18 @@ class CommandedValuesTest {
 
         assertThat(catchThrowableOfType(
                                 ConfigurationException.class,
-                                () -> weight("canary", "-1").appliedTo(configured))
+                                () -> weight("next", "-1").appliedTo(configured))
                         .problems())
                 .containsExactly(
-                        "function canary, weight: expected a whole number from 0 to 10000, got \"-1\" (command)");
+                        "function next, weight: expected a whole number from 0 to 10000, got \"-1\" (command)");
         assertThat(catchThrowableOfType(
                                 ConfigurationException.class,
                                 () -> weight("shop", "0")
-                                        .with("canary", Settings.FUNCTION_WEIGHT, "0")
+                                        .with("next", Settings.FUNCTION_WEIGHT, "0")
                                         .appliedTo(configured))
                         .problems())
                 .containsExactly(
-                        "function canary, weight: expected 1 or more for one of the functions with the same host,"
+                        "function next, weight: expected 1 or more for one of the functions with the same host,"
                                 + " header and path, got \"0\" (command)");
     }
 
@@ -89,16 +89,16 @@ class CommandedValuesTest {
         assertThat(catchThrowableOfType(ConfigurationException.class, () -> shops(0, 0))
                         .problems())
                 .containsExactly(
-                        "function canary, weight: expected 1 or more for one of the functions with the same host,"
+                        "function next, weight: expected 1 or more for one of the functions with the same host,"
                                 + " header and path, got \"0\" (" + directory.resolve("dispatcher.yaml")
                                 + " line 5, column 31)");
     }
 
     @Test
     void should_permit_no_weight_beside_an_entry_of_routes_with_one_function() throws Exception {
-        String testers = "routes:\n- {function: canary, path: /shop, header: x-canary}";
+        String testers = "routes:\n- {function: next, path: /shop, header: x-beta}";
 
-        assertThat(weights(weight("canary", "0").appliedTo(shops(90, 10, testers))))
+        assertThat(weights(weight("next", "0").appliedTo(shops(90, 10, testers))))
                 .containsExactly(90, 0);
         assertThat(weights(shops(90, 0, testers))).containsExactly(90, 0);
     }

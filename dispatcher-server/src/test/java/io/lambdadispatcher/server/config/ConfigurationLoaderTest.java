@@ -3,7 +3,6 @@ package io.lambdadispatcher.server.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import io.lambdadispatcher.core.options.CanaryPolicy;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
@@ -479,10 +478,10 @@ class ConfigurationLoaderTest {
     }
 
     @Test
-    void should_load_shadows_and_canaries() throws Exception {
+    void should_load_shadows() throws Exception {
         write(
                 "functions:",
-                "  - {name: shop, weight: 100, shadow: next, shadow-share: 25, canary: next, canary-steps: [5, 100]}",
+                "  - {name: shop, weight: 100, shadow: next, shadow-share: 25}",
                 "  - {name: next, weight: 0}",
                 "routes:",
                 "  - {function: shop, path: /pay, shadow-methods: all}");
@@ -494,39 +493,31 @@ class ConfigurationLoaderTest {
         assertThat(shadow.share()).isEqualTo(0.25);
         assertThat(shadow.allMethods()).isFalse();
         assertThat(shadow.maxRequests()).isEqualTo(100);
-        assertThat(shop.options().traffic().canary())
-                .isEqualTo(new CanaryPolicy("next", List.of(5, 100), Duration.ofMinutes(5)));
         ShadowPolicy ofPay = shop.routes().get(0).policy().shadow();
         assertThat(ofPay.share()).isEqualTo(0.25);
         assertThat(ofPay.allMethods()).isTrue();
-        assertThat(shop.routes().get(0).policy().canary())
-                .isEqualTo(shop.options().traffic().canary());
     }
 
     @Test
-    void should_refuse_shadows_and_canaries_that_cannot_be() throws Exception {
+    void should_refuse_shadows_that_cannot_be() throws Exception {
         write(
                 "functions:",
-                "  - {name: a, path: /a, shadow: x, canary: a}",
-                "  - {name: b, path: /b, canary: a, affinity: own-cookie S}",
-                "  - {name: c, path: /c, canary-steps: [50, 10], shadow-share: 0}",
+                "  - {name: a, path: /a, shadow: x}",
+                "  - {name: b, path: /b, shadow: b}",
+                "  - {name: c, path: /c, shadow-share: 0}",
                 "routes:",
                 "  - {function: a, path: /r, shadow: y}",
-                "  - {function: a, path: /s, canary: b}");
+                "  - {function: a, path: /s, shadow: a}");
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
 
         assertThat(problems())
                 .extracting(problem -> problem.substring(0, problem.indexOf(" (")))
                 .containsExactlyInAnyOrder(
                         "function a, shadow: expected the name of another function, got \"x\"",
-                        "function a, canary: expected the name of another function, got \"a\"",
-                        "function b, affinity: expected none, header or cookie, because a session on a worker cannot"
-                                + " move to function.canary, got \"own-cookie S\"",
-                        "function c, canary-steps: expected whole numbers from 1 to 100 in ascending order, such as 10,"
-                                + " 50, 100, got \"[50, 10]\"",
+                        "function b, shadow: expected the name of another function, got \"b\"",
                         "function c, shadow-share: expected a whole number from 1 to 100, got \"0\"",
                         "routes[0].shadow: expected the name of another function, got \"y\"",
-                        "routes[1]: expected a setting that a route can have, got \"canary\"");
+                        "routes[1].shadow: expected the name of another function, got \"a\"");
     }
 
     @Test

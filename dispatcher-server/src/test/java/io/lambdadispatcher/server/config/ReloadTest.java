@@ -30,12 +30,12 @@ class ReloadTest {
         return loaded.reload(start, start);
     }
 
-    private static String canary(int weight, String more) {
-        return "- {name: canary, path: /shop, weight: " + weight + more + "}";
+    private static String next(int weight, String more) {
+        return "- {name: next, path: /shop, weight: " + weight + more + "}";
     }
 
     private Configuration shops(int weight, String more) throws Exception {
-        return load(SECRET, "functions:", "- {name: shop, path: /shop, weight: 90}", canary(weight, more));
+        return load(SECRET, "functions:", "- {name: shop, path: /shop, weight: 90}", next(weight, more));
     }
 
     @Test
@@ -43,7 +43,7 @@ class ReloadTest {
         Reload reload = reload(shops(10, ""), shops(50, ", queue-limit: 7"));
 
         assertThat(reload.changes())
-                .containsExactly("function canary, weight: 10 -> 50", "function canary, queue-limit: 10000 -> 7");
+                .containsExactly("function next, weight: 10 -> 50", "function next, queue-limit: 10000 -> 7");
         assertThat(reload.restarts()).isEmpty();
         assertThat(reload.next().functions().get(1).route().weight()).isEqualTo(50);
         assertThat(reload.next().functions().get(1).options().queueLimit()).isEqualTo(7);
@@ -66,7 +66,7 @@ class ReloadTest {
 
     @Test
     void should_find_functions_by_name_in_another_order() throws Exception {
-        Configuration loaded = load(SECRET, "functions:", canary(10, ""), "- {name: shop, path: /shop, weight: 90}");
+        Configuration loaded = load(SECRET, "functions:", next(10, ""), "- {name: shop, path: /shop, weight: 90}");
 
         assertThat(reload(shops(10, ""), loaded).changes()).isEmpty();
     }
@@ -117,11 +117,11 @@ class ReloadTest {
         Configuration shop = load(SECRET, "functions:", "- {name: shop, path: /shop, weight: 90}");
 
         Reload added = reload(shop, shops(10, ""));
-        assertThat(added.restarts()).containsExactly("function canary: added");
+        assertThat(added.restarts()).containsExactly("function next: added");
         assertThat(added.next().functions()).hasSize(1);
 
         Reload removed = reload(shops(10, ""), shop);
-        assertThat(removed.restarts()).containsExactly("function canary: removed");
+        assertThat(removed.restarts()).containsExactly("function next: removed");
         assertThat(removed.next().functions()).hasSize(2);
     }
 

@@ -36,14 +36,14 @@ class RouteTest {
     void should_read_routes() throws Exception {
         Configuration configuration = load(
                 "functions:",
-                "- {name: a, host: WWW.Example.org, path: /api/, header: 'X-Canary: yes please'}",
-                "- {name: b, host: '*.example.org', header: X-Canary, weight: 7}");
+                "- {name: a, host: WWW.Example.org, path: /api/, header: 'X-Beta: yes please'}",
+                "- {name: b, host: '*.example.org', header: X-Beta, weight: 7}");
 
         assertThat(configuration.functions())
                 .extracting(FunctionConfiguration::route)
                 .containsExactly(
-                        new Route("www.example.org", new Route.Header("x-canary", "yes please"), "/api", 100),
-                        new Route("*.example.org", new Route.Header("x-canary", null), "", 7));
+                        new Route("www.example.org", new Route.Header("x-beta", "yes please"), "/api", 100),
+                        new Route("*.example.org", new Route.Header("x-beta", null), "", 7));
     }
 
     @ParameterizedTest
@@ -63,7 +63,7 @@ class RouteTest {
     @ValueSource(strings = {"Host", "host: www.example.org", "Connection: upgrade", "expect"})
     void should_refuse_a_header_that_is_gone_before_requests_are_routed(String header) {
         assertThat(problems("function.header: '" + header + "'"))
-                .containsExactly("function.header: expected a header such as x-canary or 'x-canary: yes', except host,"
+                .containsExactly("function.header: expected a header such as x-beta or 'x-beta: yes', except host,"
                         + " expect and hop-by-hop headers, got \"" + header + "\" (dispatcher.yaml line 1, column 1)");
     }
 

@@ -3,7 +3,6 @@ package io.lambdadispatcher.micrometer;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.observe.CacheSnapshot;
-import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -99,18 +98,9 @@ public final class DispatcherMetrics implements DispatcherObserver {
         List<String> functions =
                 dispatcher.pools().stream().map(PoolSnapshot::function).toList();
         watch(functions, dispatcher::pools, dispatcher::capacity, dispatcher::clients);
-        watchCanaries(functions, dispatcher::canaries);
         watchCache(() -> Objects.requireNonNullElse(dispatcher.cache(), NOTHING_STORED));
         if (dispatcher.fleet() != null) {
             watchFleet(functions, () -> Objects.requireNonNull(dispatcher.fleet()));
-        }
-    }
-
-    void watchCanaries(List<String> functions, Supplier<List<CanarySnapshot>> snapshots) {
-        FunctionSnapshots<CanarySnapshot> canaries = new FunctionSnapshots<>(snapshots, CanarySnapshot::function);
-        for (String function : functions) {
-            gauge(Meters.CANARY, function, canaries, seen -> 1 + seen.state().ordinal());
-            gauge(Meters.CANARY_SHARE, function, canaries, seen -> seen.share() / 100.0);
         }
     }
 

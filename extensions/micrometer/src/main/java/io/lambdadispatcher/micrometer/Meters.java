@@ -86,8 +86,6 @@ enum Meters {
             "rollout",
             null,
             "Change to another version of the function: 0 = none, 1 = a few workers have it, 2 = workers are replaced, 3 = stopped"),
-    CANARY("canary", null, "Canary of the function: 0 = none, 1 = it is watched, 2 = all steps are done, 3 = stopped"),
-    CANARY_SHARE("canary.share", null, "Part of the requests of the function that its canary gets, 0 to 1"),
     SPENDING("worker.gigabyte.seconds", null, "GB-seconds that launched workers have used"),
     LAUNCHES("launches", null, "Launches of workers"),
     LAUNCHES_ENDED("launches.ended", null, "Launched workers that have exited, and failed launches"),

@@ -2,8 +2,6 @@ package io.lambdadispatcher.micrometer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.observe.CanarySnapshot;
-import io.lambdadispatcher.core.observe.CanarySnapshot.State;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
@@ -203,16 +201,6 @@ class DispatcherMetricsTest {
                         + "of=\"function\",shadow=\"next\"} 0.003\n")
                 .contains("lambda_dispatcher_shadow_headers_seconds_sum{" + of
                         + "of=\"shadow\",shadow=\"next\"} 0.007\n");
-    }
-
-    @Test
-    void should_show_canaries() {
-        observer.watchCanaries(
-                List.of("a", "b"), () -> List.of(new CanarySnapshot("a", "next", State.STOPPED, 0, 30, 6, "it fails")));
-        assertThat(registry.scrape())
-                .contains("lambda_dispatcher_canary{function=\"a\"} 3.0\n")
-                .contains("lambda_dispatcher_canary{function=\"b\"} 0.0\n")
-                .contains("lambda_dispatcher_canary_share{function=\"a\"} 0.0\n");
     }
 
     @Test

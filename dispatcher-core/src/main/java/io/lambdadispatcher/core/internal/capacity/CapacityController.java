@@ -169,8 +169,7 @@ public final class CapacityController {
                 !guard.isStopped(),
                 guard.launchesInLastMinute(nowNanos),
                 target.spend().byMinute(),
-                rollout.text(),
-                "");
+                rollout.text());
     }
 
     public void onDialled(long nowNanos, String workerId) {

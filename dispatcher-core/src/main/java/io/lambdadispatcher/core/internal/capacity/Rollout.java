@@ -493,7 +493,7 @@ public final class Rollout {
         return failure == null ? slowness(now) : failure;
     }
 
-    /** Returns why the new version is too slow, or {@code null} if it is not, or not known to be. */
+    /** Returns why the new version is too slow; {@code null} = it is not, as far as known. */
     private @Nullable String slowness(RolloutPhase now) {
         Tally than = seen.old().knowsTimes() ? seen.old() : seen.earlier();
         ServiceTimes times = seen.fresh().times;

@@ -11,7 +11,6 @@ import io.lambdadispatcher.core.internal.filter.StoredResponses;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.observe.BreakerSnapshot;
-import io.lambdadispatcher.core.observe.CanarySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -112,7 +111,6 @@ public final class Engine {
         for (FunctionOptions function : functions) {
             pools.put(function.name(), new FunctionPool(function, loops, observer));
             FunctionFilters its = new FunctionFilters(function.name(), observer, storedResponses);
-            its.setPolicy(function.traffic());
             filters.put(function.name(), its);
         }
         for (int i = 0; i < loops.size(); i++) {
@@ -179,47 +177,12 @@ public final class Engine {
      */
     public void setOptions(FunctionOptions options) {
         Objects.requireNonNull(pools.get(options.name()), options.name()).setOptions(options);
-        Runnable then = Objects.requireNonNull(filters.get(options.name()), options.name())
-                .setPolicy(options.traffic());
-        dispatches.forEach(dispatch -> dispatch.setOptions(options, then));
-    }
-
-    /** Returns the state of each function's canary. */
-    public List<CanarySnapshot> canaries() {
-        return filters.values().stream()
-                .map(FunctionFilters::canary)
-                .filter(Objects::nonNull)
-                .toList();
+        dispatches.forEach(dispatch -> dispatch.setOptions(options));
     }
 
     /** Returns the state of each breaker that has opened. */
     public List<BreakerSnapshot> breakers() {
         return filters.values().stream().flatMap(FunctionFilters::breakers).toList();
-    }
-
-    /** Returns the state of a function's canary for a later dispatcher; empty = it has none. */
-    public String canaryText(String function) {
-        return Objects.requireNonNull(filters.get(function), function).canaryText();
-    }
-
-    /** Restores what {@link #canaryText} returned. Call before the first request. */
-    public void restoreCanary(String function, String text) {
-        FunctionFilters its = filters.get(function);
-        if (its != null) {
-            its.restoreCanary(text);
-        }
-    }
-
-    /** @return false if there is no such function, or it has no canary that gets requests */
-    public boolean stopCanary(String function) {
-        FunctionFilters its = filters.get(function);
-        return its != null && its.stopCanary();
-    }
-
-    /** @return false if there is no such function, or it has no canary that was stopped */
-    public boolean resumeCanary(String function) {
-        FunctionFilters its = filters.get(function);
-        return its != null && its.resumeCanary();
     }
 
     /** Returns the stored responses of all functions. */

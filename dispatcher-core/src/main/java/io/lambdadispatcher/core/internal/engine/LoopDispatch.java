@@ -96,14 +96,11 @@ final class LoopDispatch implements ExchangeOpener {
      *
      * @param then runs on the event loop, when it uses the options
      */
-    void setOptions(FunctionOptions options, Runnable then) {
+    void setOptions(FunctionOptions options) {
         try {
-            loop.execute(() -> {
-                owners.stream()
-                        .filter(owner -> owner.function().equals(options.name()))
-                        .forEach(owner -> owner.setOptions(options));
-                then.run();
-            });
+            loop.execute(() -> owners.stream()
+                    .filter(owner -> owner.function().equals(options.name()))
+                    .forEach(owner -> owner.setOptions(options)));
         } catch (RejectedExecutionException e) {
             // The embedding program has ended the event loop.
         }

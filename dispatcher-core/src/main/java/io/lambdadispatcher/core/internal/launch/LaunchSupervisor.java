@@ -119,7 +119,7 @@ public final class LaunchSupervisor {
         this.fleet = fleet;
         this.observer = observer;
         this.snapshot = new CapacitySnapshot(function.name(), 0, 0, 0, 0, 0, 0, 0, 0, null, null);
-        this.history = new LaunchHistory(function.name(), true, 0, List.of(), "", "");
+        this.history = new LaunchHistory(function.name(), true, 0, List.of(), "");
         this.confined = new Confined();
     }
 

@@ -8,7 +8,6 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.CachePolicy;
-import io.lambdadispatcher.core.options.CanaryPolicy;
 import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
@@ -199,19 +198,5 @@ class FiltersTogetherTest {
                 .extracting(end -> end.status() + " " + end.substitute() + " " + end.contentEncoding())
                 .last()
                 .isEqualTo("200 CACHE GZIP");
-    }
-
-    @Test
-    void should_not_serve_a_response_of_a_canary_that_was_stopped() {
-        TrafficPolicy policy = TrafficPolicy.builder()
-                .cache(CACHE)
-                .canary(new CanaryPolicy("other", List.of(100), Duration.ofMinutes(5)))
-                .build();
-        filters.setPolicy(policy);
-        open(new Client(), policy);
-        other.only().response.onHead(ok("content-length", "0", "cache-control", "max-age=3600"), true);
-        filters.stopCanary();
-        open(new Client(), policy);
-        assertThat(function.calls).hasSize(1);
     }
 }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.CachePolicy;
-import io.lambdadispatcher.core.options.CanaryPolicy;
 import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
@@ -45,7 +44,6 @@ class StageContractTest {
                 .errors(0.5)
                 .latency(Duration.ofSeconds(5))
                 .build())),
-        CANARY(policy -> policy.canary(new CanaryPolicy("other", List.of(50), Duration.ofMinutes(5)))),
         SHADOW(policy -> policy.shadow(ShadowPolicy.builder("copies")
                 .share(0.8)
                 .allMethods(true)
@@ -112,7 +110,6 @@ class StageContractTest {
         FunctionOpener otherOpener =
                 new FunctionFilters("other", observer, stored).around(other, channel.eventLoop(), name -> null);
         FunctionFilters filters = new FunctionFilters("own", observer, stored);
-        filters.setPolicy(policy);
         FunctionOpener opener = filters.around(own, channel.eventLoop(), name -> switch (name) {
             case "other" -> otherOpener;
             case "copies" -> copies;

@@ -653,7 +653,7 @@ class WorkerSideTest {
                     @Override
                     public void close(Duration grace) {}
                 })
-                .launchHistory(Instant.MIN, List.of(new LaunchHistory("f", true, 0, List.of(), "", "")));
+                .launchHistory(Instant.MIN, List.of(new LaunchHistory("f", true, 0, List.of(), "")));
 
         RememberedPort.ALL.clear();
         assertThatThrownBy(builder::start).isInstanceOf(ArithmeticException.class);

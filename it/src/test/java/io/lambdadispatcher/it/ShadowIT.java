@@ -1,0 +1,129 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.observe.ShadowEnd;
+import io.lambdadispatcher.core.observe.ShadowEnd.Result;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.ShadowPolicy;
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.it.TrafficIT.Seen;
+import io.lambdadispatcher.wire.testkit.Alone;
+import io.lambdadispatcher.wire.testkit.Await;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Shadow traffic with worker processes, and clients that send 200 requests/s. */
+@Timeout(300)
+class ShadowIT {
+    private final RecordingObserver observer = new RecordingObserver();
+
+    private Map<Result, Long> shadows() {
+        return observer.shadowEnds.stream().collect(Collectors.groupingBy(ShadowEnd::result, Collectors.counting()));
+    }
+
+    /** Starts the function {@code demo} with healthy workers, and one worker of {@code next}. */
+    private Rig rig(TrafficPolicy policy, Map<String, String> handler, Map<String, String> nextHandler) {
+        FunctionOptions next = FunctionOptions.builder("next")
+                .connectionsPerWorker(2)
+                .streamsPerConnection(100)
+                .requestTimeout(Duration.ofSeconds(5))
+                .build();
+        Rig rig = Rig.start(Rig.function().traffic(policy).build(), observer, builder -> builder.function(next));
+        rig.process(2, 50, handler);
+        Map<String, String> variables = new HashMap<>(nextHandler);
+        variables.put("LAMBDA_DISPATCHER_FUNCTION", "next");
+        rig.launch(2, 50, variables);
+        Await.until(
+                "the other function has a worker",
+                () -> rig.dispatcher.pools().get(1).free() == 100);
+        return rig;
+    }
+
+    private static Map<String, String> kind(String kind) {
+        return Map.of("LAMBDA_DISPATCHER_HANDLER", TrafficHandler.class.getName(), "IT_TRAFFIC", kind);
+    }
+
+    private static void assertAll(Seen seen, int requests) {
+        assertThat(seen.outcomes).as(seen.toString()).containsOnlyKeys("200");
+        assertThat(seen.outcomes.get("200")).hasValue(requests);
+    }
+
+    @Test
+    @Alone("compares latencies")
+    void should_not_delay_requests_while_their_copies_hang() throws Exception {
+        double alone;
+        try (Rig rig = rig(TrafficPolicy.NEUTRAL, kind("healthy"), kind("silent"))) {
+            TrafficIT.load(rig, 500);
+            Seen seen = TrafficIT.load(rig, 1_000);
+            System.out.println("without copies: " + seen);
+            alone = seen.quantileMillis(0.99);
+        }
+        TrafficPolicy policy = TrafficPolicy.builder()
+                .shadow(ShadowPolicy.builder("next").share(1).build())
+                .build();
+        try (Rig rig = rig(policy, kind("healthy"), kind("silent"))) {
+            TrafficIT.load(rig, 500);
+            double bound = Math.max(2 * alone, 50);
+            Supplier<Seen> load = () -> {
+                Seen seen = TrafficIT.load(rig, 1_000);
+                System.out.println("with copies that hang: " + seen + ", " + shadows());
+                assertAll(seen, 1_000);
+                return seen;
+            };
+            assertThat(TrafficIT.lowestP99Millis(load, bound)).isLessThan(bound);
+            assertThat(shadows()).containsKeys(Result.SKIPPED, Result.FAILED);
+            Await.until("no copy is left", () -> rig.dispatcher.pools().get(1).free() == 100);
+        }
+    }
+
+    @Test
+    void should_compare_copies_with_their_requests() throws Exception {
+        TrafficPolicy policy = TrafficPolicy.builder()
+                .shadow(ShadowPolicy.builder("next").share(1).build())
+                .build();
+        try (Rig rig = rig(policy, kind("healthy"), kind("broken"))) {
+            assertAll(TrafficIT.load(rig, 400), 400);
+            Await.until("copies have ended", () -> shadows().getOrDefault(Result.DIFFERENT, 0L) == 400);
+        }
+    }
+
+    @Test
+    void should_deliver_whole_bodies_while_their_copies_lag() throws Exception {
+        TrafficPolicy policy = TrafficPolicy.builder()
+                .shadow(ShadowPolicy.builder("next")
+                        .share(1)
+                        .allMethods(true)
+                        .bufferBytes(64 * 1024)
+                        .build())
+                .build();
+        try (Rig rig = rig(policy, Rig.DEMO, kind("silent"))) {
+            byte[] body = new byte[8 << 20];
+            for (HttpClient.Version version : HttpClient.Version.values()) {
+                HttpRequest request = HttpRequest.newBuilder(
+                                version == HttpClient.Version.HTTP_2 ? rig.https("/echo") : rig.http("/echo"))
+                        .POST(BodyPublishers.ofByteArray(body))
+                        .build();
+                HttpClient client = rig.client(version);
+                for (int i = 0; i < 10; i++) {
+                    HttpResponse<byte[]> response = client.send(request, BodyHandlers.ofByteArray());
+                    assertThat(response.statusCode()).isEqualTo(200);
+                    assertThat(response.body()).isEqualTo(body);
+                }
+            }
+            assertThat(shadows()).containsEntry(Result.LAGGED, 20L);
+            rig.awaitAllFree();
+        }
+    }
+}
