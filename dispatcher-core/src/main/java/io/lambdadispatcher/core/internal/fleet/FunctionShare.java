@@ -8,8 +8,6 @@ import io.lambdadispatcher.core.spi.Ledger;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
-import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -56,44 +54,10 @@ public final class FunctionShare {
         void onLaunching(boolean launching);
     }
 
-    private enum State {
-        /** Granted, but not launched. */
-        FREE,
-        /** Not launched, and to be returned. */
-        RETURNED,
-        LAUNCHED,
-        /** The worker has connected. */
-        SEEN,
-        /** Another worker may be launched in place of this one. */
-        REPLACED,
-        ENDED
-    }
-
-    /** A slot of this dispatcher. */
-    private static final class Own {
-        /**
-         * Whether nobody here is told when the worker ends, because another dispatcher has launched
-         * it, or its launcher has lost it.
-         */
-        boolean endsUnseen;
-
-        State state;
-
-        /** The downstream connections that the worker keeps to; 0 = not known, or not limited. */
-        int connections;
-
-        Own(State state, boolean endsUnseen) {
-            this.state = state;
-            this.endsUnseen = endsUnseen;
-        }
-    }
-
     /**
      * How long the survivors of a dispatcher have to adopt its workers, before these are replaced.
      */
     private static final long ADOPTION_NANOS = TimeUnit.SECONDS.toNanos(5);
-    /** How long before its slot ends a worker's next life must be paid for. */
-    private static final long EXTENSION_MILLIS = TimeUnit.MINUTES.toMillis(2);
 
     private static final Logger log = LoggerFactory.getLogger(FunctionShare.class);
 
@@ -102,7 +66,8 @@ public final class FunctionShare {
     private final FleetMember member;
     private final Ledger ledger;
     private final Listener listener;
-    private final Map<String, Own> own = new LinkedHashMap<>();
+    private final OwnSlots own;
+    private final KillSwitch killSwitch = new KillSwitch();
     private Set<String> known = Set.of();
     private volatile Map<String, SlotState> slotStates = Map.of();
     private @Nullable Budget budget;
@@ -117,12 +82,6 @@ public final class FunctionShare {
     private boolean writing;
     /** Completes when the latest write has, never exceptionally. */
     private CompletableFuture<Void> written = CompletableFuture.completedFuture(null);
-    /** Whether this dispatcher closes. */
-    private boolean stopped;
-
-    private boolean launching = true;
-    private @Nullable Boolean switchTo;
-    private long switchedNanos;
     /** The phase of the change to another version that this dispatcher wants. */
     private @Nullable String rolloutTo;
     /** The phase that must be in the budget, so that the wanted one may follow it. */
@@ -142,6 +101,7 @@ public final class FunctionShare {
         this.member = member;
         this.ledger = ledger;
         this.listener = listener;
+        this.own = new OwnSlots(member.id);
     }
 
     String key() {
@@ -180,22 +140,11 @@ public final class FunctionShare {
     public void afterEvaluation(CapacityController controller, long nowNanos) {
         setKnown(controller.workerIds());
         streams = controller.neededStreams();
-        controller.forEachLaunched(nowNanos, (workerId, everReady, capacity, connections) -> {
-            Own mine = own.get(workerId);
-            if (mine != null) {
-                mine.connections = connections;
-            }
-            if (everReady) {
-                change(workerId, State.SEEN);
-            }
-            if (!capacity) {
-                change(workerId, State.REPLACED);
-            }
-        });
+        controller.forEachLaunched(nowNanos, own::onUse);
         if (budget != null) {
             rolloutTo = controller.rollout().proposal();
             rolloutFrom = budget.rollout();
-            target = workersAfterMarks(budget) + missing - count(State.FREE);
+            target = budget.workers() - own.leaving(budget) + missing - own.free();
         }
         flush();
     }
@@ -221,24 +170,10 @@ public final class FunctionShare {
         return Collections.max(counts.entrySet(), Map.Entry.comparingByValue()).getKey();
     }
 
-    /**
-     * Sets which workers this dispatcher knows, because it launched them or they are connected. A
-     * worker that it launched and that is no longer among them has ended. Whether an adopted or
-     * lost worker has ended is not known, unless it said so. If it has never connected, no
-     * dispatcher accepts it any more, so it counts as ended.
-     */
+    /** @param workerIds the workers that this dispatcher launched or that are connected to it */
     private void setKnown(Set<String> workerIds) {
         known = workerIds;
-        for (Map.Entry<String, Own> each : own.entrySet()) {
-            State state = each.getValue().state;
-            if (state != State.FREE && state != State.RETURNED && !known.contains(each.getKey())) {
-                // A worker that was given up may still start, and open connections before it is
-                // rejected.
-                boolean mayStart = limits.downstream() != null;
-                boolean mayRun = each.getValue().endsUnseen && (state != State.LAUNCHED || mayStart);
-                change(each.getKey(), mayRun ? State.REPLACED : State.ENDED);
-            }
-        }
+        own.onKnown(workerIds, limits.downstream() != null);
     }
 
     /**
@@ -246,15 +181,12 @@ public final class FunctionShare {
      * connected to it, so its slot remains until it has certainly ended.
      */
     public void onLost(String workerId) {
-        Own slot = own.get(workerId);
-        if (slot != null) {
-            slot.endsUnseen = true;
-        }
+        own.onLost(workerId);
     }
 
     /** Records that a worker has said goodbye, so it has ended. */
     public void onGoodbye(String workerId) {
-        change(workerId, State.ENDED);
+        own.onGoodbye(workerId);
     }
 
     /**
@@ -264,46 +196,14 @@ public final class FunctionShare {
      * @param count how many are missing in the fleet
      */
     public int launchable(int count) {
-        if (stopped) {
+        if (own.isStopped()) {
             return 0;
         }
         missing = count;
-        returnOldSlots();
-        return member.isLeaseValid() && unreadable == null ? Math.min(count, count(State.FREE)) : 0;
-    }
-
-    /**
-     * A worker that is launched too late after the grant could outlive its slot. A slot that was
-     * granted with other limits has another share.
-     */
-    private void returnOldSlots() {
-        long latest = member.time.millis() + limits.launchMillis();
-        own.forEach((id, mine) -> {
-            Slot slot = budget == null ? null : budget.slot(id);
-            if (mine.state == State.FREE
-                    && slot != null
-                    && (slot.untilMillis() < latest || slot.share() != limits.downstreamShare())) {
-                mine.state = State.RETURNED;
-            }
-        });
-    }
-
-    private int count(State state) {
-        int count = 0;
-        for (Own each : own.values()) {
-            count += each.state == state ? 1 : 0;
+        if (budget != null) {
+            own.returnOld(budget, member.time.millis(), limits);
         }
-        return count;
-    }
-
-    private int workersAfterMarks(Budget of) {
-        int count = of.workers();
-        for (Map.Entry<String, Own> each : own.entrySet()) {
-            Slot slot = of.slot(each.getKey());
-            boolean leaves = each.getValue().state == State.REPLACED || each.getValue().state == State.ENDED;
-            count -= leaves && slot != null && !slot.replaced() ? 1 : 0;
-        }
-        return count;
+        return member.isLeaseValid() && unreadable == null ? Math.min(count, own.free()) : 0;
     }
 
     /**
@@ -311,35 +211,21 @@ public final class FunctionShare {
      * more.
      */
     public String take() {
-        for (Map.Entry<String, Own> each : own.entrySet()) {
-            if (each.getValue().state == State.FREE) {
-                each.getValue().state = State.LAUNCHED;
-                missing--;
-                return each.getKey();
-            }
-        }
-        throw new IllegalStateException("no free slot of function " + function);
+        String id = own.take();
+        missing--;
+        return id;
     }
 
     /** Returns what was granted and not launched, and asks for nothing more. */
     void stopLaunching() {
-        stopped = true;
+        own.stop();
         missing = 0;
-        own.values().stream().filter(each -> each.state == State.FREE).forEach(each -> each.state = State.RETURNED);
         flush();
-    }
-
-    private void change(String workerId, State state) {
-        Own slot = own.get(workerId);
-        if (slot != null && slot.state.compareTo(state) < 0) {
-            slot.state = state;
-        }
     }
 
     /** Sets the kill switch of the fleet; {@code false} = no launches. */
     public void setLaunching(boolean value) {
-        switchTo = value;
-        switchedNanos = member.time.nanos();
+        killSwitch.set(value, member.time.nanos());
         flush();
     }
 
@@ -387,21 +273,21 @@ public final class FunctionShare {
         if (!member.isLeaseValid()) {
             return "launching is blocked because the ledger of the fleet cannot be reached";
         }
-        return missing > count(State.FREE) ? budget.obstacle(member.time.millis(), limits) : null;
+        return missing > own.free() ? budget.obstacle(member.time.millis(), limits) : null;
     }
 
     FunctionSlots snapshot() {
         Budget seen = budget == null ? new Budget() : budget;
         long now = member.time.millis();
         int workers = seen.workers();
-        int free = count(State.FREE) + count(State.RETURNED);
+        int unused = own.unused();
         return new FunctionSlots(
                 function,
-                launching,
+                killSwitch.isLaunching(),
                 workers,
                 seen.slots().size() - workers,
-                own.size() - free,
-                free,
+                own.size() - unused,
+                unused,
                 seen.launchesInLastMinute(now),
                 BudgetLimits.gbSeconds(seen.megabyteMillisOfLastHour(now, limits.workerMegabytes())),
                 member.conflict(function, limits));
@@ -429,10 +315,8 @@ public final class FunctionShare {
         }
         reportConflict();
         if (budget != null && unreadable == null) {
-            boolean settled = !writing && beganNanos - switchedNanos >= 0;
-            if (settled && switchTo != null && switchTo == budget.isLaunching()) {
-                // Nothing had to be written. From now on, another dispatcher may switch it back.
-                switchTo = null;
+            if (!writing) {
+                killSwitch.onRead(budget, beganNanos);
             }
             judge(budget);
         }
@@ -481,38 +365,15 @@ public final class FunctionShare {
 
     /** Compares what this dispatcher believes of its slots with the budget. */
     private void recognise(Budget read) {
-        List<Runnable> news = new ArrayList<>();
-        Iterator<Map.Entry<String, Own>> mine = own.entrySet().iterator();
-        while (mine.hasNext()) {
-            Map.Entry<String, Own> each = mine.next();
-            String id = each.getKey();
-            Slot slot = read.slot(id);
-            if (slot == null) {
-                mine.remove();
-            } else if (!slot.owner().equals(member.id)) {
-                mine.remove();
-                news.add(() -> listener.onDisowned(id));
-            }
-        }
-        read.slots().forEach((id, slot) -> {
-            if (slot.owner().equals(member.id) && !own.containsKey(id)) {
-                // A write has succeeded, but its acknowledgement was lost.
-                State unseen = stopped ? State.RETURNED : State.FREE;
-                own.put(id, new Own(slot.seen() ? State.SEEN : unseen, slot.seen()));
-                if (slot.seen()) {
-                    news.add(() -> listener.onAdopted(id));
-                }
-            }
-        });
-        if (switchTo != null && switchTo == read.isLaunching()) {
-            switchTo = null;
-        }
-        if (switchTo == null && launching != read.isLaunching()) {
-            launching = read.isLaunching();
-            news.add(() -> listener.onLaunching(launching));
-        }
+        List<String> disowned = own.removeGone(read);
+        List<String> adopted = own.addNew(read);
+        boolean switched = killSwitch.onBudget(read);
         publish();
-        news.forEach(Runnable::run);
+        disowned.forEach(listener::onDisowned);
+        adopted.forEach(listener::onAdopted);
+        if (switched) {
+            listener.onLaunching(killSwitch.isLaunching());
+        }
     }
 
     /** @param wasValid whether launches were permitted before */
@@ -577,16 +438,13 @@ public final class FunctionShare {
     /** Changes a copy of the budget. Returns whether there is a difference. */
     private boolean change(Budget next) {
         long nowMillis = member.time.millis();
-        returnOldSlots();
+        own.returnOld(next, nowMillis, limits);
         int before = next.slots().size();
         next.expire(nowMillis, limits);
         boolean changed = next.slots().size() < before;
-        changed |= changeOwn(next, nowMillis);
+        changed |= own.change(next, nowMillis, limits);
         changed |= changeOrphans(next);
-        if (switchTo != null && next.isLaunching() != switchTo) {
-            next.setLaunching(switchTo);
-            changed = true;
-        }
+        changed |= killSwitch.change(next);
         if (rolloutTo != null && next.rollout().equals(rolloutFrom)) {
             next.setRollout(rolloutTo);
             rolloutTo = null;
@@ -595,7 +453,7 @@ public final class FunctionShare {
         if (heldUntilMillis > nowMillis && next.hold(heldUntilMillis)) {
             changed = true;
         }
-        int count = Math.min(missing - count(State.FREE), target - next.workers());
+        int count = Math.min(missing - own.free(), target - next.workers());
         return grant(next, count, nowMillis) || changed;
     }
 
@@ -605,51 +463,6 @@ public final class FunctionShare {
             ids.add(member.newWorkerId());
         }
         return next.grant(ids, member.id, nowMillis, limits) > 0;
-    }
-
-    private boolean changeOwn(Budget next, long nowMillis) {
-        boolean changed = false;
-        for (Map.Entry<String, Own> each : own.entrySet()) {
-            String id = each.getKey();
-            Own mine = each.getValue();
-            Slot slot = next.slot(id);
-            if (slot == null) {
-                continue;
-            }
-            if (mine.connections > 0 && mine.connections < slot.share()) {
-                next.setShare(id, mine.connections);
-                changed = true;
-            }
-            switch (mine.state) {
-                case FREE, LAUNCHED -> {}
-                case RETURNED -> {
-                    next.takeBack(id);
-                    changed = true;
-                }
-                case SEEN -> {
-                    changed |= !slot.seen();
-                    next.markSeen(id);
-                    changed |= extend(next, id, slot, nowMillis);
-                }
-                case REPLACED -> {
-                    changed |= !slot.replaced();
-                    next.markReplaced(id);
-                }
-                case ENDED -> {
-                    next.end(id, nowMillis, limits);
-                    changed = true;
-                }
-            }
-        }
-        return changed;
-    }
-
-    /**
-     * Pays for another life of a worker that outlives its slot, as local processes do. If the
-     * spending limit does not permit that, the worker drains when its slot ends.
-     */
-    private boolean extend(Budget next, String workerId, Slot slot, long nowMillis) {
-        return slot.untilMillis() - nowMillis <= EXTENSION_MILLIS && !slot.replaced() && next.extend(workerId, limits);
     }
 
     /**

@@ -8,19 +8,15 @@ import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.FunctionShare;
 import io.lambdadispatcher.core.internal.fleet.SlotState;
-import io.lambdadispatcher.core.internal.launch.GuardedLauncher.Launch;
-import io.lambdadispatcher.core.internal.policy.ChangeLog;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.LaunchHistory;
-import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
-import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -31,10 +27,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -47,7 +41,6 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 
 /**
  * Runs the {@link CapacityController} of one function. It passes the time, samples of the pool and
@@ -68,12 +61,6 @@ public final class LaunchSupervisor {
      */
     private static final long GATHER_MILLIS = 20;
 
-    /**
-     * The interval of warm-ups. AWS keeps idle environments for some minutes, but states no time.
-     */
-    private static final long WARM_UP_EVERY_NANOS = TimeUnit.MINUTES.toNanos(4);
-
-    private volatile FunctionOptions function;
     private final FunctionPool pool;
     private final GuardedLauncher launcher;
     private final WorkerRegistry registry;
@@ -110,16 +97,16 @@ public final class LaunchSupervisor {
             @Nullable FleetMember fleet,
             DispatcherObserver observer) {
         this.pool = pool;
-        this.function = pool.options();
-        this.launcher = new GuardedLauncher(launcher, function.name(), executor);
+        String function = pool.options().name();
+        this.launcher = new GuardedLauncher(launcher, function, executor);
         this.registry = registry;
         this.executor = executor;
         this.access = access;
         this.direct = direct;
         this.fleet = fleet;
         this.observer = observer;
-        this.snapshot = new CapacitySnapshot(function.name(), 0, 0, 0, 0, 0, 0, 0, 0, null, null);
-        this.history = new LaunchHistory(function.name(), true, 0, List.of(), "");
+        this.snapshot = new CapacitySnapshot(function, 0, 0, 0, 0, 0, 0, 0, 0, null, null);
+        this.history = new LaunchHistory(function, true, 0, List.of(), "");
         this.confined = new Confined();
     }
 
@@ -281,24 +268,18 @@ public final class LaunchSupervisor {
 
     /** Owns the controller and carries out its actions. Confined to the executor. */
     private final class Confined implements CapacityController.Actions, FunctionShare.Listener {
+        private FunctionOptions function = pool.options();
         private final CapacityController controller = new CapacityController(function, this, new SecureRandom());
         private final @Nullable FunctionShare share =
                 fleet == null ? null : fleet.add(function.name(), BudgetLimits.of(function), this);
-        private final Map<String, Launch> launched = new HashMap<>();
-
-        /** Why launched workers are killed, by id. */
-        private final Map<String, String> killed = new HashMap<>();
-
+        private final WorkerLaunches launches =
+                new WorkerLaunches(function.name(), launcher, registry, executor, observer, this::onExit);
+        private final VersionFollower versions =
+                new VersionFollower(function.name(), launcher, executor, controller::onVersion);
+        private final WarmEnvironments environments = new WarmEnvironments(launcher);
+        private final LaunchLog changes = new LaunchLog(function.name());
         private final List<Future<?>> timers = new ArrayList<>();
         private List<InetSocketAddress> advertisedAddresses = List.of();
-        private @Nullable String obstacle;
-        private @Nullable RolloutSnapshot rollout;
-        private @Nullable String versionProblem;
-        private boolean askingVersion;
-        private boolean everAskedVersion;
-        private long versionAskedNanos;
-        private boolean everWarmedUp;
-        private long warmedUpNanos;
         private long meteredNanos;
         private boolean switchedOff;
         private boolean closed;
@@ -311,13 +292,14 @@ public final class LaunchSupervisor {
 
         void setOptions(FunctionOptions value) {
             assert executor.inEventLoop();
-            int before = function.capacity().warmEnvironments();
+            if (value.capacity().warmEnvironments() != function.capacity().warmEnvironments()) {
+                environments.onOtherCount();
+            }
             function = value;
             controller.setOptions(value);
             if (share != null) {
                 share.setLimits(BudgetLimits.of(value));
             }
-            everWarmedUp &= value.capacity().warmEnvironments() == before;
             look(true);
         }
 
@@ -355,61 +337,27 @@ public final class LaunchSupervisor {
             look(true);
         }
 
-        /** Asks the launcher for its version, if it is time. In a fleet, one dispatcher asks. */
-        private void askVersion(long now) {
-            long interval = function.launching().versionCheck().toNanos();
-            boolean due =
-                    controller.rollout().isSurprised() || !everAskedVersion || now - versionAskedNanos >= interval;
+        /** Lets new workers get the launcher's version. In a fleet, one dispatcher asks for it. */
+        private void followVersion(long now) {
+            boolean surprised = controller.rollout().isSurprised();
+            long intervalNanos = function.launching().versionCheck().toNanos();
             if (function.launching().rollout().isOff()) {
                 // A stopped change would otherwise keep the old version forever.
                 controller.onVersion("");
-                return;
-            }
-            if (!due || askingVersion || closed || share != null && !share.isFirst()) {
-                return;
-            }
-            askingVersion = true;
-            everAskedVersion = true;
-            versionAskedNanos = now;
-            launcher.version().whenComplete((version, error) -> executor.execute(() -> onVersion(version, error)));
-        }
-
-        private void onVersion(@Nullable String version, @Nullable Throwable error) {
-            askingVersion = false;
-            String problem = error == null ? null : PrintableText.ofFailure(error);
-            if (version != null && error == null) {
-                controller.onVersion(version);
-            }
-            if (!Objects.equals(problem, versionProblem)) {
-                versionProblem = problem;
-                if (problem == null) {
-                    log.info("the version of function {} is known again", function.name());
-                } else {
-                    log.warn(
-                            "the version of function {} is not known, so workers keep theirs: {}",
-                            function.name(),
-                            problem);
-                }
+            } else if (!closed && isFirst()) {
+                versions.ask(now, intervalNanos, surprised);
             }
         }
 
-        /** Warms environments up, if it is time. In a fleet, one dispatcher does. */
-        private void warmUp(long now) {
-            boolean due = !everWarmedUp || now - warmedUpNanos >= WARM_UP_EVERY_NANOS;
-            if (!due || share != null && !share.isFirst()) {
-                return;
-            }
-            everWarmedUp = true;
-            warmedUpNanos = now;
-            int environments = function.capacity().warmEnvironments();
-            if (environments > 0 && !closed && !switchedOff) {
-                launcher.warmUp(environments);
-            }
+        /** Returns whether this dispatcher does what one dispatcher does for all. */
+        private boolean isFirst() {
+            return share == null || share.isFirst();
         }
 
         void close() {
             assert executor.inEventLoop();
             closed = true;
+            launches.close();
             controller.close();
             endIfOver();
         }
@@ -419,7 +367,7 @@ public final class LaunchSupervisor {
          * dispatcher.
          */
         private void endIfOver() {
-            if (closed && launched.isEmpty()) {
+            if (closed && launches.isEmpty()) {
                 timers.forEach(timer -> timer.cancel(false));
             }
         }
@@ -509,7 +457,7 @@ public final class LaunchSupervisor {
 
         void onDisconnected(String workerId, boolean clean) {
             // The launcher reports the exit later, when the worker has closed what it has opened.
-            boolean exitFollows = function.capacity().downstream() != null && launched.containsKey(workerId);
+            boolean exitFollows = function.capacity().downstream() != null && launches.contains(workerId);
             if (clean && share != null && !exitFollows) {
                 share.onGoodbye(workerId);
             }
@@ -517,28 +465,8 @@ public final class LaunchSupervisor {
             lookSoon();
         }
 
-        private void onExit(String workerId, WorkerExit reported) {
-            if (launched.remove(workerId) == null) {
-                return; // It was given up.
-            }
+        private void onExit(String workerId, WorkerExit exit) {
             long now = now();
-            String reason = killed.remove(workerId);
-            WorkerExit exit = reason == null
-                    ? reported
-                    : new WorkerExit(
-                            reported.cause(), "the worker " + reason + ". The launcher says: " + reported.detail());
-            registry.onEnded(workerId);
-            observer.onLaunchEnd(function.name(), workerId, exit.failed(), exit.detail());
-            if (exit.failed() && !closed) {
-                // A temporary refusal is logged once, as the obstacle of launching.
-                log.atLevel(exit.cause() == Cause.NOT_READY ? Level.DEBUG : Level.WARN)
-                        .log(
-                                "worker {} of function {} exited ({}): {}",
-                                workerId,
-                                function.name(),
-                                exit.cause(),
-                                exit.detail());
-            }
             if (share != null && exit.cause() == Cause.LOST) {
                 share.onLost(workerId);
             }
@@ -569,42 +497,12 @@ public final class LaunchSupervisor {
             CapacitySnapshot seen = controller.status(now, share == null ? null : share.obstacle());
             snapshot = seen;
             history = controller.history(now);
-            report(seen.rollout());
-            askVersion(now);
-            warmUp(now);
-            if (!Objects.equals(obstacle, seen.blockedReason())) {
-                obstacle = seen.blockedReason();
-                if (obstacle == null) {
-                    log.info("function {}: launching is no longer limited or blocked", function.name());
-                } else {
-                    log.warn("function {}: {}", function.name(), obstacle);
-                }
+            changes.onSnapshot(seen);
+            followVersion(now);
+            if (isFirst()) {
+                environments.keep(
+                        now, closed || switchedOff ? 0 : function.capacity().warmEnvironments());
             }
-        }
-
-        private void report(@Nullable RolloutSnapshot now) {
-            RolloutSnapshot earlier = rollout;
-            rollout = now;
-            if (now == null || earlier != null && isSameStep(earlier, now)) {
-                return;
-            }
-            String version = "version " + now.version();
-            String next = "version " + now.newVersion();
-            ChangeLog change = new ChangeLog(function.name(), next, version);
-            switch (now.state()) {
-                case STEADY -> change.onStep("workers have " + version);
-                case WATCHING ->
-                    change.onStep(now.percent() + " % of the workers change from " + version + " to " + next);
-                case ROLLING -> change.onStep("workers of " + next + " replace those of " + version);
-                case STOPPED -> change.onStopped(now.reason());
-            }
-        }
-
-        private static boolean isSameStep(RolloutSnapshot a, RolloutSnapshot b) {
-            return a.state() == b.state()
-                    && a.percent() == b.percent()
-                    && a.version().equals(b.version())
-                    && (a.newVersion().equals(b.newVersion()) || b.newVersion().isEmpty());
         }
 
         private void meterOverflow() {
@@ -643,9 +541,7 @@ public final class LaunchSupervisor {
             life = life.compareTo(LaunchToken.MAX_LIFE) < 0 ? life : LaunchToken.MAX_LIFE;
             Access current = access;
             String token = new LaunchToken(function.name(), id, Instant.now().plus(life)).sign(current.key());
-            registry.onLaunched(id);
-            observer.onLaunch(function.name(), id);
-            Launch launch = launcher.launch(new LaunchRequest(
+            launches.launch(new LaunchRequest(
                     function.name(),
                     id,
                     token,
@@ -656,8 +552,6 @@ public final class LaunchSupervisor {
                     function.capacity().maxWorkerAge(),
                     version,
                     downstreamShare));
-            launched.put(id, launch);
-            launch.exit().whenComplete((exit, never) -> executor.execute(() -> onExit(id, exit)));
             return id;
         }
 
@@ -669,20 +563,7 @@ public final class LaunchSupervisor {
 
         @Override
         public void kill(String workerId, String reason) {
-            Launch launch = launched.get(workerId);
-            if (launch != null) {
-                String why = reason + registry.hintOnStrangers(function.name(), workerId);
-                log.warn("worker {} of function {} {}. It is terminated.", workerId, function.name(), why);
-                killed.put(workerId, why);
-                // Not every launcher can end the worker's process.
-                registry.cutOff(workerId, "the worker " + reason);
-                launcher.kill(launch);
-                // The worker occupies a place until its launcher has reported its exit.
-                executor.schedule(
-                        () -> onExit(workerId, new WorkerExit(Cause.LOST, "the launcher has reported no exit")),
-                        function.launching().launchTimeout().toNanos(),
-                        TimeUnit.NANOSECONDS);
-            } else {
+            if (!launches.kill(workerId, reason, function.launching().launchTimeout())) {
                 // Another dispatcher has launched it, so nothing can end it from here.
                 executor.execute(() -> controller.onDisowned(now(), workerId));
             }

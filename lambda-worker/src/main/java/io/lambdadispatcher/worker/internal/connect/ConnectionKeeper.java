@@ -362,7 +362,7 @@ public final class ConnectionKeeper {
                 log.warn("worker connection to {} {}: {}", dialled, ready ? "lost" : "failed", closing.detail());
             }
             connection = null;
-            retryOrStop(closing.isPermanent(), closing.detail());
+            retryOrStop(closing.permanent(), closing.detail());
         }
     }
 }

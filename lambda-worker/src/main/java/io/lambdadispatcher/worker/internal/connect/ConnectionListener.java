@@ -33,18 +33,13 @@ interface ConnectionListener {
     /**
      * How a connection ended.
      *
-     * @param refusal status with which the dispatcher refused the control stream; 0 if it did not
+     * @param permanent whether a new attempt with the same token would fail in the same way
      * @param drained whether it ended after a drain
      * @param detail why it ended, for logs; made printable, because it can quote the peer
      */
-    record Closing(int refusal, boolean drained, String detail) {
+    record Closing(boolean permanent, boolean drained, String detail) {
         public Closing {
             detail = PrintableText.ofFailure(detail);
-        }
-
-        /** Returns whether a new attempt with the same token would fail in the same way. */
-        boolean isPermanent() {
-            return refusal >= 400 && refusal < 500 && refusal != 429 && refusal != 408;
         }
     }
 }

@@ -1,7 +1,6 @@
 package io.lambdadispatcher.worker.internal.connect;
 
 import io.lambdadispatcher.wire.http.HeaderSyntax;
-import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.http2.CoalescingHttp2Handler;
 import io.lambdadispatcher.wire.worker.ControlCodec;
 import io.lambdadispatcher.wire.worker.ControlMessage;
@@ -83,13 +82,12 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private final Http2Client http2;
     private final Http2Connection.PropertyKey streamKey;
     private final Map<Http2Stream, ServedStream> streams = new LinkedHashMap<>();
-    private final Map<Long, Runnable> roundTrips = new LinkedHashMap<>();
+    private final RoundTrips roundTrips;
 
     private State state = State.NEW;
     private @Nullable ControlStream control;
     private @Nullable LoadMeter load;
     private @Nullable Future<?> stateTimer;
-    private long lastRoundTrip;
 
     /** The negotiated version of the protocol. */
     private int version;
@@ -99,10 +97,11 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
 
     private int busy;
     private boolean admitting = true;
-    private boolean graceOver;
     private long graceEndNanos;
     private boolean drained;
-    private int refusal;
+    /** Whether the dispatcher has refused the worker for good. */
+    private boolean permanent;
+
     private boolean closing;
     private String ending = "";
 
@@ -113,6 +112,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         this.slots = slots == null ? null : slots.join(0, this::callDispatcher);
         this.listener = listener;
         this.http2 = Http2Client.create(this, settings.streamWindowBytes());
+        this.roundTrips = new RoundTrips(http2);
         this.streamKey = http2.connection().newKey();
         http2.connection().addListener(new StreamWatch());
     }
@@ -182,7 +182,6 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
                 close("PEERS arrive too often");
             }
         } else if (message instanceof Goodbye goodbye) {
-            drained |= state.compareTo(State.DRAINING) >= 0;
             close("the dispatcher said goodbye: " + goodbye.text());
         } else {
             close(message.type() + " in state " + state);
@@ -217,7 +216,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
             load.start();
             listener.onServing();
             // The dispatcher counts the worker when it has read all this.
-            roundTrip(this::onCounted);
+            roundTrips.start(this::onCounted);
         }
     }
 
@@ -256,7 +255,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
             case SERVING -> {
                 startDraining(reason, graceMillis);
                 control().send(new Drain(reason, graceMillis));
-                roundTrip(() -> {
+                roundTrips.start(() -> {
                     admitting = false;
                     checkDrained();
                 });
@@ -268,7 +267,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
 
     /** The worker ends earlier than the dispatcher that drains this connection knows. */
     private void shortenGrace(int graceMillis) {
-        if (graceMillis < graceLeftMillis()) {
+        if (graceMillis < graceLeft().toMillis()) {
             setGrace(graceMillis);
             timeout(graceMillis, state == State.DRAINING ? this::onGraceOver : this::part);
         }
@@ -278,9 +277,9 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         graceEndNanos = http2.ctx().executor().ticker().nanoTime() + TimeUnit.MILLISECONDS.toNanos(graceMillis);
     }
 
-    private long graceLeftMillis() {
-        long left = graceEndNanos - http2.ctx().executor().ticker().nanoTime();
-        return Math.max(0, TimeUnit.NANOSECONDS.toMillis(left));
+    private Duration graceLeft() {
+        return Duration.ofNanos(
+                Math.max(0, graceEndNanos - http2.ctx().executor().ticker().nanoTime()));
     }
 
     private void onDrain(Drain drain) {
@@ -313,28 +312,28 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
 
     @Override
     public @Nullable Duration drainGrace() {
-        if (!drained) {
-            return null;
-        }
-        return Duration.ofNanos(
-                Math.max(0, graceEndNanos - http2.ctx().executor().ticker().nanoTime()));
+        return drained ? graceLeft() : null;
     }
 
     private void onGraceOver() {
         admitting = false;
         List.copyOf(streams.values())
                 .forEach(stream -> stream.abort(FailureReason.GOING_AWAY, "the worker's drain grace period has ended"));
-        graceOver = true;
-        checkDrained();
+        if (state == State.DRAINING) {
+            end();
+        }
     }
 
     private void checkDrained() {
-        if (state != State.DRAINING || admitting || busy > 0 && !graceOver) {
-            return;
+        if (state == State.DRAINING && !admitting && busy == 0) {
+            end();
         }
+    }
+
+    private void end() {
         state = State.ENDING;
         // The last responses can still wait for the dispatcher's window.
-        timeout(Math.max(PARTING_TIMEOUT_MILLIS, graceOver ? 0 : graceLeftMillis()), this::part);
+        timeout(Math.max(PARTING_TIMEOUT_MILLIS, graceLeft().toMillis()), this::part);
         streams.values().forEach(ServedStream::end);
         checkEnded();
     }
@@ -353,7 +352,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         state = State.PARTING;
         control().sendLast(new Goodbye(ending));
         timeout(PARTING_TIMEOUT_MILLIS, () -> close(ending));
-        roundTrip(() -> close(ending));
+        roundTrips.start(() -> close(ending));
     }
 
     private void close(String why) {
@@ -390,7 +389,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         if (ending.isEmpty()) {
             ending = failure == null ? "closed by the dispatcher" : failure.toString();
         }
-        listener.onClosed(new Closing(refusal, drained, ending));
+        listener.onClosed(new Closing(permanent, drained, ending));
     }
 
     private void timeout(long millis, Runnable action) {
@@ -430,21 +429,9 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     }
 
     private void onRefused(@Nullable CharSequence status) {
-        refusal = Math.max(0, StatusCode.parse(status));
-        close(
-                switch (refusal) {
-                    case 401 -> rejected("the token is not valid. Check the worker's secret, and the clock");
-                    case 403 ->
-                        rejected("it may not connect. Check the function's name. The dispatcher's log has the reason");
-                    case 429 -> rejected("it has too many connections");
-                    default ->
-                        settings.authority() + " answered with status " + status
-                                + ", which a worker port never does. Check that the address is a worker port of a dispatcher";
-                });
-    }
-
-    private String rejected(String reason) {
-        return "the dispatcher rejected the worker with status " + refusal + ": " + reason;
+        Refusal refusal = Refusal.of(settings.authority(), status);
+        permanent = refusal.permanent();
+        close(refusal.detail());
     }
 
     @Override
@@ -489,18 +476,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
 
     @Override
     public void onPingAckRead(ChannelHandlerContext reading, long data) {
-        Runnable action = roundTrips.remove(data);
-        if (action != null) {
-            action.run();
-        }
-    }
-
-    /** Runs {@code action} when the dispatcher has read everything that was written before. */
-    private void roundTrip(Runnable action) {
-        roundTrips.put(++lastRoundTrip, action);
-        // Flushed first, because a PING would overtake what is queued.
-        http2.flush(http2.ctx());
-        http2.ping(lastRoundTrip);
+        roundTrips.onPingAck(data);
     }
 
     private boolean isControl(int streamId) {

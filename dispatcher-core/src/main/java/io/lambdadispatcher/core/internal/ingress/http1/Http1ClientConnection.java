@@ -76,6 +76,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
     }
 
     private final IngressContext context;
+    private final HeadTranslator translator;
     private final StrictRequestDecoder decoder;
     private final Encoder encoder;
     private final ArrayDeque<HttpObject> early = new ArrayDeque<>(4);
@@ -108,6 +109,7 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
 
     private Http1ClientConnection(IngressContext context, StrictRequestDecoder decoder, Encoder encoder) {
         this.context = context;
+        this.translator = new HeadTranslator(context.limits().maxHeaders(), context.scheme());
         this.decoder = decoder;
         this.encoder = encoder;
     }
@@ -541,6 +543,10 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
 
     IngressContext context() {
         return context;
+    }
+
+    HeadTranslator translator() {
+        return translator;
     }
 
     HeadRules rules() {

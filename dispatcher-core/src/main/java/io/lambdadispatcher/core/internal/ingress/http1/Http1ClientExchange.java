@@ -6,11 +6,11 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
+import io.lambdadispatcher.core.internal.ingress.edge.Rejection;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.wire.http.ContentLength;
-import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.http.TextAnswer;
 import io.lambdadispatcher.wire.http.WebSocketKey;
@@ -34,11 +34,8 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.LastHttpContent;
-import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.util.AsciiString;
 import java.net.SocketAddress;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -64,7 +61,7 @@ final class Http1ClientExchange implements ResponseSink {
     private final int windowBytes;
     private final boolean http10;
     private final boolean headRequest;
-    /** Request headers, for an error response; {@code null} until {@link #verify} accepts them. */
+    /** Request headers, for an error response; {@code null} until they are translated. */
     private @Nullable Http2Headers requestHead;
 
     private boolean keepAlive;
@@ -124,24 +121,23 @@ final class Http1ClientExchange implements ResponseSink {
         HttpHeaders fields = from.headers();
         String length = fields.get(HttpHeaderNames.CONTENT_LENGTH);
         declared = length == null ? ContentLength.UNKNOWN : ContentLength.parse(length);
-        Rejection rejection = verify(from, fields);
+        HeadTranslator translator = connection.translator();
+        Rejection rejection = translator.verify(from, declared);
         if (rejection != null) {
-            keepAlive = false;
-            reject(rejection.status, rejection.detail);
+            rejectLast(rejection);
             return;
         }
-        boolean bodyless = declared <= 0 && !fields.contains(HttpHeaderNames.TRANSFER_ENCODING);
-        Http2Headers head = translate(from, fields);
+        Http2Headers head = translator.toHttp2(from);
         requestHead = head;
-        rejection = verifyTarget(from, head);
+        rejection = translator.verifyTarget(from, head);
         if (rejection != null) {
-            keepAlive = false;
-            reject(rejection.status, rejection.detail);
+            rejectLast(rejection);
             return;
         }
         if (fields.contains(HttpHeaderNames.UPGRADE) && openUpgraded(from, head)) {
             return;
         }
+        boolean bodyless = declared <= 0 && !fields.contains(HttpHeaderNames.TRANSFER_ENCODING);
         boolean continueExpected = !http10 && HttpUtil.is100ContinueExpected(from) && !bodyless;
         head.remove(HttpHeaderNames.EXPECT);
         Failure refused = connection.rules().request(head);
@@ -166,15 +162,15 @@ final class Http1ClientExchange implements ResponseSink {
         if (!WebSocketHandshake.isAsked(from)) {
             return false;
         }
-        // The connection serves no further request even if the handshake is refused: bytes behind
+        // The connection serves no further request even if the handshake is rejected: bytes behind
         // it can be of either protocol, and guessing is unsafe.
         keepAlive = false;
-        WebSocketHandshake.Refusal refusal = WebSocketHandshake.verify(from);
-        if (refusal == null) {
+        Rejection rejection = WebSocketHandshake.verify(from);
+        if (rejection == null) {
             openWebSocket(head, WebSocketHandshake.key(from));
         } else {
-            upgradeRequired = refusal.status().equals(HttpResponseStatus.UPGRADE_REQUIRED);
-            reject(refusal.status(), refusal.detail());
+            upgradeRequired = rejection.status().equals(HttpResponseStatus.UPGRADE_REQUIRED);
+            rejectLast(rejection);
         }
         return true;
     }
@@ -185,122 +181,6 @@ final class Http1ClientExchange implements ResponseSink {
         client = connection.rules().client();
         request =
                 connection.context().account().openUnless(refused, head, false, new Http1Tunnel(this, connection, key));
-    }
-
-    private record Rejection(HttpResponseStatus status, String detail) {}
-
-    private @Nullable Rejection verify(HttpRequest from, HttpHeaders fields) {
-        int maxFields = connection.context().limits().maxHeaders();
-        if (fields.size() > maxFields) {
-            return new Rejection(
-                    HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-                    "request with " + fields.size() + " headers, limit " + maxFields);
-        }
-        if (from.protocolVersion().majorVersion() != 1) {
-            return new Rejection(
-                    HttpResponseStatus.HTTP_VERSION_NOT_SUPPORTED,
-                    from.protocolVersion() + ", expected HTTP/1.0 or HTTP/1.1");
-        }
-        if (from.method().equals(HttpMethod.CONNECT)) {
-            return new Rejection(HttpResponseStatus.NOT_IMPLEMENTED, "CONNECT is not supported");
-        }
-        List<String> codings = fields.getAll(HttpHeaderNames.TRANSFER_ENCODING);
-        if (!codings.isEmpty()) {
-            if (http10) {
-                return bad("transfer-encoding in HTTP/1.0");
-            }
-            if (codings.size() > 1 || !HttpHeaderValues.CHUNKED.contentEqualsIgnoreCase(codings.get(0))) {
-                return new Rejection(
-                        HttpResponseStatus.NOT_IMPLEMENTED, "transfer-encoding " + codings + ", expected chunked");
-            }
-        }
-        if (fields.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY1)
-                && fields.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY2)) {
-            // Netty's decoder takes the request for a handshake of a draft before RFC 6455, which
-            // has an unannounced body of 8 bytes.
-            return bad("sec-websocket-key1 and -key2, expected sec-websocket-key");
-        }
-        if (declared == ContentLength.MALFORMED) {
-            return bad("content-length, expected one number of at most 18 digits");
-        }
-        List<String> hosts = fields.getAll(HttpHeaderNames.HOST);
-        if (hosts.size() > 1 || hosts.isEmpty() && !http10) {
-            return bad(hosts.size() + " host headers, expected 1");
-        }
-        List<String> expectations = fields.getAll(HttpHeaderNames.EXPECT);
-        if (!http10
-                && !expectations.isEmpty()
-                && (expectations.size() > 1
-                        || !HttpHeaderValues.CONTINUE.contentEqualsIgnoreCase(expectations.get(0)))) {
-            return new Rejection(
-                    HttpResponseStatus.EXPECTATION_FAILED, "unsupported expect header, expected 100-continue");
-        }
-        return null;
-    }
-
-    /**
-     * Accepts origin-form, absolute-form, and asterisk-form with OPTIONS (RFC 9112 section 3.2).
-     */
-    private @Nullable Rejection verifyTarget(HttpRequest from, Http2Headers head) {
-        CharSequence path = head.path();
-        if (!HeaderSyntax.isPath(path)
-                || path.charAt(0) == '*' && !from.method().equals(HttpMethod.OPTIONS)) {
-            return bad("malformed request target");
-        }
-        CharSequence authority = head.authority();
-        if (authority == null) {
-            return http10 ? null : bad("empty host");
-        }
-        return HeaderSyntax.isAuthority(authority)
-                ? null
-                : bad("malformed host, or longer than " + HeaderSyntax.MOST_AUTHORITY_CHARS + " characters");
-    }
-
-    private static Rejection bad(String detail) {
-        return new Rejection(HttpResponseStatus.BAD_REQUEST, detail);
-    }
-
-    private static boolean isAbsolute(String target) {
-        return target.regionMatches(true, 0, "http://", 0, 7) && target.length() > 7
-                || target.regionMatches(true, 0, "https://", 0, 8) && target.length() > 8;
-    }
-
-    private Http2Headers translate(HttpRequest from, HttpHeaders fields) {
-        Http2Headers head = new DefaultHttp2Headers(false, fields.size() + 8);
-        String target = from.uri();
-        String host = fields.get(HttpHeaderNames.HOST, "");
-        if (isAbsolute(target)) {
-            int authorityAt = target.indexOf("//") + 2;
-            int pathAt = endOfAuthority(target, authorityAt);
-            host = target.substring(authorityAt, pathAt);
-            target = pathAt == target.length() ? "/" : target.substring(pathAt);
-            if (target.charAt(0) == '?') {
-                target = "/" + target;
-            }
-        }
-        head.method(from.method().asciiName())
-                .scheme(connection.context().scheme())
-                .path(AsciiString.of(target));
-        if (!host.isEmpty()) {
-            head.authority(AsciiString.of(host));
-        }
-        for (Map.Entry<String, String> field : fields) {
-            AsciiString name = AsciiString.of(field.getKey()).toLowerCase();
-            if (!name.contentEquals(HttpHeaderNames.HOST)) {
-                head.add(name, AsciiString.of(field.getValue()));
-            }
-        }
-        return head;
-    }
-
-    private static int endOfAuthority(String target, int from) {
-        for (int i = from; i < target.length(); i++) {
-            char c = target.charAt(i);
-            if (c == '/' || c == '?' || c == '#') {
-                return i;
-            }
-        }
-        return target.length();
     }
 
     void onContent(HttpContent content, boolean last) {
@@ -333,7 +213,9 @@ final class Http1ClientExchange implements ResponseSink {
             content.release();
         }
         if (withTrailers) {
-            to.trailers(translate(trailers));
+            Http2Headers translated = HeadTranslator.toHttp2(trailers);
+            connection.rules().trailers(translated);
+            to.trailers(translated);
         }
     }
 
@@ -379,15 +261,6 @@ final class Http1ClientExchange implements ResponseSink {
                 now, waitedFor, received + taken, limits.idleTimeout().toNanos(), 0)) {
             connection.cut();
         }
-    }
-
-    private Http2Headers translate(HttpHeaders trailers) {
-        Http2Headers fields = new DefaultHttp2Headers(false, trailers.size());
-        for (Map.Entry<String, String> field : trailers) {
-            fields.add(AsciiString.of(field.getKey()).toLowerCase(), AsciiString.of(field.getValue()));
-        }
-        connection.rules().trailers(fields);
-        return fields;
     }
 
     void onClientGone() {
@@ -602,8 +475,15 @@ final class Http1ClientExchange implements ResponseSink {
         }
     }
 
-    private void reject(HttpResponseStatus status, String detail) {
-        answer(status, connection.context().errors().reject(connection.ctx().alloc(), status, detail, requestHead));
+    /** Rejects a request after which no further one can be read. */
+    private void rejectLast(Rejection rejection) {
+        keepAlive = false;
+        answer(
+                rejection.status(),
+                connection
+                        .context()
+                        .errors()
+                        .reject(connection.ctx().alloc(), rejection.status(), rejection.detail(), requestHead));
     }
 
     private void answer(HttpResponseStatus status, TextAnswer answer) {

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.ingress.http1;
 
+import io.lambdadispatcher.core.internal.ingress.edge.Rejection;
 import io.lambdadispatcher.wire.http.WebSocketKey;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
@@ -23,9 +24,6 @@ final class WebSocketHandshake {
 
     private WebSocketHandshake() {}
 
-    /** Why the request for a WebSocket is rejected. */
-    record Refusal(HttpResponseStatus status, String detail) {}
-
     /**
      * Returns whether a request asks for a WebSocket: with HTTP/1.1, {@code upgrade: websocket} and
      * {@code connection: upgrade} (RFC 9110 section 7.8).
@@ -47,25 +45,25 @@ final class WebSocketHandshake {
     }
 
     /** @return {@code null} if the handshake is valid */
-    static @Nullable Refusal verify(HttpRequest request) {
+    static @Nullable Rejection verify(HttpRequest request) {
         HttpHeaders fields = request.headers();
         if (!request.method().equals(HttpMethod.GET)) {
-            return bad("WebSocket handshake with method " + request.method() + ", expected GET");
+            return Rejection.badRequest("WebSocket handshake with method " + request.method() + ", expected GET");
         }
         if (hasBody(request)) {
-            return bad("WebSocket handshake with a body, expected none");
+            return Rejection.badRequest("WebSocket handshake with a body, expected none");
         }
         List<String> versions = fields.getAll(HttpHeaderNames.SEC_WEBSOCKET_VERSION);
         if (versions.size() != 1 || !SUPPORTED_VERSION.contentEquals(versions.get(0))) {
-            return new Refusal(
+            return new Rejection(
                     HttpResponseStatus.UPGRADE_REQUIRED,
                     HttpHeaderNames.SEC_WEBSOCKET_VERSION + " " + versions + ", expected " + SUPPORTED_VERSION);
         }
         List<String> keys = fields.getAll(HttpHeaderNames.SEC_WEBSOCKET_KEY);
         return keys.size() == 1 && isKey(keys.get(0))
                 ? null
-                : bad("WebSocket handshake with " + HttpHeaderNames.SEC_WEBSOCKET_KEY + " " + keys + ", expected "
-                        + WebSocketKey.BYTES + " bytes in base64");
+                : Rejection.badRequest("WebSocket handshake with " + HttpHeaderNames.SEC_WEBSOCKET_KEY + " " + keys
+                        + ", expected " + WebSocketKey.BYTES + " bytes in base64");
     }
 
     private static boolean isKey(String text) {
@@ -74,10 +72,6 @@ final class WebSocketHandshake {
         } catch (IllegalArgumentException e) {
             return false;
         }
-    }
-
-    private static Refusal bad(String detail) {
-        return new Refusal(HttpResponseStatus.BAD_REQUEST, detail);
     }
 
     /** Returns the key of a request that {@link #verify} accepts. */

@@ -25,15 +25,12 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.DecoderException;
 import io.netty.handler.codec.http2.Http2CodecUtil;
-import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
 import io.netty.handler.codec.http2.Http2Stream;
-import io.netty.handler.codec.http2.Http2StreamVisitor;
 import java.io.IOException;
-import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -62,14 +59,11 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
 
     private static final long RESET_WINDOW_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-    /** Maximum number of streams that are kept for the next requests. */
-    private static final int MAX_ENDED = 128;
-
     private final IngressContext context;
     private final EagerFrameReader reader;
-    private final Http2Connection.PropertyKey streamKey;
-    private @Nullable ChannelHandlerContext ctx;
-    private @Nullable Frames frames;
+    private final ClientStreams streams = new ClientStreams(this);
+    private final RecentStreams recent = new RecentStreams();
+    private final GracefulGoAway goAway = new GracefulGoAway(this);
     private @Nullable HeadRules rules;
     private @Nullable WriteWatch writes;
     private @Nullable LoopWatch watch;
@@ -91,9 +85,6 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     /** Bytes of response bodies that were sent, over all streams. */
     private long taken;
 
-    /** Whether the current check has found a response that waits. */
-    private boolean responsesWait;
-
     /** Number of streams that were reset because of the client since {@link #resetsSinceNanos}. */
     private int resets;
 
@@ -102,20 +93,10 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     /** The stream of the RST_STREAM frame that was read last. */
     private int resetId;
 
-    private final RecentStreams recent = new RecentStreams();
-    private final GracefulGoAway goAway = new GracefulGoAway(this);
-
-    /**
-     * Streams that have ended, for the next requests. They refer to objects of their requests, so
-     * they are dropped each second.
-     */
-    private final ArrayDeque<Http2ClientStream> ended = new ArrayDeque<>(4);
-
     private Http2ClientConnection(Http2Assembly.Parts parts, IngressContext context) {
         super(parts);
         this.context = context;
         this.reader = parts.reader();
-        this.streamKey = connection().newKey();
     }
 
     /**
@@ -136,8 +117,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
 
     @Override
     public void handlerAdded(ChannelHandlerContext ctx) throws Exception {
-        this.ctx = ctx;
-        frames = new Frames(ctx);
+        Frames frames = new Frames();
         decoder().frameListener(frames);
         connection().addListener(frames);
         super.handlerAdded(ctx);
@@ -279,7 +259,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
      * for second request headers, and reports another error code.
      */
     private boolean isHeadAfterEnd(Http2Stream stream) {
-        return reader.isReadingHead() && !stream.state().remoteSideOpen() && stream.getProperty(streamKey) != null;
+        return reader.isReadingHead() && !stream.state().remoteSideOpen() && streams.of(stream) != null;
     }
 
     /** Resets a stream because of a fault of the client. */
@@ -306,33 +286,20 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
 
     @Override
     public void drain() {
-        if (ctx != null) {
-            goAway.begin();
-        }
+        goAway.begin();
     }
 
     /** Called whenever all streams of a connection that drains may have become tunnels. */
     void leaveDrainIfOnlyTunnels() {
-        if (!goAway.isEnding() || connection().numActiveStreams() == 0) {
-            return;
-        }
-        try {
-            Http2Stream request = connection().forEachActiveStream(stream -> {
-                Http2ClientStream client = stream.getProperty(streamKey);
-                return client != null && client.isTunnelOpen();
-            });
-            if (request == null) {
-                context.drain().leave(ctx().channel());
-            }
-        } catch (Http2Exception e) {
-            throw new IllegalStateException(e); // no visit throws it
+        if (goAway.isEnding() && connection().numActiveStreams() > 0 && streams.areTunnels()) {
+            context.drain().leave(ctx().channel());
         }
     }
 
     @Override
     public void look(long now) {
         ChannelHandlerContext ctx = ctx();
-        ended.clear();
+        streams.dropEnded();
         if (now - resetsSinceNanos > RESET_WINDOW_NANOS) {
             resetsSinceNanos = now;
             resets = 0;
@@ -392,27 +359,18 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
     }
 
     private void lookAtStreams(long now) {
-        responsesWait = false;
         boolean reading = isReading();
         boolean windowOpen = isExpectingBody(connection().connectionStream());
-        try {
-            connection().forEachActiveStream(stream -> {
-                Http2ClientStream client = stream.getProperty(streamKey);
-                if (client != null) {
-                    responsesWait |= client.look(now, reading, windowOpen);
-                }
-                return true;
-            });
-        } catch (Http2Exception e) {
-            onError(ctx(), true, e);
-        }
-        lookAtWindow(now);
+        long waiting = streams.sum(stream -> stream.look(now, reading, windowOpen) ? 1 : 0);
+        lookAtWindow(now, waiting > 0);
     }
 
     /**
      * Checks the connection's window. All streams wait for it, so the sum of their rates counts.
+     *
+     * @param responsesWait whether a stream has a part of a response to send
      */
-    private void lookAtWindow(long now) {
+    private void lookAtWindow(long now, boolean responsesWait) {
         HttpLimits limits = context.limits();
         boolean waitedFor =
                 isReading() && responsesWait && isWindowClosed(connection().connectionStream());
@@ -467,43 +425,13 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
 
     @Override
     public void release() {
-        try {
-            connection().forEachActiveStream(stream -> {
-                Http2ClientStream client = stream.getProperty(streamKey);
-                if (client != null) {
-                    client.onClosed();
-                }
-                return true;
-            });
-        } catch (Http2Exception e) {
-            throw new IllegalStateException(e); // no visit throws it
-        }
+        streams.endAll();
     }
 
     @Override
     public long heldBytes() {
         long bytes = actualReadableBytes() + reader.headerBlockBytes();
-        if (connection().numActiveStreams() == 0) {
-            return bytes;
-        }
-        HeldByStreams streams = new HeldByStreams();
-        try {
-            connection().forEachActiveStream(streams);
-        } catch (Http2Exception e) {
-            throw new IllegalStateException(e); // no visit throws it
-        }
-        return bytes + streams.bytes;
-    }
-
-    private final class HeldByStreams implements Http2StreamVisitor {
-        private long bytes;
-
-        @Override
-        public boolean visit(Http2Stream stream) {
-            Http2ClientStream client = stream.getProperty(streamKey);
-            bytes += client == null ? 0 : client.heldBytes();
-            return true;
-        }
+        return connection().numActiveStreams() == 0 ? bytes : bytes + streams.sum(Http2ClientStream::heldBytes);
     }
 
     /** Returns the context that all streams of the connection share. */
@@ -517,12 +445,6 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
 
     /** Passes Netty's events to the stream that they belong to. */
     private final class Frames extends Http2Events {
-        private final ChannelHandlerContext ctx;
-
-        Frames(ChannelHandlerContext ctx) {
-            this.ctx = ctx;
-        }
-
         @Override
         public void onHeadersRead(ChannelHandlerContext c, int id, Http2Headers head, int padding, boolean end)
                 throws Http2Exception {
@@ -530,49 +452,35 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
             if (stream == null) {
                 return;
             }
-            Http2ClientStream known = stream.getProperty(streamKey);
+            Http2ClientStream known = streams.of(stream);
             if (known != null) {
                 reader.budget().refund(1);
                 known.onRequestTrailers(head);
                 return;
             }
             reader.budget().refund(FRAMES_OF_REQUEST);
-            Http2ClientStream client = newStream(stream);
-            stream.setProperty(streamKey, client);
+            Http2ClientStream client = streams.open(stream);
             try {
                 client.onRequestHead(head, end);
             } catch (RuntimeException e) {
-                throw failed(stream, client, e);
+                throw failed(stream, e);
             }
         }
 
         /**
          * Returns the error that resets only this stream, because other requests of the connection
-         * can be served. The stream's objects are not reused: the failed request may still refer to
-         * them.
+         * can be served.
          */
-        private Http2Exception failed(Http2Stream stream, Http2ClientStream client, RuntimeException cause) {
+        private Http2Exception failed(Http2Stream stream, RuntimeException cause) {
             log.error("client {}: unexpected, stream {} is reset", context.client(), stream.id(), cause);
-            stream.removeProperty(streamKey);
-            client.onClosed();
+            streams.abandon(stream);
             return Http2Exception.streamError(
                     stream.id(), Http2Error.INTERNAL_ERROR, cause, "the request of stream %d failed", stream.id());
         }
 
-        private Http2ClientStream newStream(Http2Stream stream) {
-            Http2ClientStream last = ended.peek();
-            if (last == null || !last.isReusable()) {
-                return new Http2ClientStream(Http2ClientConnection.this, ctx, stream);
-            }
-            ended.remove();
-            last.reopen(stream);
-            return last;
-        }
-
         @Override
         public int onDataRead(ChannelHandlerContext c, int id, ByteBuf data, int padding, boolean end) {
-            Http2Stream stream = connection().stream(id);
-            Http2ClientStream client = stream == null ? null : stream.getProperty(streamKey);
+            Http2ClientStream client = streams.of(id);
             if (client == null) {
                 return data.readableBytes() + padding;
             }
@@ -587,8 +495,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
         @Override
         public void onRstStreamRead(ChannelHandlerContext c, int id, long errorCode) {
             resetId = id;
-            Http2Stream stream = connection().stream(id);
-            Http2ClientStream client = stream == null ? null : stream.getProperty(streamKey);
+            Http2ClientStream client = streams.of(id);
             if (client == null || !client.isAnsweredEarly()) {
                 countReset();
             }
@@ -596,7 +503,7 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
 
         @Override
         public void onStreamHalfClosed(Http2Stream stream) {
-            Http2ClientStream client = stream.getProperty(streamKey);
+            Http2ClientStream client = streams.of(stream);
             if (client != null) {
                 client.onHalfClosed();
             }
@@ -609,15 +516,9 @@ public final class Http2ClientConnection extends CoalescingHttp2Handler
                     stream.isResetSent()
                             ? RecentStreams.End.RESET_BY_US
                             : stream.id() == resetId ? RecentStreams.End.RESET_BY_CLIENT : RecentStreams.End.ENDED);
-            Http2ClientStream client = stream.removeProperty(streamKey);
-            if (client != null) {
-                client.onClosed();
-                if (ended.size() < MAX_ENDED) {
-                    ended.push(client);
-                }
-            }
+            streams.onClosed(stream);
             if (connection().numActiveStreams() <= 1) {
-                idleSinceNanos = now(ctx);
+                idleSinceNanos = now(ctx());
             }
             leaveDrainIfOnlyTunnels();
         }

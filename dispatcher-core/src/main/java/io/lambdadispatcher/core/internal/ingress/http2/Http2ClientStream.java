@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.ingress.edge.ClientAccount;
 import io.lambdadispatcher.core.internal.ingress.edge.ExtendedConnect;
 import io.lambdadispatcher.core.internal.ingress.edge.Pace;
+import io.lambdadispatcher.core.internal.ingress.edge.Rejection;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -146,7 +147,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         tunnel = Methods.isConnect(method);
         Rejection rejection = verify(head);
         if (rejection != null) {
-            reject(rejection.status, rejection.detail);
+            reject(rejection.status(), rejection.detail());
             return;
         }
         if (tunnel) {
@@ -173,8 +174,6 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         request = connection.context().account().openUnless(refused, head, end, this);
     }
 
-    private record Rejection(HttpResponseStatus status, String detail) {}
-
     /**
      * Checks what Netty's codec does not check. The codec has checked pseudo-headers, names, values
      * and connection-specific headers.
@@ -200,34 +199,31 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
         if (head.contains(HttpHeaderNames.HOST)) {
             List<CharSequence> hosts = head.getAllAndRemove(HttpHeaderNames.HOST);
             if (hosts.size() > 1) {
-                return bad("more than one host");
+                return Rejection.badRequest("more than one host");
             }
             host = hosts.get(0);
         }
         CharSequence authority = head.authority();
         if (authority == null) {
             if (host == null || host.length() == 0) {
-                return bad("neither :authority nor host");
+                return Rejection.badRequest("neither :authority nor host");
             }
             head.authority(host);
         } else if (host != null && !Authority.isSame(host, authority, head.scheme())) {
-            return bad("host differs from :authority");
+            return Rejection.badRequest("host differs from :authority");
         }
         if (!connection.isAuthority(head.authority())) {
-            return bad("malformed :authority, or longer than " + HeaderSyntax.MOST_AUTHORITY_CHARS + " characters");
+            return Rejection.badRequest(
+                    "malformed :authority, or longer than " + HeaderSyntax.MOST_AUTHORITY_CHARS + " characters");
         }
         if (!HeaderSyntax.isToken(head.method())) {
-            return bad("malformed :method");
+            return Rejection.badRequest("malformed :method");
         }
         if (!HttpScheme.HTTP.name().contentEquals(head.scheme())
                 && !HttpScheme.HTTPS.name().contentEquals(head.scheme())) {
-            return bad(":scheme, expected http or https");
+            return Rejection.badRequest(":scheme, expected http or https");
         }
-        return HeaderSyntax.isPath(head.path()) ? null : bad("malformed :path");
-    }
-
-    private static Rejection bad(String detail) {
-        return new Rejection(HttpResponseStatus.BAD_REQUEST, detail);
+        return HeaderSyntax.isPath(head.path()) ? null : Rejection.badRequest("malformed :path");
     }
 
     /** @return number of bytes that the window gets back immediately */

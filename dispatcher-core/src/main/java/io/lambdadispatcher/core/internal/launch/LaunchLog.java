@@ -1,0 +1,70 @@
+package io.lambdadispatcher.core.internal.launch;
+
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.RolloutSnapshot;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Logs once when the launching of a function's workers is blocked or permitted again, and each step
+ * of their change to another version. Confined to the executor.
+ */
+final class LaunchLog {
+    private static final Logger log = LoggerFactory.getLogger(LaunchLog.class);
+
+    private final String function;
+    private @Nullable String obstacle;
+    private @Nullable RolloutSnapshot rollout;
+
+    LaunchLog(String function) {
+        this.function = function;
+    }
+
+    /** Logs the difference from the snapshot before. */
+    void onSnapshot(CapacitySnapshot now) {
+        onRollout(now.rollout());
+        if (Objects.equals(obstacle, now.blockedReason())) {
+            return;
+        }
+        obstacle = now.blockedReason();
+        if (obstacle == null) {
+            log.info("function {}: launching is no longer limited or blocked", function);
+        } else {
+            log.warn("function {}: {}", function, obstacle);
+        }
+    }
+
+    private void onRollout(@Nullable RolloutSnapshot now) {
+        RolloutSnapshot earlier = rollout;
+        rollout = now;
+        if (now == null || earlier != null && isSameStep(earlier, now)) {
+            return;
+        }
+        String version = "version " + now.version();
+        String next = "version " + now.newVersion();
+        switch (now.state()) {
+            case STEADY -> log.info("function {}: workers have {}", function, version);
+            case WATCHING ->
+                log.info(
+                        "function {}: {} % of the workers change from {} to {}",
+                        function, now.percent(), version, next);
+            case ROLLING -> log.info("function {}: workers of {} replace those of {}", function, next, version);
+            case STOPPED ->
+                log.warn(
+                        "function {}: the change to {} has stopped, and {} keeps serving: {}",
+                        function,
+                        next,
+                        version,
+                        now.reason());
+        }
+    }
+
+    private static boolean isSameStep(RolloutSnapshot a, RolloutSnapshot b) {
+        return a.state() == b.state()
+                && a.percent() == b.percent()
+                && a.version().equals(b.version())
+                && (a.newVersion().equals(b.newVersion()) || b.newVersion().isEmpty());
+    }
+}

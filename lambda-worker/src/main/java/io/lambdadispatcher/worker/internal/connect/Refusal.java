@@ -1,0 +1,37 @@
+package io.lambdadispatcher.worker.internal.connect;
+
+import io.lambdadispatcher.wire.http.StatusCode;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Why a dispatcher does not accept a worker.
+ *
+ * @param permanent whether a new attempt with the same token would fail in the same way
+ * @param detail what happened and what to check, for logs; not printable, because it can quote the
+ *     peer
+ */
+record Refusal(boolean permanent, String detail) {
+
+    /**
+     * Interprets the answer to the control stream.
+     *
+     * @param authority where the worker has connected
+     * @param answered the status of the answer; {@code null} = it has none
+     */
+    static Refusal of(String authority, @Nullable CharSequence answered) {
+        int status = StatusCode.parse(answered);
+        boolean permanent = status >= 400 && status < 500 && status != 429 && status != 408;
+        String reason = switch (status) {
+            case 401 -> "the token is not valid. Check the worker's secret, and the clock";
+            case 403 -> "it may not connect. Check the function's name. The dispatcher's log has the reason";
+            case 429 -> "it has too many connections";
+            default -> null;
+        };
+        return new Refusal(
+                permanent,
+                reason == null
+                        ? authority + " answered with status " + answered
+                                + ", which a worker port never does. Check that the address is a worker port of a dispatcher"
+                        : "the dispatcher rejected the worker with status " + status + ": " + reason);
+    }
+}
