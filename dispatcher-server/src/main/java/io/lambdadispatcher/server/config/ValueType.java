@@ -187,7 +187,9 @@ public record ValueType<T>(
 
     /** How workers of a new version replace the others. */
     static ValueType<RolloutPolicy> rollout() {
-        return single("fast|careful|off|STEPS", "fast, careful, off, or steps such as 10% 50% for 5m", text -> {
+        String expected = "fast, careful, off, or rising shares of the workers from 1% to 100% and the time of each,"
+                + " such as 10% 50% for 5m";
+        return single("fast|careful|off|STEPS", expected, text -> {
             switch (text) {
                 case "fast":
                     return RolloutPolicy.FAST;

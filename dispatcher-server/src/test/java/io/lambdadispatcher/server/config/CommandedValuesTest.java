@@ -91,7 +91,7 @@ class CommandedValuesTest {
                 .containsExactly(
                         "function next, weight: expected 1 or more for one of the functions with the same host,"
                                 + " header and path, got \"0\" (" + directory.resolve("dispatcher.yaml")
-                                + " line 5, column 31)");
+                                + " line 5, column 29)");
     }
 
     @Test

@@ -521,6 +521,17 @@ class ConfigurationLoaderTest {
     }
 
     @Test
+    void should_say_how_a_version_can_be_rolled_out() throws Exception {
+        write("function.rollout: 50% 10% for 5m");
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+
+        assertThat(problems())
+                .containsExactly("function.rollout: expected fast, careful, off, or rising shares of the workers from"
+                        + " 1% to 100% and the time of each, such as 10% 50% for 5m, got \"50% 10% for 5m\" (" + file
+                        + " line 1, column 1)");
+    }
+
+    @Test
     void should_not_need_the_name_of_the_only_function_for_a_route() throws Exception {
         write("function.deadline: 5s", "routes:", "  - {path: /search, deadline: 1s}");
 

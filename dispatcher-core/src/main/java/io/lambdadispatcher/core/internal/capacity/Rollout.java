@@ -384,6 +384,10 @@ public final class Rollout {
     private @Nullable RolloutPhase decide(WorkerLives workers, boolean mayBegin) {
         RolloutPhase now = phase;
         forgetVainWish(now);
+        if (limits.rollout().isOff() && seat.conducts()) {
+            // A stopped change would otherwise keep the old version forever.
+            return null;
+        }
         if (now != null) {
             String reason = reasonToStop(now, workers);
             if (reason != null) {

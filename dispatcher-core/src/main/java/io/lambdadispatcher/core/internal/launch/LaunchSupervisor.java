@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
@@ -340,12 +341,9 @@ public final class LaunchSupervisor {
         /** Lets new workers get the launcher's version. In a fleet, one dispatcher asks for it. */
         private void followVersion(long now) {
             boolean surprised = controller.rollout().isSurprised();
-            long intervalNanos = function.launching().versionCheck().toNanos();
-            if (function.launching().rollout().isOff()) {
-                // A stopped change would otherwise keep the old version forever.
-                controller.onVersion("");
-            } else if (!closed && isFirst()) {
-                versions.ask(now, intervalNanos, surprised);
+            LaunchLimits limits = function.launching();
+            if (!limits.rollout().isOff() && !closed && isFirst()) {
+                versions.ask(now, limits.versionCheck().toNanos(), surprised);
             }
         }
 

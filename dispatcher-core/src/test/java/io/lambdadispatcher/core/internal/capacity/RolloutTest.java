@@ -120,17 +120,18 @@ class RolloutTest {
     private int mostOfNewVersion;
 
     private CapacityController controller(int maxWorkers) {
-        return new CapacityController(
-                FunctionOptions.builder("f")
-                        .streamsPerConnection(STREAMS)
-                        .capacity(CapacityPolicy.builder()
-                                .workers(0, maxWorkers)
-                                .scaleInAfter(Duration.ofSeconds(5))
-                                .build())
-                        .launching(LaunchLimits.builder().rollout(policy).build())
-                        .build(),
-                new Actions(),
-                random);
+        return new CapacityController(function(maxWorkers), new Actions(), random);
+    }
+
+    private FunctionOptions function(int maxWorkers) {
+        return FunctionOptions.builder("f")
+                .streamsPerConnection(STREAMS)
+                .capacity(CapacityPolicy.builder()
+                        .workers(0, maxWorkers)
+                        .scaleInAfter(Duration.ofSeconds(5))
+                        .build())
+                .launching(LaunchLimits.builder().rollout(policy).build())
+                .build();
     }
 
     @BeforeEach
@@ -571,6 +572,21 @@ class RolloutTest {
 
         assertThat(controller.status(now, null).rollout()).isNull();
         assertThat(asked).containsOnlyKeys("");
+    }
+
+    /** The step has lasted longer than a step of the new policy would. */
+    @Test
+    void should_not_replace_workers_when_a_reload_ends_a_change() {
+        policy = new RolloutPolicy(List.of(20), Duration.ofMinutes(10));
+        controller.setOptions(function(40));
+        alias = "8";
+        passUntil(State.WATCHING);
+        pass(200);
+        policy = RolloutPolicy.OFF;
+        controller.setOptions(function(40));
+        pass(1);
+
+        assertThat(controller.status(now, null).rollout()).isNull();
     }
 
     private void restart(@Nullable LaunchHistory history) {
