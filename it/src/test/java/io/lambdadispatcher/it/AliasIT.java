@@ -4,6 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.server.demo.DemoHandler;
 import io.lambdadispatcher.wire.testkit.Await;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -82,6 +88,16 @@ class AliasIT {
                         && version.equals(rollout().get("version")));
     }
 
+    private String command(String to) throws Exception {
+        HttpRequest request = HttpRequest.newBuilder(
+                        URI.create(program.adminUrl() + "/api/rollout?to=" + to + "&function=shop"))
+                .header("authorization", "Bearer " + TOKEN)
+                .POST(BodyPublishers.noBody())
+                .build();
+        HttpResponse<String> answer = HttpClient.newHttpClient().send(request, BodyHandlers.ofString());
+        return answer.statusCode() + " " + answer.body();
+    }
+
     private Set<Object> readyVersions() {
         return program.document("workers")
                 .filter(worker -> "ready".equals(worker.get("state")))
@@ -108,6 +124,13 @@ class AliasIT {
         lambda.alias = "8";
         awaitRollout("watching", "7");
         Await.until("both versions serve", () -> readyVersions().equals(Set.of("7", "8")));
+        assertThat(command("stop")).isEqualTo("200 {\"function\":\"shop\",\"to\":\"stop\"}");
+        awaitRollout("stopped", "7");
+        Await.until("only the old version serves", () -> readyVersions().equals(Set.of("7")));
+        assertThat(command("stop")).isEqualTo("409 function shop has no change to stop: stopped\n");
+
+        assertThat(command("resume")).startsWith("200 ");
+        awaitRollout("watching", "7");
         awaitRollout("steady", "8");
 
         Await.until("only the new version serves", () -> readyVersions().equals(Set.of("8")));
