@@ -939,17 +939,18 @@ public final class Exchange extends DeadlineQueue.Entry
     public void fail(Failure failure) {
         if (state != State.ENDED) {
             boolean late = failure.kind() == Failure.Kind.TIMEOUT || failure.kind() == Failure.Kind.DEADLINE_EXCEEDED;
-            boolean mayHaveBegun = seen || state != State.WAITING;
+            seen |= state != State.WAITING;
             cancelAttempts(late ? ErrorCode.TIMEOUT : ErrorCode.CANCELLED);
-            endFailed(mayHaveBegun && failure.wasNotTried() ? failure.afterAttempt() : failure);
+            endFailed(failure);
         }
     }
 
     /** Ends the exchange. The carrier no longer refers to it, or has been told to cancel it. */
     private void endFailed(Failure failure) {
         if (state != State.ENDED) {
-            end(Outcome.FAILED, failure);
-            response.onFailure(failure);
+            Failure told = seen && failure.wasNotTried() ? failure.afterAttempt() : failure;
+            end(Outcome.FAILED, told);
+            response.onFailure(told);
         }
     }
 

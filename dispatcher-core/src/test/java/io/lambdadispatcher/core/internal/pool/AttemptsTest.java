@@ -415,6 +415,18 @@ class AttemptsTest extends OnTwoLoops {
         assertThat(second.attempt).isNull();
     }
 
+    /** The handler of the first attempt may have had an effect. The second one is not sent. */
+    @Test
+    void should_not_invite_the_client_to_repeat_what_cannot_be_sent_again() {
+        Worker first = new Worker(here, "w1");
+        get(RETRIES);
+        Worker second = new Worker(here, "w2");
+        second.duringCarry = () -> second.fail(Failure.Kind.OVERLOADED);
+        first.lose();
+        assertThat(client.log).containsExactly("overloaded");
+        assertThat(client.retryAfterSeconds).isZero();
+    }
+
     /** The handler of the first attempt may have had an effect. */
     @Test
     void should_not_invite_the_client_to_repeat_what_a_worker_may_have_done() {
