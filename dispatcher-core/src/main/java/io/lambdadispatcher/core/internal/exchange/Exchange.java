@@ -1264,6 +1264,7 @@ public final class Exchange extends DeadlineQueue.Entry
     /** A worker stream is about to carry the hedge. */
     void onHedgeStarted(Hedge second) {
         hedge = second;
+        seen = true;
         attempts++;
         if (timer != null && timer.hasDeadline()) {
             DeadlineHeaders.writeLeft(
@@ -1323,7 +1324,6 @@ public final class Exchange extends DeadlineQueue.Entry
             return false;
         }
         hedge = null;
-        seen = true;
         report(listener, attempt, lastCarrier == null ? null : lastCarrier.workerId(), token);
         addTried(second.workerId());
         attempt = second.number();

@@ -708,6 +708,26 @@ class AttemptsTest extends OnTwoLoops {
         assertThat(client.log).isEmpty();
     }
 
+    /** The hedge's handler may have had an effect, whether it has failed or answered. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_not_invite_the_client_to_repeat_what_a_hedge_may_have_done(boolean answers) {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(here, "w2");
+        get(HEDGES);
+        pass(20);
+        if (answers) {
+            second.respond(503);
+        } else {
+            second.fail(Failure.Kind.HANDLER_FAILED);
+        }
+        here.setOpen(second.member, false);
+        first.take().onBusy(GONE);
+        pass(5_000);
+        assertThat(client.log).containsExactly("queue_timeout");
+        assertThat(client.retryAfterSeconds).isZero();
+    }
+
     @Test
     void should_forget_a_hedge_whose_stream_was_taken() {
         Worker first = new Worker(here, "w1");
