@@ -1341,6 +1341,8 @@ public final class Exchange extends DeadlineQueue.Entry
             timer.onNoAttempt();
         }
         startAttemptTimer();
+        // Last, because the client can cancel the request within this call.
+        onRequestTaken(second.takenBytes());
         return true;
     }
 

@@ -101,6 +101,8 @@ class AttemptsTest extends OnTwoLoops {
         @Nullable
         Runnable duringData;
 
+        boolean takesData = true;
+
         Worker(PoolShard shard, String id) {
             this.shard = shard;
             this.member = new PooledConnection(id);
@@ -171,7 +173,7 @@ class AttemptsTest extends OnTwoLoops {
             if (during != null) {
                 during.run();
             }
-            if (attempt != null) {
+            if (attempt != null && takesData) {
                 attempt.onRequestTaken(bytes);
             }
         }
@@ -205,6 +207,7 @@ class AttemptsTest extends OnTwoLoops {
         final List<String> log = new ArrayList<>();
         int taken;
         int retryAfterSeconds;
+        Runnable duringTaken = () -> {};
 
         @Override
         public void onHead(Http2Headers head, boolean end) {
@@ -226,6 +229,7 @@ class AttemptsTest extends OnTwoLoops {
         @Override
         public void onRequestTaken(int bytes) {
             taken += bytes;
+            duringTaken.run();
         }
     }
 
@@ -704,6 +708,22 @@ class AttemptsTest extends OnTwoLoops {
         exchange.cancel(ErrorCode.CANCELLED);
         turn();
         assertThat(first.log).containsExactly("carry 1000", "cancel CANCELLED");
+        assertThat(second.log).containsExactly("carry 980", "cancel CANCELLED");
+        assertThat(client.log).isEmpty();
+    }
+
+    /** The client learns that its bytes were taken when the hedge becomes the only attempt. */
+    @Test
+    void should_cancel_a_hedge_if_the_client_disconnects_while_it_becomes_the_only_attempt() {
+        Worker first = new Worker(here, "w1");
+        first.takesData = false;
+        Worker second = new Worker(here, "w2");
+        Exchange exchange = here.open(head("PUT"), false, client, HEDGES);
+        exchange.data(Unpooled.copiedBuffer("abc".getBytes()), true);
+        pass(20);
+        client.duringTaken = () -> exchange.cancel(ErrorCode.CANCELLED);
+        first.lose();
+        assertThat(client.taken).isEqualTo(3);
         assertThat(second.log).containsExactly("carry 980", "cancel CANCELLED");
         assertThat(client.log).isEmpty();
     }
