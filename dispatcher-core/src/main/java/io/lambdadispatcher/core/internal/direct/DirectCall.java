@@ -132,7 +132,9 @@ final class DirectCall implements Carrier, RequestSink {
             invoke();
         }
         // Last, because the next part may arrive within this call.
-        to.onRequestTaken(bytes);
+        if (state != State.ENDED) {
+            to.onRequestTaken(bytes);
+        }
     }
 
     private void refuseBody() {

@@ -939,17 +939,18 @@ public final class Exchange extends DeadlineQueue.Entry
     public void fail(Failure failure) {
         if (state != State.ENDED) {
             boolean late = failure.kind() == Failure.Kind.TIMEOUT || failure.kind() == Failure.Kind.DEADLINE_EXCEEDED;
-            boolean mayHaveBegun = seen || state != State.WAITING;
+            seen |= state != State.WAITING;
             cancelAttempts(late ? ErrorCode.TIMEOUT : ErrorCode.CANCELLED);
-            endFailed(mayHaveBegun && failure.wasNotTried() ? failure.afterAttempt() : failure);
+            endFailed(failure);
         }
     }
 
     /** Ends the exchange. The carrier no longer refers to it, or has been told to cancel it. */
     private void endFailed(Failure failure) {
         if (state != State.ENDED) {
-            end(Outcome.FAILED, failure);
-            response.onFailure(failure);
+            Failure told = seen && failure.wasNotTried() ? failure.afterAttempt() : failure;
+            end(Outcome.FAILED, told);
+            response.onFailure(told);
         }
     }
 
@@ -1263,6 +1264,7 @@ public final class Exchange extends DeadlineQueue.Entry
     /** A worker stream is about to carry the hedge. */
     void onHedgeStarted(Hedge second) {
         hedge = second;
+        seen = true;
         attempts++;
         if (timer != null && timer.hasDeadline()) {
             DeadlineHeaders.writeLeft(
@@ -1322,7 +1324,6 @@ public final class Exchange extends DeadlineQueue.Entry
             return false;
         }
         hedge = null;
-        seen = true;
         report(listener, attempt, lastCarrier == null ? null : lastCarrier.workerId(), token);
         addTried(second.workerId());
         attempt = second.number();
@@ -1340,6 +1341,8 @@ public final class Exchange extends DeadlineQueue.Entry
             timer.onNoAttempt();
         }
         startAttemptTimer();
+        // Last, because the client can cancel the request within this call.
+        onRequestTaken(second.takenBytes());
         return true;
     }
 

@@ -36,7 +36,7 @@ public final class Hedge implements RemoteAttempt {
     private final @Nullable Http2Headers trailers;
     private @Nullable Carrier carrier;
     private @Nullable RequestSink sink;
-    private long takenBytes;
+    private int takenBytes;
     private long handlerWaitMicros = -1;
     private long handlerMicros = -1;
 
@@ -119,8 +119,12 @@ public final class Hedge implements RemoteAttempt {
         if (handlerMicros >= 0) {
             exchange.onTiming(handlerWaitMicros, handlerMicros);
         }
-        exchange.onRequestTaken((int) takenBytes);
         return sink;
+    }
+
+    /** Returns the bytes of the body that its worker had taken before the adoption. */
+    int takenBytes() {
+        return takenBytes;
     }
 
     /** Ends this attempt, because the other one is the only one from now on. */

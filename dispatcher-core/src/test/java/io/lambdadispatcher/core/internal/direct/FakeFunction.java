@@ -17,8 +17,8 @@ import tools.jackson.databind.node.ObjectNode;
  * A function in this process. It handles an event as a Lambda handler does, on another thread than
  * the caller's.
  */
-final class FakeFunction implements FunctionInvoker {
-    static final ObjectMapper JSON = new ObjectMapper();
+public final class FakeFunction implements FunctionInvoker {
+    public static final ObjectMapper JSON = new ObjectMapper();
 
     /** Names of the functions that were invoked. */
     final List<String> invoked = new CopyOnWriteArrayList<>();
@@ -64,14 +64,14 @@ final class FakeFunction implements FunctionInvoker {
         return response.toString();
     }
 
-    static byte[] body(JsonNode event) {
+    public static byte[] body(JsonNode event) {
         String text = event.path("body").asString("");
         return event.path("isBase64Encoded").booleanValue()
                 ? Base64.getDecoder().decode(text)
                 : text.getBytes(StandardCharsets.UTF_8);
     }
 
-    static @Nullable String first(JsonNode event, String name) {
+    public static @Nullable String first(JsonNode event, String name) {
         JsonNode single = event.path("headers").path(name);
         JsonNode found = single.isMissingNode()
                 ? event.path("multiValueHeaders").path(name).path(0)

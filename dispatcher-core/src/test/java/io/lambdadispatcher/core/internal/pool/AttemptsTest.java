@@ -101,6 +101,8 @@ class AttemptsTest extends OnTwoLoops {
         @Nullable
         Runnable duringData;
 
+        boolean takesData = true;
+
         Worker(PoolShard shard, String id) {
             this.shard = shard;
             this.member = new PooledConnection(id);
@@ -171,7 +173,7 @@ class AttemptsTest extends OnTwoLoops {
             if (during != null) {
                 during.run();
             }
-            if (attempt != null) {
+            if (attempt != null && takesData) {
                 attempt.onRequestTaken(bytes);
             }
         }
@@ -205,6 +207,7 @@ class AttemptsTest extends OnTwoLoops {
         final List<String> log = new ArrayList<>();
         int taken;
         int retryAfterSeconds;
+        Runnable duringTaken = () -> {};
 
         @Override
         public void onHead(Http2Headers head, boolean end) {
@@ -226,6 +229,7 @@ class AttemptsTest extends OnTwoLoops {
         @Override
         public void onRequestTaken(int bytes) {
             taken += bytes;
+            duringTaken.run();
         }
     }
 
@@ -413,6 +417,18 @@ class AttemptsTest extends OnTwoLoops {
         exchange.cancel(ErrorCode.CANCELLED);
         assertThat(first.attempt).isNull();
         assertThat(second.attempt).isNull();
+    }
+
+    /** The handler of the first attempt may have had an effect. The second one is not sent. */
+    @Test
+    void should_not_invite_the_client_to_repeat_what_cannot_be_sent_again() {
+        Worker first = new Worker(here, "w1");
+        get(RETRIES);
+        Worker second = new Worker(here, "w2");
+        second.duringCarry = () -> second.fail(Failure.Kind.OVERLOADED);
+        first.lose();
+        assertThat(client.log).containsExactly("overloaded");
+        assertThat(client.retryAfterSeconds).isZero();
     }
 
     /** The handler of the first attempt may have had an effect. */
@@ -694,6 +710,42 @@ class AttemptsTest extends OnTwoLoops {
         assertThat(first.log).containsExactly("carry 1000", "cancel CANCELLED");
         assertThat(second.log).containsExactly("carry 980", "cancel CANCELLED");
         assertThat(client.log).isEmpty();
+    }
+
+    /** The client learns that its bytes were taken when the hedge becomes the only attempt. */
+    @Test
+    void should_cancel_a_hedge_if_the_client_disconnects_while_it_becomes_the_only_attempt() {
+        Worker first = new Worker(here, "w1");
+        first.takesData = false;
+        Worker second = new Worker(here, "w2");
+        Exchange exchange = here.open(head("PUT"), false, client, HEDGES);
+        exchange.data(Unpooled.copiedBuffer("abc".getBytes()), true);
+        pass(20);
+        client.duringTaken = () -> exchange.cancel(ErrorCode.CANCELLED);
+        first.lose();
+        assertThat(client.taken).isEqualTo(3);
+        assertThat(second.log).containsExactly("carry 980", "cancel CANCELLED");
+        assertThat(client.log).isEmpty();
+    }
+
+    /** The hedge's handler may have had an effect, whether it has failed or answered. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_not_invite_the_client_to_repeat_what_a_hedge_may_have_done(boolean answers) {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(here, "w2");
+        get(HEDGES);
+        pass(20);
+        if (answers) {
+            second.respond(503);
+        } else {
+            second.fail(Failure.Kind.HANDLER_FAILED);
+        }
+        here.setOpen(second.member, false);
+        first.take().onBusy(GONE);
+        pass(5_000);
+        assertThat(client.log).containsExactly("queue_timeout");
+        assertThat(client.retryAfterSeconds).isZero();
     }
 
     @Test
