@@ -16,7 +16,6 @@ import io.lambdadispatcher.wire.worker.Endpoints;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.WireException;
 import io.lambdadispatcher.wire.worker.WireLimits;
-import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Handler;
 import io.lambdadispatcher.worker.internal.connect.ConnectionListener.Closing;
 import io.lambdadispatcher.worker.internal.exchange.ServedRequests;
@@ -30,16 +29,12 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpScheme;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
-import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2ConnectionAdapter;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.AsciiString;
 import io.netty.util.concurrent.Future;
 import java.time.Duration;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -61,7 +56,6 @@ import org.slf4j.LoggerFactory;
  */
 final class DispatcherConnection extends Http2Client.Owner implements StreamHost, ControlStream.Listener {
     private static final long GREETING_TIMEOUT_MILLIS = 10_000;
-    private static final long REPLACE_DELAY_MILLIS = 1_000;
     private static final long PARTING_TIMEOUT_MILLIS = 2_000;
 
     private static final Logger log = LoggerFactory.getLogger(DispatcherConnection.class);
@@ -80,8 +74,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private final Handler handler;
     private final ConnectionListener listener;
     private final Http2Client http2;
-    private final Http2Connection.PropertyKey streamKey;
-    private final Map<Http2Stream, ServedStream> streams = new LinkedHashMap<>();
+    private final ServedStreams streams;
     private final RoundTrips roundTrips;
 
     private State state = State.NEW;
@@ -113,7 +106,8 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         this.listener = listener;
         this.http2 = Http2Client.create(this, settings.streamWindowBytes());
         this.roundTrips = new RoundTrips(http2);
-        this.streamKey = http2.connection().newKey();
+        this.streams = new ServedStreams(
+                http2, () -> open(request(Endpoints.STREAM_PATH)), stream -> new ServedStream(this, handler, stream));
         http2.connection().addListener(new StreamWatch());
     }
 
@@ -201,13 +195,11 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
                 welcome.pingIntervalMillis(),
                 welcome.pingTimeoutMillis(),
                 silentMillis -> close("no byte from the dispatcher for " + silentMillis + " ms"));
-        for (int i = 0; i < settings.streams(); i++) {
-            openStream();
-        }
-        if (streams.size() < settings.streams()) {
+        int opened = streams.open(settings.streams());
+        if (opened < settings.streams()) {
             log.warn(
                     "the dispatcher allows {} worker streams, fewer than the {} configured",
-                    streams.size(),
+                    opened,
                     settings.streams());
         }
         if (state == State.SERVING) {
@@ -223,18 +215,6 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private void onCounted() {
         if (state == State.SERVING) {
             listener.onReady();
-        }
-    }
-
-    private void openStream() {
-        if (state != State.SERVING || !http2.connection().local().canOpenStream()) {
-            return;
-        }
-        Http2Stream stream = open(request(Endpoints.STREAM_PATH));
-        if (stream != null) {
-            ServedStream worker = new ServedStream(this, handler, stream);
-            stream.setProperty(streamKey, worker);
-            streams.put(stream, worker);
         }
     }
 
@@ -305,9 +285,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         ending = "drained: " + reason;
         setGrace(graceMillis);
         timeout(graceMillis, this::onGraceOver);
-        Duration grace = Duration.ofMillis(graceMillis);
-        // A copy, because listeners can end exchanges, and the last exchange ends the streams.
-        List.copyOf(streams.values()).forEach(stream -> stream.drain(grace));
+        streams.drain(Duration.ofMillis(graceMillis));
     }
 
     @Override
@@ -317,8 +295,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
 
     private void onGraceOver() {
         admitting = false;
-        List.copyOf(streams.values())
-                .forEach(stream -> stream.abort(FailureReason.GOING_AWAY, "the worker's drain grace period has ended"));
+        streams.abort("the worker's drain grace period has ended");
         if (state == State.DRAINING) {
             end();
         }
@@ -334,13 +311,12 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         state = State.ENDING;
         // The last responses can still wait for the dispatcher's window.
         timeout(Math.max(PARTING_TIMEOUT_MILLIS, graceLeft().toMillis()), this::part);
-        streams.values().forEach(ServedStream::end);
+        streams.end();
         checkEnded();
     }
 
     private void checkEnded() {
-        if (state == State.ENDING
-                && streams.keySet().stream().noneMatch(s -> s.state().localSideOpen())) {
+        if (state == State.ENDING && streams.haveEnded()) {
             part();
         }
     }
@@ -384,8 +360,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         if (slots != null) {
             slots.close();
         }
-        List.copyOf(streams.values()).forEach(stream -> stream.close(FailureReason.CANCELLED));
-        streams.clear();
+        streams.close();
         if (ending.isEmpty()) {
             ending = failure == null ? "closed by the dispatcher" : failure.toString();
         }
@@ -418,7 +393,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
             }
             return;
         }
-        ServedStream stream = worker(streamId);
+        ServedStream stream = streams.of(streamId);
         if (stream != null && !accepted) {
             log.warn(
                     "the dispatcher rejected worker stream {} with status {}",
@@ -441,7 +416,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
             readControl(data, endOfStream);
             return bytes;
         }
-        ServedStream stream = worker(streamId);
+        ServedStream stream = streams.of(streamId);
         if (stream == null) {
             return bytes;
         }
@@ -483,11 +458,6 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         return control != null && control.stream().id() == streamId;
     }
 
-    private @Nullable ServedStream worker(int streamId) {
-        Http2Stream stream = http2.connection().stream(streamId);
-        return stream == null ? null : stream.getProperty(streamKey);
-    }
-
     /** Watches the end of streams, because not each end is visible in frames. */
     private final class StreamWatch extends Http2ConnectionAdapter {
         @Override
@@ -506,10 +476,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
                 }
                 return;
             }
-            ServedStream lost = streams.remove(stream);
-            if (lost != null) {
-                lost.close(FailureReason.CANCELLED);
-                replace(lost);
+            if (streams.onClosed(stream)) {
                 checkSoon();
             }
         }
@@ -518,16 +485,6 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         private void checkSoon() {
             if (state == State.ENDING) {
                 http2.ctx().executor().execute(DispatcherConnection.this::checkEnded);
-            }
-        }
-
-        /** Opens a new stream after a wait, because a stream that never served may fail again. */
-        private void replace(ServedStream lost) {
-            if (state == State.SERVING) {
-                long delayMillis = lost.hasServedWell() ? 0 : REPLACE_DELAY_MILLIS;
-                http2.ctx()
-                        .executor()
-                        .schedule(DispatcherConnection.this::openStream, delayMillis, TimeUnit.MILLISECONDS);
             }
         }
     }
