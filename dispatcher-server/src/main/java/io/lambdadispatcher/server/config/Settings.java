@@ -1,32 +1,32 @@
 package io.lambdadispatcher.server.config;
 
+import static io.lambdadispatcher.server.config.HttpValueTypes.affinity;
+import static io.lambdadispatcher.server.config.HttpValueTypes.encodingsOrOff;
+import static io.lambdadispatcher.server.config.HttpValueTypes.headerName;
+import static io.lambdadispatcher.server.config.HttpValueTypes.headerNames;
+import static io.lambdadispatcher.server.config.HttpValueTypes.host;
+import static io.lambdadispatcher.server.config.HttpValueTypes.hostNames;
+import static io.lambdadispatcher.server.config.HttpValueTypes.mediaTypes;
+import static io.lambdadispatcher.server.config.HttpValueTypes.pathPrefix;
+import static io.lambdadispatcher.server.config.HttpValueTypes.rateKey;
+import static io.lambdadispatcher.server.config.HttpValueTypes.requestHeaderName;
 import static io.lambdadispatcher.server.config.ValueType.addresses;
-import static io.lambdadispatcher.server.config.ValueType.affinity;
 import static io.lambdadispatcher.server.config.ValueType.allOf;
 import static io.lambdadispatcher.server.config.ValueType.bool;
 import static io.lambdadispatcher.server.config.ValueType.choice;
 import static io.lambdadispatcher.server.config.ValueType.choices;
 import static io.lambdadispatcher.server.config.ValueType.className;
 import static io.lambdadispatcher.server.config.ValueType.duration;
-import static io.lambdadispatcher.server.config.ValueType.encodingsOrOff;
 import static io.lambdadispatcher.server.config.ValueType.file;
-import static io.lambdadispatcher.server.config.ValueType.headerName;
-import static io.lambdadispatcher.server.config.ValueType.headerNames;
 import static io.lambdadispatcher.server.config.ValueType.hedgeDelay;
-import static io.lambdadispatcher.server.config.ValueType.host;
-import static io.lambdadispatcher.server.config.ValueType.hostNames;
-import static io.lambdadispatcher.server.config.ValueType.mediaTypes;
 import static io.lambdadispatcher.server.config.ValueType.number;
 import static io.lambdadispatcher.server.config.ValueType.numberOrAuto;
 import static io.lambdadispatcher.server.config.ValueType.path;
-import static io.lambdadispatcher.server.config.ValueType.pathPrefix;
 import static io.lambdadispatcher.server.config.ValueType.port;
 import static io.lambdadispatcher.server.config.ValueType.portOrOff;
 import static io.lambdadispatcher.server.config.ValueType.positiveDuration;
-import static io.lambdadispatcher.server.config.ValueType.rateKey;
 import static io.lambdadispatcher.server.config.ValueType.rateOrOff;
 import static io.lambdadispatcher.server.config.ValueType.ratio;
-import static io.lambdadispatcher.server.config.ValueType.requestHeaderName;
 import static io.lambdadispatcher.server.config.ValueType.retryConditions;
 import static io.lambdadispatcher.server.config.ValueType.rollout;
 import static io.lambdadispatcher.server.config.ValueType.size;
@@ -113,7 +113,7 @@ public final class Settings {
                             + " not in a revocation list (CRL) of the file.");
 
     public static final Setting<String> PUBLIC_HEALTH_CHECK = PUBLIC.setting(
-                    "public.health-check", ValueType.healthCheck())
+                    "public.health-check", HttpValueTypes.healthCheck())
             .doc("Path of a load balancer's health checks on the public ports, and optionally the beginning of its user"
                     + " agent. The dispatcher answers them like /ready. If it is not set, they reach a function, and keep"
                     + " its workers alive.");
@@ -162,7 +162,8 @@ public final class Settings {
     public static final Setting<String> FUNCTION_HOST = FUNCTION.setting("function.host", host())
             .doc("Routes only requests for this host to the function. *.example.org matches any subdomain."
                     + " A function with a matching host wins over functions without one.");
-    public static final Setting<Route.Header> FUNCTION_HEADER = FUNCTION.setting("function.header", ValueType.header())
+    public static final Setting<Route.Header> FUNCTION_HEADER = FUNCTION.setting(
+                    "function.header", HttpValueTypes.header())
             .doc("Routes only requests with this header to the function. With a value, the header must have that value."
                     + " A function with a matching header wins over functions of the same host without one.");
     public static final Setting<Integer> FUNCTION_WEIGHT = FUNCTION.setting("function.weight", number(0, 10_000), "100")

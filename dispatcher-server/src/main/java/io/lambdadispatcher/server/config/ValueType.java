@@ -1,11 +1,7 @@
 package io.lambdadispatcher.server.config;
 
-import io.lambdadispatcher.core.options.Affinity;
-import io.lambdadispatcher.core.options.CompressionPolicy;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.RolloutPolicy;
-import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -49,11 +45,8 @@ public record ValueType<T>(
         Function<List<String>, T> parser,
         @Nullable Pattern separator) {
 
-    /** No policy and no route sees them. */
-    private static final String EXCEPT_UNSEEN = ", except host, expect and hop-by-hop headers";
-
-    private static final Pattern SPACES = Pattern.compile("\\s+");
-    private static final Pattern COMMAS = Pattern.compile("[\\s,]+");
+    static final Pattern SPACES = Pattern.compile("\\s+");
+    static final Pattern COMMAS = Pattern.compile("[\\s,]+");
     private static final Pattern DURATION = Pattern.compile("(\\d{1,15})(ms|s|m|h|d)");
     private static final Pattern RATE = Pattern.compile("(\\d{1,7})/([smhd])");
     private static final Pattern ROLLOUT = Pattern.compile("((?:\\d{1,3}% +)+)for +(\\S+)");
@@ -117,7 +110,7 @@ public record ValueType<T>(
         return secret ? text.getBytes(StandardCharsets.UTF_8).length + " bytes" : '"' + text + '"';
     }
 
-    private static <T> ValueType<T> single(String label, String expected, Function<String, T> parser) {
+    static <T> ValueType<T> single(String label, String expected, Function<String, T> parser) {
         return new ValueType<>(label, expected, items -> parser.apply(items.get(0)), null);
     }
 
@@ -275,12 +268,6 @@ public record ValueType<T>(
         return new Rate(number(matcher.group(1), 1, 1_000_000), parseDuration("1" + matcher.group(2)));
     }
 
-    /** {@code client}, {@code route}, or the name of a header in lower case. */
-    static ValueType<String> rateKey() {
-        String expected = "client, route, or the name of a header such as x-api-key" + EXCEPT_UNSEEN;
-        return single("client|route|NAME", expected, ValueType::requestHeader);
-    }
-
     /** A size in bytes. */
     static ValueType<Integer> size(int minBytes, int maxBytes) {
         String min = formatSize(minBytes);
@@ -347,39 +334,6 @@ public record ValueType<T>(
                     require(!items.isEmpty() && choices.keySet().containsAll(items));
                     require(new TreeSet<>(items).size() == items.size());
                     return items.stream().map(choices::get).toList();
-                },
-                COMMAS);
-    }
-
-    /** Encodings in the order of preference, or {@code off} as an empty list. */
-    static ValueType<List<ContentEncoding>> encodingsOrOff() {
-        Map<String, ContentEncoding> tokens = new LinkedHashMap<>();
-        for (ContentEncoding encoding : ContentEncoding.values()) {
-            tokens.put(encoding.token().toString(), encoding);
-        }
-        return new ValueType<>(
-                "off|ENCODING...",
-                "off, or one or more of " + String.join(", ", tokens.keySet()) + ", each at most once",
-                items -> {
-                    // YAML 1.1 reads an unquoted off as false, and many editors write false.
-                    if (items.equals(List.of("off")) || items.equals(List.of("false"))) {
-                        return List.of();
-                    }
-                    require(!items.isEmpty() && tokens.keySet().containsAll(items));
-                    require(new TreeSet<>(items).size() == items.size());
-                    return items.stream().map(tokens::get).toList();
-                },
-                COMMAS);
-    }
-
-    /** Media types, or patterns for them. */
-    static ValueType<List<String>> mediaTypes() {
-        return new ValueType<>(
-                "TYPE...",
-                "types such as application/json, text/* or *+json",
-                items -> {
-                    require(!items.isEmpty());
-                    return CompressionPolicy.builder().types(items).build().types();
                 },
                 COMMAS);
     }
@@ -484,24 +438,6 @@ public record ValueType<T>(
         });
     }
 
-    static ValueType<String> pathPrefix() {
-        return single("PATH", "a path that starts with / and has no query", text -> {
-            require(text.startsWith("/") && text.chars().allMatch(c -> c > ' ' && c < 0x7f && c != '?' && c != '#'));
-            return text;
-        });
-    }
-
-    /** A path, and optionally the beginning of a user agent. */
-    static ValueType<String> healthCheck() {
-        return single(
-                "PATH [AGENT]",
-                "a path without a query, or a path, a blank and the beginning of a user agent, such as / ELB-HealthChecker",
-                text -> {
-                    require(text.matches("/[!-~&&[^?#]]*( [!-~][ -~]*)?"));
-                    return text;
-                });
-    }
-
     /** A URL without user and password, because URLs are shown and logged. */
     static ValueType<URI> uri() {
         return single(URL, "a URL such as http://host:4566, without user and password", text -> {
@@ -510,75 +446,6 @@ public record ValueType<T>(
             require(uri.getHost() != null && uri.getUserInfo() == null);
             return uri;
         });
-    }
-
-    static ValueType<String> host() {
-        return single("HOST", "a host such as www.example.org or *.example.org, without a port", Route::parseHost);
-    }
-
-    /** Host names in lower case. */
-    static ValueType<Set<String>> hostNames() {
-        return new ValueType<>(
-                "HOST...",
-                "host names such as admin.example.org, without ports",
-                items -> {
-                    Set<String> hosts = new TreeSet<>();
-                    for (String item : items) {
-                        String host = Route.parseHost(item);
-                        require(!host.startsWith("*"));
-                        hosts.add(host);
-                    }
-                    return Set.copyOf(hosts);
-                },
-                COMMAS);
-    }
-
-    static ValueType<Route.Header> header() {
-        return single("HEADER", "a header such as x-beta or 'x-beta: yes'" + EXCEPT_UNSEEN, Route.Header::parse);
-    }
-
-    static ValueType<String> headerName() {
-        return single("NAME", "the name of a header such as x-client-id", text -> {
-            require(HeaderSyntax.isToken(text));
-            return text.toLowerCase(Locale.ROOT);
-        });
-    }
-
-    /** A header that clients send, in lower case. */
-    static ValueType<String> requestHeaderName() {
-        return single("NAME", "the name of a header such as x-client-id" + EXCEPT_UNSEEN, ValueType::requestHeader);
-    }
-
-    private static String requestHeader(String text) {
-        String name = text.toLowerCase(Locale.ROOT);
-        require(HeaderSyntax.isToken(text) && !Route.Header.isNeverSeen(name));
-        return name;
-    }
-
-    static ValueType<Affinity> affinity() {
-        String expected = "none, or header, cookie, own-cookie or session-header and a name, such as"
-                + " 'session-header mcp-session-id'";
-        return single("AFFINITY", expected, text -> {
-            String[] words = SPACES.split(text);
-            require(words.length == (words[0].equals("none") ? 1 : 2));
-            return switch (words[0]) {
-                case "none" -> Affinity.NONE;
-                case "header" -> Affinity.header(requestHeader(words[1]));
-                case "cookie" -> Affinity.cookie(words[1]);
-                case "own-cookie" -> Affinity.ownCookie(words[1]);
-                case "session-header" -> Affinity.sessionHeader(words[1]);
-                default -> throw new IllegalArgumentException(text);
-            };
-        });
-    }
-
-    /** Header names in lower case. */
-    static ValueType<List<String>> headerNames() {
-        return new ValueType<>(
-                "NAME...",
-                "names of headers such as x-timeout-ms" + EXCEPT_UNSEEN,
-                items -> items.stream().map(ValueType::requestHeader).toList(),
-                COMMAS);
     }
 
     static ValueType<String> className() {
@@ -641,7 +508,7 @@ public record ValueType<T>(
         return value;
     }
 
-    private static void require(boolean holds) {
+    static void require(boolean holds) {
         if (!holds) {
             throw new IllegalArgumentException();
         }

@@ -70,18 +70,18 @@ class ValueTypeTest {
     @ParameterizedTest
     @ValueSource(strings = {"host", "Host", "connection", "keep-alive", "expect"})
     void should_refuse_headers_that_no_policy_sees(String name) {
-        assertRefused(ValueType.rateKey(), name);
-        assertRefused(ValueType.requestHeaderName(), name);
-        assertRefused(ValueType.headerNames(), name);
-        assertRefused(ValueType.affinity(), "header " + name);
+        assertRefused(HttpValueTypes.rateKey(), name);
+        assertRefused(HttpValueTypes.requestHeaderName(), name);
+        assertRefused(HttpValueTypes.headerNames(), name);
+        assertRefused(HttpValueTypes.affinity(), "header " + name);
     }
 
     @Test
     void should_read_names_of_request_headers() {
-        assertThat(parse(ValueType.requestHeaderName(), "X-Tenant")).isEqualTo("x-tenant");
-        assertThat(parse(ValueType.headerNames(), "X-A, te")).containsExactly("x-a", "te");
-        assertRefused(ValueType.requestHeaderName(), "a b");
-        assertRefused(ValueType.rateKey(), "a b");
+        assertThat(parse(HttpValueTypes.requestHeaderName(), "X-Tenant")).isEqualTo("x-tenant");
+        assertThat(parse(HttpValueTypes.headerNames(), "X-A, te")).containsExactly("x-a", "te");
+        assertRefused(HttpValueTypes.requestHeaderName(), "a b");
+        assertRefused(HttpValueTypes.rateKey(), "a b");
     }
 
     private static void assertRefused(ValueType<?> type, String text) {
@@ -90,11 +90,11 @@ class ValueTypeTest {
 
     @Test
     void should_read_affinity() {
-        assertThat(parse(ValueType.affinity(), "none")).isSameAs(Affinity.NONE);
-        assertThat(parse(ValueType.affinity(), "header X-Tenant")).isEqualTo(Affinity.header("x-tenant"));
-        assertThat(parse(ValueType.affinity(), "cookie  User")).isEqualTo(Affinity.cookie("User"));
-        assertThat(parse(ValueType.affinity(), "own-cookie lb")).isEqualTo(Affinity.ownCookie("lb"));
-        assertThat(parse(ValueType.affinity(), "session-header mcp-session-id"))
+        assertThat(parse(HttpValueTypes.affinity(), "none")).isSameAs(Affinity.NONE);
+        assertThat(parse(HttpValueTypes.affinity(), "header X-Tenant")).isEqualTo(Affinity.header("x-tenant"));
+        assertThat(parse(HttpValueTypes.affinity(), "cookie  User")).isEqualTo(Affinity.cookie("User"));
+        assertThat(parse(HttpValueTypes.affinity(), "own-cookie lb")).isEqualTo(Affinity.ownCookie("lb"));
+        assertThat(parse(HttpValueTypes.affinity(), "session-header mcp-session-id"))
                 .isEqualTo(Affinity.sessionHeader("Mcp-Session-Id"));
     }
 
@@ -102,7 +102,7 @@ class ValueTypeTest {
     @ValueSource(
             strings = {"", "none x", "header", "header a b", "header a:b", "cookie a=b", "mcp-session-id", "HEADER a"})
     void should_refuse_what_is_no_affinity(String text) {
-        assertThatThrownBy(() -> parse(ValueType.affinity(), text)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> parse(HttpValueTypes.affinity(), text)).isInstanceOf(IllegalArgumentException.class);
     }
 
     static Stream<Arguments> rollouts() {
@@ -187,15 +187,15 @@ class ValueTypeTest {
 
     @Test
     void should_read_host_names() {
-        assertThat(parse(ValueType.hostNames(), "Admin.example.org, b"))
+        assertThat(parse(HttpValueTypes.hostNames(), "Admin.example.org, b"))
                 .containsExactlyInAnyOrder("admin.example.org", "b");
-        assertThat(parse(ValueType.hostNames(), "")).isEmpty();
+        assertThat(parse(HttpValueTypes.hostNames(), "")).isEmpty();
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"*.example.org", "a:80", "http://a", "-"})
     void should_refuse_what_is_no_host_name(String text) {
-        assertThatThrownBy(() -> parse(ValueType.hostNames(), text)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> parse(HttpValueTypes.hostNames(), text)).isInstanceOf(IllegalArgumentException.class);
     }
 
     @ParameterizedTest

@@ -1,0 +1,154 @@
+package io.lambdadispatcher.server.config;
+
+import static io.lambdadispatcher.server.config.ValueType.COMMAS;
+import static io.lambdadispatcher.server.config.ValueType.SPACES;
+import static io.lambdadispatcher.server.config.ValueType.require;
+import static io.lambdadispatcher.server.config.ValueType.single;
+
+import io.lambdadispatcher.core.options.Affinity;
+import io.lambdadispatcher.core.options.CompressionPolicy;
+import io.lambdadispatcher.core.options.ContentEncoding;
+import io.lambdadispatcher.wire.http.HeaderSyntax;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Types of values that name parts of HTTP messages: headers, hosts, paths, media types and encodings.
+ */
+final class HttpValueTypes {
+    /** No policy and no route sees them. */
+    private static final String EXCEPT_UNSEEN = ", except host, expect and hop-by-hop headers";
+
+    private HttpValueTypes() {}
+
+    /** {@code client}, {@code route}, or the name of a header in lower case. */
+    static ValueType<String> rateKey() {
+        String expected = "client, route, or the name of a header such as x-api-key" + EXCEPT_UNSEEN;
+        return single("client|route|NAME", expected, HttpValueTypes::requestHeader);
+    }
+
+    /** Encodings in the order of preference, or {@code off} as an empty list. */
+    static ValueType<List<ContentEncoding>> encodingsOrOff() {
+        Map<String, ContentEncoding> tokens = new LinkedHashMap<>();
+        for (ContentEncoding encoding : ContentEncoding.values()) {
+            tokens.put(encoding.token().toString(), encoding);
+        }
+        return new ValueType<>(
+                "off|ENCODING...",
+                "off, or one or more of " + String.join(", ", tokens.keySet()) + ", each at most once",
+                items -> {
+                    // YAML 1.1 reads an unquoted off as false, and many editors write false.
+                    if (items.equals(List.of("off")) || items.equals(List.of("false"))) {
+                        return List.of();
+                    }
+                    require(!items.isEmpty() && tokens.keySet().containsAll(items));
+                    require(new TreeSet<>(items).size() == items.size());
+                    return items.stream().map(tokens::get).toList();
+                },
+                COMMAS);
+    }
+
+    /** Media types, or patterns for them. */
+    static ValueType<List<String>> mediaTypes() {
+        return new ValueType<>(
+                "TYPE...",
+                "types such as application/json, text/* or *+json",
+                items -> {
+                    require(!items.isEmpty());
+                    return CompressionPolicy.builder().types(items).build().types();
+                },
+                COMMAS);
+    }
+
+    static ValueType<String> pathPrefix() {
+        return single("PATH", "a path that starts with / and has no query", text -> {
+            require(text.startsWith("/") && text.chars().allMatch(c -> c > ' ' && c < 0x7f && c != '?' && c != '#'));
+            return text;
+        });
+    }
+
+    /** A path, and optionally the beginning of a user agent. */
+    static ValueType<String> healthCheck() {
+        return single(
+                "PATH [AGENT]",
+                "a path without a query, or a path, a blank and the beginning of a user agent, such as / ELB-HealthChecker",
+                text -> {
+                    require(text.matches("/[!-~&&[^?#]]*( [!-~][ -~]*)?"));
+                    return text;
+                });
+    }
+
+    static ValueType<String> host() {
+        return single("HOST", "a host such as www.example.org or *.example.org, without a port", Route::parseHost);
+    }
+
+    /** Host names in lower case. */
+    static ValueType<Set<String>> hostNames() {
+        return new ValueType<>(
+                "HOST...",
+                "host names such as admin.example.org, without ports",
+                items -> {
+                    Set<String> hosts = new TreeSet<>();
+                    for (String item : items) {
+                        String host = Route.parseHost(item);
+                        require(!host.startsWith("*"));
+                        hosts.add(host);
+                    }
+                    return Set.copyOf(hosts);
+                },
+                COMMAS);
+    }
+
+    static ValueType<Route.Header> header() {
+        return single("HEADER", "a header such as x-beta or 'x-beta: yes'" + EXCEPT_UNSEEN, Route.Header::parse);
+    }
+
+    static ValueType<String> headerName() {
+        return single("NAME", "the name of a header such as x-client-id", text -> {
+            require(HeaderSyntax.isToken(text));
+            return text.toLowerCase(Locale.ROOT);
+        });
+    }
+
+    /** A header that clients send, in lower case. */
+    static ValueType<String> requestHeaderName() {
+        return single(
+                "NAME", "the name of a header such as x-client-id" + EXCEPT_UNSEEN, HttpValueTypes::requestHeader);
+    }
+
+    private static String requestHeader(String text) {
+        String name = text.toLowerCase(Locale.ROOT);
+        require(HeaderSyntax.isToken(text) && !Route.Header.isNeverSeen(name));
+        return name;
+    }
+
+    static ValueType<Affinity> affinity() {
+        String expected = "none, or header, cookie, own-cookie or session-header and a name, such as"
+                + " 'session-header mcp-session-id'";
+        return single("AFFINITY", expected, text -> {
+            String[] words = SPACES.split(text);
+            require(words.length == (words[0].equals("none") ? 1 : 2));
+            return switch (words[0]) {
+                case "none" -> Affinity.NONE;
+                case "header" -> Affinity.header(requestHeader(words[1]));
+                case "cookie" -> Affinity.cookie(words[1]);
+                case "own-cookie" -> Affinity.ownCookie(words[1]);
+                case "session-header" -> Affinity.sessionHeader(words[1]);
+                default -> throw new IllegalArgumentException(text);
+            };
+        });
+    }
+
+    /** Header names in lower case. */
+    static ValueType<List<String>> headerNames() {
+        return new ValueType<>(
+                "NAME...",
+                "names of headers such as x-timeout-ms" + EXCEPT_UNSEEN,
+                items -> items.stream().map(HttpValueTypes::requestHeader).toList(),
+                COMMAS);
+    }
+}
