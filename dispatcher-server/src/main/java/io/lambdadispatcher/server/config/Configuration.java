@@ -59,7 +59,7 @@ public final class Configuration {
 
     /** Returns the certificates of the public TLS port; {@code null} = none are set. */
     public @Nullable TlsOptions publicTls() {
-        TlsOptions tls = ConfigurationChecks.tls(
+        TlsOptions tls = tls(
                 values,
                 Settings.PUBLIC_TLS_CERTIFICATE,
                 Settings.PUBLIC_TLS_KEY,
@@ -69,7 +69,7 @@ public final class Configuration {
 
     /** Returns the certificates of the worker port; {@code null} = it has none. */
     public @Nullable TlsOptions workerTls() {
-        return ConfigurationChecks.tls(
+        return tls(
                 values,
                 Settings.WORKERS_TLS_CERTIFICATE,
                 Settings.WORKERS_TLS_KEY,
@@ -78,12 +78,12 @@ public final class Configuration {
 
     /** Returns whether the worker port has no TLS. */
     public boolean hasPlainWorkers() {
-        return ConfigurationChecks.isOff(values, Settings.WORKERS_TLS_CERTIFICATE);
+        return isOff(values, Settings.WORKERS_TLS_CERTIFICATE);
     }
 
     /** Returns the certificate of the admin port; {@code null} = none is set. */
     public @Nullable TlsOptions adminTls() {
-        return ConfigurationChecks.tls(values, Settings.ADMIN_TLS_CERTIFICATE, Settings.ADMIN_TLS_KEY, null);
+        return tls(values, Settings.ADMIN_TLS_CERTIFICATE, Settings.ADMIN_TLS_KEY, null);
     }
 
     public boolean isDefault(Setting<?> setting) {
@@ -315,5 +315,22 @@ public final class Configuration {
 
     private static int width(List<Row> rows, Function<Row, String> column) {
         return rows.stream().mapToInt(row -> column.apply(row).length()).max().orElse(1);
+    }
+
+    /** Returns the certificates and the key of a port; {@code null} = they are not set. */
+    static @Nullable TlsOptions tls(
+            SettingValues values, Setting<Path> certificate, Setting<Path> key, @Nullable Setting<Path> clients) {
+        Path chain = values.find(certificate);
+        Path privateKey = values.find(key);
+        if (chain == null || privateKey == null || isOff(values, certificate)) {
+            return null;
+        }
+        Path authorities = clients == null ? null : values.find(clients);
+        TlsOptions tls = TlsOptions.of(chain, privateKey);
+        return authorities == null ? tls : tls.withClientCertificates(authorities);
+    }
+
+    static boolean isOff(SettingValues values, Setting<Path> certificate) {
+        return ValueType.OFF.equals(values.find(certificate));
     }
 }

@@ -143,7 +143,7 @@ public record FunctionConfiguration(
 
     private static CompressionPolicy compression(SettingValues values) {
         return CompressionPolicy.builder()
-                // ConfigurationChecks reports the others.
+                // FunctionChecks reports the others.
                 .encodings(values.get(Settings.FUNCTION_COMPRESSION).stream()
                         .filter(ContentEncoding::isAvailable)
                         .toList())
@@ -178,7 +178,7 @@ public record FunctionConfiguration(
     private static CachePolicy cache(SettingValues values) {
         return values.get(Settings.FUNCTION_CACHE)
                 ? CachePolicy.builder(route(values).withoutWeight().toString())
-                        // ConfigurationChecks reports a longer time.
+                        // FunctionChecks reports a longer time.
                         .staleIfError(min(values.get(Settings.FUNCTION_CACHE_STALE_IF_ERROR), LONGEST_STALE))
                         .maxBodyBytes(values.get(Settings.FUNCTION_CACHE_MAX_BODY))
                         .build()
@@ -235,7 +235,7 @@ public record FunctionConfiguration(
     private static RateLimit rateLimit(SettingValues values, Rate rate) {
         RateLimit limit = RateLimit.of(rate.requests(), rate.window());
         int burst = values.get(Settings.FUNCTION_RATE_LIMIT_BURST);
-        // ConfigurationChecks reports a burst that is too large.
+        // FunctionChecks reports a burst that is too large.
         limit = burst == 0 ? limit : limit.burst(Math.min(burst, rate.requests()));
         String key = values.get(Settings.FUNCTION_RATE_LIMIT_KEY);
         return switch (key) {
@@ -269,11 +269,11 @@ public record FunctionConfiguration(
 
     private static CapacityPolicy capacity(SettingValues values) {
         int min = values.get(Settings.FUNCTION_MIN_WORKERS);
-        // ConfigurationChecks reports a maximum below the minimum.
+        // FunctionChecks reports a maximum below the minimum.
         int max = Math.max(min, values.get(Settings.FUNCTION_MAX_WORKERS));
         int perWorker = values.get(Settings.FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER);
         int connections = values.get(Settings.FUNCTION_DOWNSTREAM_CONNECTIONS);
-        // ConfigurationChecks reports a number that is not enough.
+        // FunctionChecks reports a number that is not enough.
         boolean divisible = max > 0 && connections >= DownstreamBudget.least(perWorker, min);
         return CapacityPolicy.builder()
                 .workers(min, max)

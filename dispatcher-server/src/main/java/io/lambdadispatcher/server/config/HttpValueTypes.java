@@ -17,7 +17,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Types of values that name parts of HTTP messages: headers, hosts, paths, media types and encodings.
+ * Types of values that name parts of HTTP messages: headers, hosts, paths, media types and
+ * encodings.
  */
 final class HttpValueTypes {
     /** No policy and no route sees them. */
