@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.function.Consumer;
 
 /**
- * Rules between settings, either of the dispatcher, or of one function or route. A rule that depends on
- * a value that was refused is not checked, so that one mistake is reported once.
+ * Rules between settings, either of the dispatcher, or of one function or route. A rule that
+ * depends on a value that was refused is not checked, so that one mistake is reported once.
  */
 abstract class Checks {
     final SettingValues dispatcher;
