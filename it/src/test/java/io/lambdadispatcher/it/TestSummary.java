@@ -108,11 +108,11 @@ public final class TestSummary {
         return value == null ? "" : value;
     }
 
-    /** A failed assumption has no message, but a stack trace. */
+    /** A failed assumption has no message, but a stack trace, which begins with it. */
     private static String reason(XMLStreamReader xml) throws XMLStreamException {
         String message = attribute(xml, "message");
-        String first = message.isEmpty() ? xml.getElementText() : message;
-        return first.lines().findFirst().orElse("no reason given").replaceFirst("^\\S+: Assumption failed: ", "");
+        String text = message.isEmpty() ? xml.getElementText().replaceFirst("^\\S+:\\s*", "") : message;
+        return text.lines().findFirst().orElse("no reason given");
     }
 
     private String text(Duration time) {
