@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server;
 
+import io.lambdadispatcher.server.config.FunctionSettings;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import java.util.Map;
@@ -12,15 +13,15 @@ enum BasicSetting {
     KEY(Settings.PUBLIC_TLS_KEY, "FILE", "Private key of the TLS port, PEM"),
     WORKERS_PORT(Settings.WORKERS_PORT, "PORT", "Port that workers connect to"),
     SECRET(Settings.WORKERS_SECRET_FILE, "FILE", "Secret that authenticates workers"),
-    FUNCTION(Settings.FUNCTION_NAME, "NAME", "Name of the function"),
-    LAUNCHER(Settings.FUNCTION_LAUNCHER, "NAME", "self, local or lambda"),
-    LAMBDA(Settings.FUNCTION_LAMBDA, "LAMBDA", "Lambda function of the workers"),
-    STREAMS(Settings.FUNCTION_STREAMS, "N", "Concurrent requests per worker"),
-    MIN_WORKERS(Settings.FUNCTION_MIN_WORKERS, "N", "Minimum number of workers"),
-    MAX_WORKERS(Settings.FUNCTION_MAX_WORKERS, "N", "Maximum number of workers"),
-    REQUEST_TIMEOUT(Settings.FUNCTION_REQUEST_TIMEOUT, "TIME", "Maximum time of a response"),
-    QUEUE_TIMEOUT(Settings.FUNCTION_QUEUE_TIMEOUT, "TIME", "Maximum time in the queue"),
-    SPENDING(Settings.FUNCTION_SPENDING_LIMIT, "N", "GB-seconds per hour, 0 = any"),
+    FUNCTION(FunctionSettings.FUNCTION_NAME, "NAME", "Name of the function"),
+    LAUNCHER(FunctionSettings.FUNCTION_LAUNCHER, "NAME", "self, local or lambda"),
+    LAMBDA(FunctionSettings.FUNCTION_LAMBDA, "LAMBDA", "Lambda function of the workers"),
+    STREAMS(FunctionSettings.FUNCTION_STREAMS, "N", "Concurrent requests per worker"),
+    MIN_WORKERS(FunctionSettings.FUNCTION_MIN_WORKERS, "N", "Minimum number of workers"),
+    MAX_WORKERS(FunctionSettings.FUNCTION_MAX_WORKERS, "N", "Maximum number of workers"),
+    REQUEST_TIMEOUT(FunctionSettings.FUNCTION_REQUEST_TIMEOUT, "TIME", "Maximum time of a response"),
+    QUEUE_TIMEOUT(FunctionSettings.FUNCTION_QUEUE_TIMEOUT, "TIME", "Maximum time in the queue"),
+    SPENDING(FunctionSettings.FUNCTION_SPENDING_LIMIT, "N", "GB-seconds per hour, 0 = any"),
     FLEET(Settings.FLEET_TABLE, "TABLE", "DynamoDB table of the fleet"),
     ADMIN_PORT(Settings.ADMIN_PORT, "PORT", "Port of the live page"),
     ADMIN_TOKENS(Settings.ADMIN_TOKEN_FILE, "FILE", "Tokens that allow changes"),

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
+import io.lambdadispatcher.server.config.FunctionSettings;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.demo.DemoHandler;
@@ -32,10 +33,10 @@ final class DemoCommand extends SettingsCommand {
             Map.entry(Settings.PUBLIC_TLS_HOST, LOOPBACK),
             Map.entry(Settings.WORKERS_HOST, LOOPBACK),
             Map.entry(Settings.ADMIN_HOST, LOOPBACK),
-            Map.entry(Settings.FUNCTION_NAME, "demo"),
-            Map.entry(Settings.FUNCTION_LAUNCHER, "local"),
-            Map.entry(Settings.FUNCTION_MIN_WORKERS, "2"),
-            Map.entry(Settings.FUNCTION_MAX_WORKERS, "2"),
+            Map.entry(FunctionSettings.FUNCTION_NAME, "demo"),
+            Map.entry(FunctionSettings.FUNCTION_LAUNCHER, "local"),
+            Map.entry(FunctionSettings.FUNCTION_MIN_WORKERS, "2"),
+            Map.entry(FunctionSettings.FUNCTION_MAX_WORKERS, "2"),
             Map.entry(Settings.LOCAL_ENVIRONMENT, "LAMBDA_DISPATCHER_HANDLER=" + DemoHandler.class.getName()),
             Map.entry(Settings.SHUTDOWN_GRACE, "5s"));
 

@@ -17,6 +17,7 @@ import io.lambdadispatcher.server.config.CommandedValues;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationException;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
+import io.lambdadispatcher.server.config.FunctionSettings;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.live.Live;
@@ -222,7 +223,7 @@ final class Server {
                         throw new IllegalArgumentException("function: '" + each.getKey()
                                 + "', expected one that shares its route with another: " + sharing);
                     }
-                    next = next.with(each.getKey(), Settings.FUNCTION_WEIGHT, each.getValue());
+                    next = next.with(each.getKey(), FunctionSettings.FUNCTION_WEIGHT, each.getValue());
                 }
                 command(next);
                 Map<String, Integer> inForce = new LinkedHashMap<>();

@@ -4,6 +4,7 @@ import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationException;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
 import io.lambdadispatcher.server.config.Setting;
+import io.lambdadispatcher.server.config.SettingTopic;
 import io.lambdadispatcher.server.config.Settings;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -104,7 +105,7 @@ abstract class SettingsCommand implements Callable<Integer> {
         return new CommandLine(all).getUsageMessage();
     }
 
-    private ArgGroupSpec group(Settings.Topic topic) {
+    private ArgGroupSpec group(SettingTopic topic) {
         ArgGroupSpec.Builder group = ArgGroupSpec.builder()
                 .heading("%n" + topic.title() + ":%n")
                 .validate(false)

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
+import io.lambdadispatcher.server.config.FunctionSettings;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import java.util.List;
@@ -18,9 +19,9 @@ class DispatcherAssemblyTest {
     void should_say_in_one_line_that_there_is_no_address_for_workers_to_dial() throws Exception {
         Configuration configuration = ConfigurationLoader.load(
                 Map.of(
-                        Settings.FUNCTION_LAUNCHER, "lambda",
-                        Settings.FUNCTION_LAMBDA, "images",
-                        Settings.FUNCTION_MAX_WORKERS, "1"),
+                        FunctionSettings.FUNCTION_LAUNCHER, "lambda",
+                        FunctionSettings.FUNCTION_LAMBDA, "images",
+                        FunctionSettings.FUNCTION_MAX_WORKERS, "1"),
                 null,
                 Map.of(),
                 Map.of(),

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
+import io.lambdadispatcher.server.config.FunctionSettings;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.wire.testkit.Await;
@@ -62,7 +63,7 @@ class ServerTest {
                 Settings.WORKERS_PORT, "0",
                 Settings.ADMIN_PORT, "0",
                 Settings.WORKERS_SECRET, "0123456789abcdef",
-                Settings.FUNCTION_QUEUE_TIMEOUT, "1ms",
+                FunctionSettings.FUNCTION_QUEUE_TIMEOUT, "1ms",
                 Settings.SHUTDOWN_GRACE, "1s"));
         settings.putAll(more);
         Configuration configuration = ConfigurationLoader.load(settings, null, Map.of(), Map.of(), List.of());
@@ -242,7 +243,7 @@ class ServerTest {
 
     @Test
     void should_send_no_function_away_with_404() throws Exception {
-        start(Map.of(Settings.FUNCTION_PATH, "/images"));
+        start(Map.of(FunctionSettings.FUNCTION_PATH, "/images"));
 
         assertThat(get(server.publicUrls().get(0) + "/ping").statusCode()).isEqualTo(404);
     }
@@ -270,11 +271,11 @@ class ServerTest {
         Map<Setting<?>, String> settings = Map.of(
                 Settings.STATE_FILE,
                 directory.resolve("state.json").toString(),
-                Settings.FUNCTION_LAUNCHER,
+                FunctionSettings.FUNCTION_LAUNCHER,
                 "local",
                 Settings.LOCAL_COMMAND,
                 "sleep 60",
-                Settings.FUNCTION_MAX_WORKERS,
+                FunctionSettings.FUNCTION_MAX_WORKERS,
                 "1",
                 Settings.ADMIN_TOKEN,
                 TOKEN);

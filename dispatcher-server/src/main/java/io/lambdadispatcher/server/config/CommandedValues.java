@@ -67,7 +67,9 @@ public final class CommandedValues {
                 .map(function -> function.options().name())
                 .toList();
         Map<Key, String> applicable = new LinkedHashMap<>(texts);
-        applicable.keySet().removeIf(key -> key.setting == Settings.FUNCTION_WEIGHT && !sharing.contains(key.function));
+        applicable
+                .keySet()
+                .removeIf(key -> key.setting == FunctionSettings.FUNCTION_WEIGHT && !sharing.contains(key.function));
         return new CommandedValues(applicable);
     }
 

@@ -111,13 +111,14 @@ public final class Configuration {
                 next = next.withCommanded(key.setting(), each.getValue(), problems::add);
             } else {
                 nextFunctions.replaceAll(
-                        function -> function.get(Settings.FUNCTION_NAME).equals(key.function())
+                        function -> function.get(FunctionSettings.FUNCTION_NAME).equals(key.function())
                                 ? function.withCommanded(key.setting(), each.getValue(), problems::add)
                                 : function);
                 // The weight of a route is that of its function.
-                nextRoutes.replaceAll(route -> route.get(Settings.FUNCTION_NAME).equals(key.function())
-                        ? route.withCommanded(key.setting(), each.getValue(), problem -> {})
-                        : route);
+                nextRoutes.replaceAll(
+                        route -> route.get(FunctionSettings.FUNCTION_NAME).equals(key.function())
+                                ? route.withCommanded(key.setting(), each.getValue(), problem -> {})
+                                : route);
             }
         }
         if (problems.isEmpty()) {
@@ -142,7 +143,7 @@ public final class Configuration {
 
     private SettingValues function(String name) {
         return functions.stream()
-                .filter(function -> function.get(Settings.FUNCTION_NAME).equals(name))
+                .filter(function -> function.get(FunctionSettings.FUNCTION_NAME).equals(name))
                 .findAny()
                 .orElseThrow();
     }
@@ -174,14 +175,14 @@ public final class Configuration {
         for (SettingValues known : start.functions) {
             SettingValues changed = find(functions, known);
             if (changed == null) {
-                restarts.add("function " + known.get(Settings.FUNCTION_NAME) + ": removed");
+                restarts.add("function " + known.get(FunctionSettings.FUNCTION_NAME) + ": removed");
             }
             SettingValues inForce = Objects.requireNonNull(find(running.functions, known));
             nextFunctions.add(changed == null ? inForce : changed.asReloaded(known, inForce, true, restarts::add));
         }
         functions.stream()
                 .filter(function -> find(start.functions, function) == null)
-                .forEach(added -> restarts.add("function " + added.get(Settings.FUNCTION_NAME) + ": added"));
+                .forEach(added -> restarts.add("function " + added.get(FunctionSettings.FUNCTION_NAME) + ": added"));
         List<SettingValues> nextRoutes = new ArrayList<>();
         for (SettingValues route : routes) {
             if (find(start.functions, route) == null) {
@@ -235,7 +236,8 @@ public final class Configuration {
     /** Returns the function with the same name; {@code null} = there is none. */
     private static @Nullable SettingValues find(List<SettingValues> functions, SettingValues wanted) {
         return functions.stream()
-                .filter(function -> function.get(Settings.FUNCTION_NAME).equals(wanted.get(Settings.FUNCTION_NAME)))
+                .filter(function ->
+                        function.get(FunctionSettings.FUNCTION_NAME).equals(wanted.get(FunctionSettings.FUNCTION_NAME)))
                 .findAny()
                 .orElse(null);
     }

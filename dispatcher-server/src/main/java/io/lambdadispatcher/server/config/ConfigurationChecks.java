@@ -31,9 +31,9 @@ final class ConfigurationChecks {
             FunctionChecks checks = new FunctionChecks(dispatcher, route, complete, problems);
             checks.checkRoute(routes);
             checks.checkTraffic();
-            SettingValues function = names.get(route.get(Settings.FUNCTION_NAME));
-            if (function == null || !function.hasSame(Settings.FUNCTION_SHADOW, route)) {
-                checks.checkOther(Settings.FUNCTION_SHADOW, names);
+            SettingValues function = names.get(route.get(FunctionSettings.FUNCTION_NAME));
+            if (function == null || !function.hasSame(FunctionSettings.FUNCTION_SHADOW, route)) {
+                checks.checkOther(FunctionSettings.FUNCTION_SHADOW, names);
             }
             checks.checkBreaker();
         }
@@ -41,7 +41,7 @@ final class ConfigurationChecks {
         for (SettingValues function : functions) {
             FunctionChecks checks = new FunctionChecks(dispatcher, function, complete, problems);
             checks.checkFunction();
-            checks.checkOther(Settings.FUNCTION_SHADOW, names);
+            checks.checkOther(FunctionSettings.FUNCTION_SHADOW, names);
             checks.checkBreaker();
         }
     }
@@ -66,7 +66,7 @@ final class ConfigurationChecks {
             if (sums.getOrDefault(route, 0) == 0 && !alone) {
                 problems.accept(all.get(all.size() - 1)
                         .problem(
-                                Settings.FUNCTION_WEIGHT,
+                                FunctionSettings.FUNCTION_WEIGHT,
                                 "1 or more for one of the functions with the same host, header and path"));
             }
         });

@@ -232,7 +232,7 @@ public final class ConfigurationLoader {
             return functions.get(0);
         }
         List<String> names = functions.stream()
-                .map(function -> function.get(Settings.FUNCTION_NAME))
+                .map(function -> function.get(FunctionSettings.FUNCTION_NAME))
                 .toList();
         int found = name == null ? -1 : names.indexOf(name.text());
         if (found < 0) {
@@ -247,10 +247,13 @@ public final class ConfigurationLoader {
 
     private SettingValues route(int index, YamlFile.Entry entry, SettingValues function) {
         SettingValues values = SettingValues.ofRoute(index, function);
-        List<String> known = Settings.OF_ROUTES.stream().map(Setting::lastName).toList();
+        List<String> known = Settings.BY_NAME.values().stream()
+                .filter(Setting::ofRoutes)
+                .map(Setting::lastName)
+                .toList();
         entry.values().forEach((key, value) -> {
             Setting<?> setting = Settings.BY_NAME.get("function." + key);
-            if (setting != null && Settings.OF_ROUTES.contains(setting)) {
+            if (setting != null && setting.ofRoutes()) {
                 set(values, setting, value, true);
             } else if (!key.equals(ROUTE_FUNCTION)) {
                 boolean ofFunction = setting != null;
@@ -284,14 +287,15 @@ public final class ConfigurationLoader {
             return SettingValues.ofFunction(index);
         }
         try {
-            return SettingValues.ofFunction(Settings.FUNCTION_NAME.type().parse(name));
+            return SettingValues.ofFunction(
+                    FunctionSettings.FUNCTION_NAME.type().parse(name));
         } catch (IllegalArgumentException e) {
             return SettingValues.ofFunction(index);
         }
     }
 
     private SettingValues function(int index, YamlFile.Entry entry) {
-        SettingValues values = named(index, entry.values().get(Settings.FUNCTION_NAME.lastName()));
+        SettingValues values = named(index, entry.values().get(FunctionSettings.FUNCTION_NAME.lastName()));
         entry.values().forEach((key, value) -> {
             Setting<?> setting = Settings.BY_NAME.get("function." + key);
             if (setting == null) {
@@ -306,12 +310,13 @@ public final class ConfigurationLoader {
                 set(values, setting, value, true);
             }
         });
-        if (values.isDefault(Settings.FUNCTION_NAME)) {
-            values.markInvalid(Settings.FUNCTION_NAME);
+        if (values.isDefault(FunctionSettings.FUNCTION_NAME)) {
+            values.markInvalid(FunctionSettings.FUNCTION_NAME);
             // An unknown setting may be the name, misspelt.
             if (entry.values().keySet().stream().allMatch(key -> Settings.BY_NAME.containsKey("function." + key))) {
                 problems.add(values.owner() + ".name: expected "
-                        + Settings.FUNCTION_NAME.type().expected() + ", but it is not set (" + entry.source() + ")");
+                        + FunctionSettings.FUNCTION_NAME.type().expected() + ", but it is not set (" + entry.source()
+                        + ")");
             }
         }
         return values;

@@ -19,7 +19,7 @@ final class FunctionChecks extends Checks {
     private static final int MOST_WORKERS_IN_FLEET = 1800;
 
     private static final List<Setting<?>> ROUTE =
-            List.of(Settings.FUNCTION_PATH, Settings.FUNCTION_HOST, Settings.FUNCTION_HEADER);
+            List.of(FunctionSettings.FUNCTION_PATH, FunctionSettings.FUNCTION_HOST, FunctionSettings.FUNCTION_HEADER);
 
     FunctionChecks(SettingValues dispatcher, SettingValues checked, boolean complete, Consumer<String> problems) {
         super(dispatcher, checked, complete, problems);
@@ -29,17 +29,17 @@ final class FunctionChecks extends Checks {
     void checkOther(Setting<String> setting, Map<String, SettingValues> names) {
         String other = checked.find(setting);
         if (other != null && complete) {
-            boolean known = names.containsKey(other) && !other.equals(checked.get(Settings.FUNCTION_NAME));
-            require(known, setting, "the name of another function", setting, Settings.FUNCTION_NAME);
+            boolean known = names.containsKey(other) && !other.equals(checked.get(FunctionSettings.FUNCTION_NAME));
+            require(known, setting, "the name of another function", setting, FunctionSettings.FUNCTION_NAME);
         }
     }
 
     void checkNameAndRoute(Map<String, SettingValues> names, Map<Route, SettingValues> routes) {
-        if (!checked.isInvalid(Settings.FUNCTION_NAME)) {
-            SettingValues namesake = names.putIfAbsent(checked.get(Settings.FUNCTION_NAME), checked);
+        if (!checked.isInvalid(FunctionSettings.FUNCTION_NAME)) {
+            SettingValues namesake = names.putIfAbsent(checked.get(FunctionSettings.FUNCTION_NAME), checked);
             if (namesake != null) {
-                String expected = "a name other than that in " + namesake.source(Settings.FUNCTION_NAME);
-                require(false, Settings.FUNCTION_NAME, expected);
+                String expected = "a name other than that in " + namesake.source(FunctionSettings.FUNCTION_NAME);
+                require(false, FunctionSettings.FUNCTION_NAME, expected);
                 // They are one function by mistake, perhaps with one route.
                 return;
             }
@@ -55,116 +55,122 @@ final class FunctionChecks extends Checks {
                 routes.putIfAbsent(FunctionConfiguration.route(checked).withoutWeight(), checked);
         if (other != null) {
             // Two functions with one route are an error, unless both have weights.
-            boolean ofOne = checked.get(Settings.FUNCTION_NAME).equals(other.get(Settings.FUNCTION_NAME));
+            boolean ofOne =
+                    checked.get(FunctionSettings.FUNCTION_NAME).equals(other.get(FunctionSettings.FUNCTION_NAME));
             boolean weighted = !ofOne
-                    && !checked.isDefault(Settings.FUNCTION_WEIGHT)
-                    && !other.isDefault(Settings.FUNCTION_WEIGHT);
+                    && !checked.isDefault(FunctionSettings.FUNCTION_WEIGHT)
+                    && !other.isDefault(FunctionSettings.FUNCTION_WEIGHT);
             String expected = "a path, host or header other than those of "
                     + (other.owner().isEmpty() ? "the function" : other.owner())
                     + (ofOne ? "" : ", or a weight for both");
             // If a name may be misspelt, it may be a part of the route.
-            boolean routed = complete || !checked.isDefault(Settings.FUNCTION_PATH);
-            require(weighted || !routed, Settings.FUNCTION_PATH, expected);
+            boolean routed = complete || !checked.isDefault(FunctionSettings.FUNCTION_PATH);
+            require(weighted || !routed, FunctionSettings.FUNCTION_PATH, expected);
         }
     }
 
     void checkTraffic() {
         require(
-                checked.get(Settings.FUNCTION_CACHE_STALE_IF_ERROR).compareTo(FunctionConfiguration.LONGEST_STALE) <= 0,
-                Settings.FUNCTION_CACHE_STALE_IF_ERROR,
+                checked.get(FunctionSettings.FUNCTION_CACHE_STALE_IF_ERROR)
+                                .compareTo(FunctionConfiguration.LONGEST_STALE)
+                        <= 0,
+                FunctionSettings.FUNCTION_CACHE_STALE_IF_ERROR,
                 "at most 365d");
         checkAdmission();
-        for (ContentEncoding encoding : checked.get(Settings.FUNCTION_COMPRESSION)) {
+        for (ContentEncoding encoding : checked.get(FunctionSettings.FUNCTION_COMPRESSION)) {
             require(
                     encoding.isAvailable(),
-                    Settings.FUNCTION_COMPRESSION,
+                    FunctionSettings.FUNCTION_COMPRESSION,
                     encoding.artifact() + " on the class path for " + encoding.token(),
-                    Settings.FUNCTION_COMPRESSION);
+                    FunctionSettings.FUNCTION_COMPRESSION);
         }
-        boolean retries = checked.get(Settings.FUNCTION_RETRY_ON).contains(RetryCondition.TIMEOUT);
+        boolean retries = checked.get(FunctionSettings.FUNCTION_RETRY_ON).contains(RetryCondition.TIMEOUT);
         require(
-                retries || checked.get(Settings.FUNCTION_ATTEMPT_TIMEOUT).isZero(),
-                Settings.FUNCTION_ATTEMPT_TIMEOUT,
+                retries
+                        || checked.get(FunctionSettings.FUNCTION_ATTEMPT_TIMEOUT)
+                                .isZero(),
+                FunctionSettings.FUNCTION_ATTEMPT_TIMEOUT,
                 "0, or function.retry-on to contain timeout",
-                Settings.FUNCTION_RETRY_ON,
-                Settings.FUNCTION_ATTEMPT_TIMEOUT);
+                FunctionSettings.FUNCTION_RETRY_ON,
+                FunctionSettings.FUNCTION_ATTEMPT_TIMEOUT);
     }
 
     private void checkAdmission() {
-        int burst = checked.get(Settings.FUNCTION_RATE_LIMIT_BURST);
+        int burst = checked.get(FunctionSettings.FUNCTION_RATE_LIMIT_BURST);
         require(
                 burst
-                        <= checked.get(Settings.FUNCTION_RATE_LIMIT)
+                        <= checked.get(FunctionSettings.FUNCTION_RATE_LIMIT)
                                 .map(Rate::requests)
                                 .orElse(burst),
-                Settings.FUNCTION_RATE_LIMIT_BURST,
+                FunctionSettings.FUNCTION_RATE_LIMIT_BURST,
                 "at most the number of requests of function.rate-limit",
-                Settings.FUNCTION_RATE_LIMIT,
-                Settings.FUNCTION_RATE_LIMIT_BURST);
+                FunctionSettings.FUNCTION_RATE_LIMIT,
+                FunctionSettings.FUNCTION_RATE_LIMIT_BURST);
         require(
-                checked.isSet(Settings.FUNCTION_TENANT_HEADER)
-                        || checked.get(Settings.FUNCTION_MAX_TENANT_REQUESTS) == 0,
-                Settings.FUNCTION_MAX_TENANT_REQUESTS,
+                checked.isSet(FunctionSettings.FUNCTION_TENANT_HEADER)
+                        || checked.get(FunctionSettings.FUNCTION_MAX_TENANT_REQUESTS) == 0,
+                FunctionSettings.FUNCTION_MAX_TENANT_REQUESTS,
                 "0, or function.tenant-header to be set",
-                Settings.FUNCTION_TENANT_HEADER,
-                Settings.FUNCTION_MAX_TENANT_REQUESTS);
+                FunctionSettings.FUNCTION_TENANT_HEADER,
+                FunctionSettings.FUNCTION_MAX_TENANT_REQUESTS);
         require(
-                checked.get(Settings.FUNCTION_SHED_DELAY).compareTo(Duration.ofHours(1)) <= 0,
-                Settings.FUNCTION_SHED_DELAY,
+                checked.get(FunctionSettings.FUNCTION_SHED_DELAY).compareTo(Duration.ofHours(1)) <= 0,
+                FunctionSettings.FUNCTION_SHED_DELAY,
                 "at most 1h",
-                Settings.FUNCTION_SHED_DELAY);
+                FunctionSettings.FUNCTION_SHED_DELAY);
     }
 
     void checkBreaker() {
-        Duration open = checked.get(Settings.FUNCTION_BREAKER_OPEN);
+        Duration open = checked.get(FunctionSettings.FUNCTION_BREAKER_OPEN);
         require(
                 open.compareTo(Duration.ofMillis(100)) >= 0 && open.compareTo(Duration.ofHours(1)) <= 0,
-                Settings.FUNCTION_BREAKER_OPEN,
+                FunctionSettings.FUNCTION_BREAKER_OPEN,
                 "100ms to 1h",
-                Settings.FUNCTION_BREAKER_OPEN);
+                FunctionSettings.FUNCTION_BREAKER_OPEN);
     }
 
     /** A route may switch off what its function has, so this concerns only functions. */
     private void checkUnused() {
         require(
-                checked.get(Settings.FUNCTION_BREAKER_LATENCY).isZero()
-                        || checked.get(Settings.FUNCTION_BREAKER_ERRORS) > 0,
-                Settings.FUNCTION_BREAKER_LATENCY,
+                checked.get(FunctionSettings.FUNCTION_BREAKER_LATENCY).isZero()
+                        || checked.get(FunctionSettings.FUNCTION_BREAKER_ERRORS) > 0,
+                FunctionSettings.FUNCTION_BREAKER_LATENCY,
                 "0, or function.breaker-errors to be set",
-                Settings.FUNCTION_BREAKER_LATENCY,
-                Settings.FUNCTION_BREAKER_ERRORS);
+                FunctionSettings.FUNCTION_BREAKER_LATENCY,
+                FunctionSettings.FUNCTION_BREAKER_ERRORS);
     }
 
     void checkFunction() {
         checkUnused();
         checkTraffic();
-        checkEither(Settings.FUNCTION_SECRET, Settings.FUNCTION_SECRET_FILE);
-        int maxWorkers = checked.get(Settings.FUNCTION_MAX_WORKERS);
-        boolean inOrder = checked.get(Settings.FUNCTION_MIN_WORKERS) <= maxWorkers;
+        checkEither(FunctionSettings.FUNCTION_SECRET, FunctionSettings.FUNCTION_SECRET_FILE);
+        int maxWorkers = checked.get(FunctionSettings.FUNCTION_MAX_WORKERS);
+        boolean inOrder = checked.get(FunctionSettings.FUNCTION_MIN_WORKERS) <= maxWorkers;
         require(
                 inOrder,
-                Settings.FUNCTION_MAX_WORKERS,
+                FunctionSettings.FUNCTION_MAX_WORKERS,
                 "at least function.min-workers",
-                Settings.FUNCTION_MAX_WORKERS,
-                Settings.FUNCTION_MIN_WORKERS);
+                FunctionSettings.FUNCTION_MAX_WORKERS,
+                FunctionSettings.FUNCTION_MIN_WORKERS);
         require(
                 !dispatcher.isSet(Settings.FLEET_TABLE) || maxWorkers <= MOST_WORKERS_IN_FLEET,
-                Settings.FUNCTION_MAX_WORKERS,
+                FunctionSettings.FUNCTION_MAX_WORKERS,
                 "at most " + MOST_WORKERS_IN_FLEET + " in a fleet (fleet.table)",
-                Settings.FUNCTION_MAX_WORKERS,
+                FunctionSettings.FUNCTION_MAX_WORKERS,
                 Settings.FLEET_TABLE);
         checkDownstream(maxWorkers);
-        if (checked.isInvalid(Settings.FUNCTION_MODE) || checked.isInvalid(Settings.FUNCTION_LAUNCHER)) {
+        if (checked.isInvalid(FunctionSettings.FUNCTION_MODE)
+                || checked.isInvalid(FunctionSettings.FUNCTION_LAUNCHER)) {
             return;
         }
-        if (checked.get(Settings.FUNCTION_MODE) == Mode.DIRECT) {
+        if (checked.get(FunctionSettings.FUNCTION_MODE) == Mode.DIRECT) {
             checkDirect(maxWorkers);
             return;
         }
-        if (checked.get(Settings.FUNCTION_DIRECT_OVERFLOW)) {
+        if (checked.get(FunctionSettings.FUNCTION_DIRECT_OVERFLOW)) {
             checkOverflow();
         }
-        switch (checked.get(Settings.FUNCTION_LAUNCHER)) {
+        switch (checked.get(FunctionSettings.FUNCTION_LAUNCHER)) {
             case LOCAL -> checkLocal(maxWorkers);
             case LAMBDA -> checkLambda(maxWorkers);
             case SELF -> checkSelf(maxWorkers);
@@ -172,60 +178,67 @@ final class FunctionChecks extends Checks {
     }
 
     private void checkDownstream(int maxWorkers) {
-        int connections = checked.get(Settings.FUNCTION_DOWNSTREAM_CONNECTIONS);
-        int perWorker = checked.get(Settings.FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER);
+        int connections = checked.get(FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS);
+        int perWorker = checked.get(FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER);
         if (connections == 0) {
             return;
         }
         require(
                 maxWorkers > 0,
-                Settings.FUNCTION_DOWNSTREAM_CONNECTIONS,
+                FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS,
                 "0, because no workers are launched (function.max-workers is 0), so nothing limits their number",
-                Settings.FUNCTION_DOWNSTREAM_CONNECTIONS,
-                Settings.FUNCTION_MAX_WORKERS);
-        int workers = Math.max(1, checked.get(Settings.FUNCTION_MIN_WORKERS));
+                FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS,
+                FunctionSettings.FUNCTION_MAX_WORKERS);
+        int workers = Math.max(1, checked.get(FunctionSettings.FUNCTION_MIN_WORKERS));
         long least = DownstreamBudget.least(perWorker, workers);
         require(
                 connections >= least,
-                Settings.FUNCTION_DOWNSTREAM_CONNECTIONS,
+                FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS,
                 "at least " + least + ": " + perWorker + " (function.downstream-connections-per-worker) for each of "
                         + workers + " workers (function.min-workers) and of " + (least / perWorker - workers)
                         + " that replace others",
-                Settings.FUNCTION_DOWNSTREAM_CONNECTIONS,
-                Settings.FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER,
-                Settings.FUNCTION_MIN_WORKERS);
+                FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS,
+                FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER,
+                FunctionSettings.FUNCTION_MIN_WORKERS);
     }
 
     private void checkDirect(int maxWorkers) {
         String noWorkers = ", because a function in mode direct has no workers";
-        require(maxWorkers == 0, Settings.FUNCTION_MAX_WORKERS, "0" + noWorkers, Settings.FUNCTION_MAX_WORKERS);
-        boolean self = checked.get(Settings.FUNCTION_LAUNCHER) == Launcher.SELF;
-        require(self, Settings.FUNCTION_LAUNCHER, "self" + noWorkers);
-        boolean overflow = checked.get(Settings.FUNCTION_DIRECT_OVERFLOW);
-        require(!overflow, Settings.FUNCTION_DIRECT_OVERFLOW, "false, because in mode direct all requests are direct");
+        require(
+                maxWorkers == 0,
+                FunctionSettings.FUNCTION_MAX_WORKERS,
+                "0" + noWorkers,
+                FunctionSettings.FUNCTION_MAX_WORKERS);
+        boolean self = checked.get(FunctionSettings.FUNCTION_LAUNCHER) == Launcher.SELF;
+        require(self, FunctionSettings.FUNCTION_LAUNCHER, "self" + noWorkers);
+        boolean overflow = checked.get(FunctionSettings.FUNCTION_DIRECT_OVERFLOW);
+        require(
+                !overflow,
+                FunctionSettings.FUNCTION_DIRECT_OVERFLOW,
+                "false, because in mode direct all requests are direct");
         checkDirectName();
     }
 
     private void checkOverflow() {
-        Duration after = checked.get(Settings.FUNCTION_DIRECT_OVERFLOW_AFTER);
+        Duration after = checked.get(FunctionSettings.FUNCTION_DIRECT_OVERFLOW_AFTER);
         boolean inRange = after.compareTo(SHORTEST_OVERFLOW) >= 0
-                && after.compareTo(checked.get(Settings.FUNCTION_QUEUE_TIMEOUT)) < 0;
+                && after.compareTo(checked.get(FunctionSettings.FUNCTION_QUEUE_TIMEOUT)) < 0;
         String expected = "at least 10ms, and less than function.queue-timeout";
         require(
                 inRange,
-                Settings.FUNCTION_DIRECT_OVERFLOW_AFTER,
+                FunctionSettings.FUNCTION_DIRECT_OVERFLOW_AFTER,
                 expected,
-                Settings.FUNCTION_DIRECT_OVERFLOW_AFTER,
-                Settings.FUNCTION_QUEUE_TIMEOUT);
-        boolean launchesLambda = checked.get(Settings.FUNCTION_LAUNCHER) == Launcher.LAMBDA;
-        if (!launchesLambda || checked.isSet(Settings.FUNCTION_DIRECT_LAMBDA)) {
+                FunctionSettings.FUNCTION_DIRECT_OVERFLOW_AFTER,
+                FunctionSettings.FUNCTION_QUEUE_TIMEOUT);
+        boolean launchesLambda = checked.get(FunctionSettings.FUNCTION_LAUNCHER) == Launcher.LAMBDA;
+        if (!launchesLambda || checked.isSet(FunctionSettings.FUNCTION_DIRECT_LAMBDA)) {
             checkDirectName();
         }
     }
 
     private void checkDirectName() {
-        boolean own = checked.isSet(Settings.FUNCTION_DIRECT_LAMBDA);
-        checkLambdaName(own ? Settings.FUNCTION_DIRECT_LAMBDA : Settings.FUNCTION_LAMBDA);
+        boolean own = checked.isSet(FunctionSettings.FUNCTION_DIRECT_LAMBDA);
+        checkLambdaName(own ? FunctionSettings.FUNCTION_DIRECT_LAMBDA : FunctionSettings.FUNCTION_LAMBDA);
     }
 
     /** Checks the name. If the setting is not set, the function's own name is used. */
@@ -234,25 +247,25 @@ final class FunctionChecks extends Checks {
         if (lambda != null) {
             require(FunctionName.isOne(lambda), setting, setting.type().expected(), setting);
         } else {
-            boolean valid = FunctionName.isOne(checked.get(Settings.FUNCTION_NAME));
+            boolean valid = FunctionName.isOne(checked.get(FunctionSettings.FUNCTION_NAME));
             String expected = "a name that a Lambda function can have, or function.lambda to be set";
-            require(valid, Settings.FUNCTION_NAME, expected, Settings.FUNCTION_NAME, setting);
+            require(valid, FunctionSettings.FUNCTION_NAME, expected, FunctionSettings.FUNCTION_NAME, setting);
         }
     }
 
     private void checkLocal(int maxWorkers) {
         require(
                 maxWorkers > 0,
-                Settings.FUNCTION_MAX_WORKERS,
+                FunctionSettings.FUNCTION_MAX_WORKERS,
                 "1 or more with launcher local",
-                Settings.FUNCTION_MAX_WORKERS);
+                FunctionSettings.FUNCTION_MAX_WORKERS);
         boolean hasCommand = !dispatcher.get(Settings.LOCAL_COMMAND).isEmpty();
         boolean hasEnvironment = !dispatcher.get(Settings.LOCAL_ENVIRONMENT).isEmpty();
         require(
-                checked.isSet(Settings.FUNCTION_HANDLER) || hasCommand || hasEnvironment,
-                Settings.FUNCTION_HANDLER,
+                checked.isSet(FunctionSettings.FUNCTION_HANDLER) || hasCommand || hasEnvironment,
+                FunctionSettings.FUNCTION_HANDLER,
                 "a handler class, local.command, or a local.environment that selects an adapter, with launcher local",
-                Settings.FUNCTION_HANDLER,
+                FunctionSettings.FUNCTION_HANDLER,
                 Settings.LOCAL_COMMAND,
                 Settings.LOCAL_ENVIRONMENT);
         if (!hasCommand) {
@@ -260,7 +273,7 @@ final class FunctionChecks extends Checks {
         }
         require(
                 hasCommand || !dispatcher.isSet(Settings.WORKERS_TLS_CLIENT_CERTIFICATES),
-                Settings.FUNCTION_LAUNCHER,
+                FunctionSettings.FUNCTION_LAUNCHER,
                 "workers.tls.client-certificates not to be set, or local.command to be set, because a local worker has"
                         + " no certificate",
                 Settings.LOCAL_COMMAND);
@@ -268,16 +281,16 @@ final class FunctionChecks extends Checks {
 
     /** A worker without its handler class fails at its launch, perhaps long after the start. */
     private void checkHandler() {
-        String handler = checked.find(Settings.FUNCTION_HANDLER);
+        String handler = checked.find(FunctionSettings.FUNCTION_HANDLER);
         if (handler != null) {
             String name = handler.split("::", 2)[0];
             boolean missing = HandlerClass.isMissing(name, dispatcher.find(Settings.LOCAL_CLASS_PATH));
             require(
                     !missing,
-                    Settings.FUNCTION_HANDLER,
+                    FunctionSettings.FUNCTION_HANDLER,
                     "a class that is in local.class-path or in the class path of the dispatcher, with $ before a"
                             + " nested class",
-                    Settings.FUNCTION_HANDLER,
+                    FunctionSettings.FUNCTION_HANDLER,
                     Settings.LOCAL_COMMAND,
                     Settings.LOCAL_CLASS_PATH);
         }
@@ -286,30 +299,30 @@ final class FunctionChecks extends Checks {
     private void checkLambda(int maxWorkers) {
         require(
                 maxWorkers > 0,
-                Settings.FUNCTION_MAX_WORKERS,
+                FunctionSettings.FUNCTION_MAX_WORKERS,
                 "1 or more with launcher lambda",
-                Settings.FUNCTION_MAX_WORKERS);
+                FunctionSettings.FUNCTION_MAX_WORKERS);
         require(
                 !dispatcher.isSet(Settings.WORKERS_TLS_CLIENT_CERTIFICATES),
-                Settings.FUNCTION_LAUNCHER,
+                FunctionSettings.FUNCTION_LAUNCHER,
                 "workers.tls.client-certificates not to be set, because a worker on Lambda has no certificate");
-        checkLambdaName(Settings.FUNCTION_LAMBDA);
+        checkLambdaName(FunctionSettings.FUNCTION_LAMBDA);
     }
 
     private void checkSelf(int maxWorkers) {
         require(
                 maxWorkers == 0,
-                Settings.FUNCTION_MAX_WORKERS,
+                FunctionSettings.FUNCTION_MAX_WORKERS,
                 "0 with launcher self, which launches no workers",
-                Settings.FUNCTION_MAX_WORKERS,
-                Settings.FUNCTION_LAUNCHER);
+                FunctionSettings.FUNCTION_MAX_WORKERS,
+                FunctionSettings.FUNCTION_LAUNCHER);
         require(
                 !complete
                         || dispatcher.isSet(Settings.WORKERS_SECRET)
                         || dispatcher.isSet(Settings.WORKERS_SECRET_FILE)
-                        || checked.isSet(Settings.FUNCTION_SECRET)
-                        || checked.isSet(Settings.FUNCTION_SECRET_FILE),
-                Settings.FUNCTION_LAUNCHER,
+                        || checked.isSet(FunctionSettings.FUNCTION_SECRET)
+                        || checked.isSet(FunctionSettings.FUNCTION_SECRET_FILE),
+                FunctionSettings.FUNCTION_LAUNCHER,
                 "function.secret, workers.secret or a file with one of them to be set, because self-launched workers"
                         + " sign their tokens with it");
         require(
@@ -317,8 +330,9 @@ final class FunctionChecks extends Checks {
                         || dispatcher.isSet(Settings.WORKERS_SECRET)
                         || dispatcher.isSet(Settings.WORKERS_SECRET_FILE)
                         || dispatcher.isSet(Settings.WORKERS_TLS_CERTIFICATE)
-                        || !checked.isSet(Settings.FUNCTION_SECRET) && !checked.isSet(Settings.FUNCTION_SECRET_FILE),
-                Settings.FUNCTION_LAUNCHER,
+                        || !checked.isSet(FunctionSettings.FUNCTION_SECRET)
+                                && !checked.isSet(FunctionSettings.FUNCTION_SECRET_FILE),
+                FunctionSettings.FUNCTION_LAUNCHER,
                 "workers.secret or workers.secret-file to be set beside function.secret, because the key of the worker"
                         + " port follows from it, and self-launched workers must know that key");
     }

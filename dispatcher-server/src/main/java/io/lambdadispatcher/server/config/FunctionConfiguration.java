@@ -82,16 +82,18 @@ public record FunctionConfiguration(
     static FunctionConfiguration of(SettingValues values, List<SettingValues> routes) {
         // If any route has a priority, all have, because their requests wait in one queue.
         boolean priorities = hasPriorities(values) || routes.stream().anyMatch(FunctionConfiguration::hasPriorities);
-        FunctionOptions options = FunctionOptions.builder(values.get(Settings.FUNCTION_NAME))
+        FunctionOptions options = FunctionOptions.builder(values.get(FunctionSettings.FUNCTION_NAME))
                 .capacity(capacity(values))
                 .launching(launching(values))
-                .connectionsPerWorker(values.get(Settings.FUNCTION_CONNECTIONS))
-                .streamsPerConnection(values.get(Settings.FUNCTION_STREAMS))
-                .queue(values.get(Settings.FUNCTION_QUEUE_LIMIT), values.get(Settings.FUNCTION_QUEUE_TIMEOUT))
-                .requestTimeout(values.get(Settings.FUNCTION_REQUEST_TIMEOUT))
+                .connectionsPerWorker(values.get(FunctionSettings.FUNCTION_CONNECTIONS))
+                .streamsPerConnection(values.get(FunctionSettings.FUNCTION_STREAMS))
+                .queue(
+                        values.get(FunctionSettings.FUNCTION_QUEUE_LIMIT),
+                        values.get(FunctionSettings.FUNCTION_QUEUE_TIMEOUT))
+                .requestTimeout(values.get(FunctionSettings.FUNCTION_REQUEST_TIMEOUT))
                 .traffic(traffic(values, OF_FUNCTION, OF_FUNCTION, priorities))
-                .slowStart(values.get(Settings.FUNCTION_SLOW_START))
-                .extraAttempts(values.get(Settings.FUNCTION_EXTRA_ATTEMPTS) / 100.0)
+                .slowStart(values.get(FunctionSettings.FUNCTION_SLOW_START))
+                .extraAttempts(values.get(FunctionSettings.FUNCTION_EXTRA_ATTEMPTS) / 100.0)
                 .build();
         return new FunctionConfiguration(
                 options,
@@ -102,30 +104,31 @@ public record FunctionConfiguration(
                                 traffic(each, admissionName(values, each), nameOf(route(each)), priorities)))
                         .toList(),
                 direct(values),
-                values.get(Settings.FUNCTION_LAUNCHER),
+                values.get(FunctionSettings.FUNCTION_LAUNCHER),
                 lambda(values),
                 directLambda(values),
-                values.find(Settings.FUNCTION_HANDLER),
-                values.find(Settings.FUNCTION_SECRET, Settings.FUNCTION_SECRET_FILE));
+                values.find(FunctionSettings.FUNCTION_HANDLER),
+                values.find(FunctionSettings.FUNCTION_SECRET, FunctionSettings.FUNCTION_SECRET_FILE));
     }
 
     static Route route(SettingValues values) {
         return Route.of(
-                values.find(Settings.FUNCTION_HOST),
-                values.find(Settings.FUNCTION_HEADER),
-                values.get(Settings.FUNCTION_PATH),
-                values.get(Settings.FUNCTION_WEIGHT));
+                values.find(FunctionSettings.FUNCTION_HOST),
+                values.find(FunctionSettings.FUNCTION_HEADER),
+                values.get(FunctionSettings.FUNCTION_PATH),
+                values.get(FunctionSettings.FUNCTION_WEIGHT));
     }
 
     private static TrafficPolicy traffic(
             SettingValues values, String admissionName, String breakerName, boolean priorities) {
-        DeadlinePolicy.Builder deadline = DeadlinePolicy.builder().limit(values.get(Settings.FUNCTION_DEADLINE));
-        values.get(Settings.FUNCTION_DEADLINE_HEADERS).forEach(deadline::header);
-        HedgeDelay hedge = values.get(Settings.FUNCTION_HEDGE_AFTER);
+        DeadlinePolicy.Builder deadline =
+                DeadlinePolicy.builder().limit(values.get(FunctionSettings.FUNCTION_DEADLINE));
+        values.get(FunctionSettings.FUNCTION_DEADLINE_HEADERS).forEach(deadline::header);
+        HedgeDelay hedge = values.get(FunctionSettings.FUNCTION_HEDGE_AFTER);
         AttemptPolicy attempts = AttemptPolicy.builder()
-                .maxAttempts(values.get(Settings.FUNCTION_MAX_ATTEMPTS))
-                .retryOn(values.get(Settings.FUNCTION_RETRY_ON))
-                .attemptTimeout(values.get(Settings.FUNCTION_ATTEMPT_TIMEOUT))
+                .maxAttempts(values.get(FunctionSettings.FUNCTION_MAX_ATTEMPTS))
+                .retryOn(values.get(FunctionSettings.FUNCTION_RETRY_ON))
+                .attemptTimeout(values.get(FunctionSettings.FUNCTION_ATTEMPT_TIMEOUT))
                 .hedgeAfter(hedge.delay())
                 .hedgeAfterQuantile(hedge.percentile() / 100.0)
                 .build();
@@ -133,7 +136,7 @@ public record FunctionConfiguration(
                 .admission(admission(values, admissionName, priorities))
                 .deadline(deadline.build())
                 .attempts(attempts)
-                .affinity(values.get(Settings.FUNCTION_AFFINITY))
+                .affinity(values.get(FunctionSettings.FUNCTION_AFFINITY))
                 .shadow(shadow(values))
                 .compression(compression(values))
                 .breaker(breaker(values, breakerName))
@@ -144,29 +147,29 @@ public record FunctionConfiguration(
     private static CompressionPolicy compression(SettingValues values) {
         return CompressionPolicy.builder()
                 // FunctionChecks reports the others.
-                .encodings(values.get(Settings.FUNCTION_COMPRESSION).stream()
+                .encodings(values.get(FunctionSettings.FUNCTION_COMPRESSION).stream()
                         .filter(ContentEncoding::isAvailable)
                         .toList())
-                .types(values.get(Settings.FUNCTION_COMPRESSION_TYPES))
-                .minBytes(values.get(Settings.FUNCTION_COMPRESSION_MIN_SIZE))
+                .types(values.get(FunctionSettings.FUNCTION_COMPRESSION_TYPES))
+                .minBytes(values.get(FunctionSettings.FUNCTION_COMPRESSION_MIN_SIZE))
                 .build();
     }
 
     private static ShadowPolicy shadow(SettingValues values) {
-        String function = values.find(Settings.FUNCTION_SHADOW);
+        String function = values.find(FunctionSettings.FUNCTION_SHADOW);
         return function == null
                 ? ShadowPolicy.NONE
                 : ShadowPolicy.builder(function)
-                        .share(values.get(Settings.FUNCTION_SHADOW_SHARE) / 100.0)
-                        .allMethods(values.get(Settings.FUNCTION_SHADOW_METHODS) == ShadowMethods.ALL)
+                        .share(values.get(FunctionSettings.FUNCTION_SHADOW_SHARE) / 100.0)
+                        .allMethods(values.get(FunctionSettings.FUNCTION_SHADOW_METHODS) == ShadowMethods.ALL)
                         .build();
     }
 
     private static BreakerPolicy breaker(SettingValues values, String name) {
         return BreakerPolicy.builder(name)
-                .errors(values.get(Settings.FUNCTION_BREAKER_ERRORS) / 100.0)
-                .latency(values.get(Settings.FUNCTION_BREAKER_LATENCY))
-                .open(values.get(Settings.FUNCTION_BREAKER_OPEN))
+                .errors(values.get(FunctionSettings.FUNCTION_BREAKER_ERRORS) / 100.0)
+                .latency(values.get(FunctionSettings.FUNCTION_BREAKER_LATENCY))
+                .open(values.get(FunctionSettings.FUNCTION_BREAKER_OPEN))
                 .build();
     }
 
@@ -176,11 +179,11 @@ public record FunctionConfiguration(
 
     /** Its name is the route, because a handler may see by which one a request came. */
     private static CachePolicy cache(SettingValues values) {
-        return values.get(Settings.FUNCTION_CACHE)
+        return values.get(FunctionSettings.FUNCTION_CACHE)
                 ? CachePolicy.builder(route(values).withoutWeight().toString())
                         // FunctionChecks reports a longer time.
-                        .staleIfError(min(values.get(Settings.FUNCTION_CACHE_STALE_IF_ERROR), LONGEST_STALE))
-                        .maxBodyBytes(values.get(Settings.FUNCTION_CACHE_MAX_BODY))
+                        .staleIfError(min(values.get(FunctionSettings.FUNCTION_CACHE_STALE_IF_ERROR), LONGEST_STALE))
+                        .maxBodyBytes(values.get(FunctionSettings.FUNCTION_CACHE_MAX_BODY))
                         .build()
                 : CachePolicy.OFF;
     }
@@ -203,29 +206,29 @@ public record FunctionConfiguration(
     }
 
     private static boolean hasPriorities(SettingValues values) {
-        return values.get(Settings.FUNCTION_PRIORITY) != Priority.NORMAL
-                || values.isSet(Settings.FUNCTION_PRIORITY_HEADER);
+        return values.get(FunctionSettings.FUNCTION_PRIORITY) != Priority.NORMAL
+                || values.isSet(FunctionSettings.FUNCTION_PRIORITY_HEADER);
     }
 
     private static List<Object> limits(SettingValues values) {
-        return Settings.LIMITS.stream()
+        return FunctionSettings.LIMITS.stream()
                 .<Object>map(setting -> Optional.ofNullable(values.find(setting)))
                 .toList();
     }
 
     private static AdmissionPolicy admission(SettingValues values, String name, boolean priorities) {
         AdmissionPolicy.Builder policy = AdmissionPolicy.builder(name)
-                .maxRequests(values.get(Settings.FUNCTION_MAX_REQUESTS))
-                .shedDelay(values.get(Settings.FUNCTION_SHED_DELAY));
+                .maxRequests(values.get(FunctionSettings.FUNCTION_MAX_REQUESTS))
+                .shedDelay(values.get(FunctionSettings.FUNCTION_SHED_DELAY));
         if (priorities) {
-            policy.priority(values.get(Settings.FUNCTION_PRIORITY));
+            policy.priority(values.get(FunctionSettings.FUNCTION_PRIORITY));
         }
-        values.get(Settings.FUNCTION_RATE_LIMIT).ifPresent(rate -> policy.rateLimit(rateLimit(values, rate)));
-        String tenantHeader = values.find(Settings.FUNCTION_TENANT_HEADER);
+        values.get(FunctionSettings.FUNCTION_RATE_LIMIT).ifPresent(rate -> policy.rateLimit(rateLimit(values, rate)));
+        String tenantHeader = values.find(FunctionSettings.FUNCTION_TENANT_HEADER);
         if (tenantHeader != null) {
-            policy.tenants(tenantHeader, values.get(Settings.FUNCTION_MAX_TENANT_REQUESTS));
+            policy.tenants(tenantHeader, values.get(FunctionSettings.FUNCTION_MAX_TENANT_REQUESTS));
         }
-        String priorityHeader = values.find(Settings.FUNCTION_PRIORITY_HEADER);
+        String priorityHeader = values.find(FunctionSettings.FUNCTION_PRIORITY_HEADER);
         if (priorityHeader != null) {
             policy.priorityHeader(priorityHeader);
         }
@@ -234,10 +237,10 @@ public record FunctionConfiguration(
 
     private static RateLimit rateLimit(SettingValues values, Rate rate) {
         RateLimit limit = RateLimit.of(rate.requests(), rate.window());
-        int burst = values.get(Settings.FUNCTION_RATE_LIMIT_BURST);
+        int burst = values.get(FunctionSettings.FUNCTION_RATE_LIMIT_BURST);
         // FunctionChecks reports a burst that is too large.
         limit = burst == 0 ? limit : limit.burst(Math.min(burst, rate.requests()));
-        String key = values.get(Settings.FUNCTION_RATE_LIMIT_KEY);
+        String key = values.get(FunctionSettings.FUNCTION_RATE_LIMIT_KEY);
         return switch (key) {
             case "client" -> limit;
             case "route" -> limit.perRoute();
@@ -246,55 +249,55 @@ public record FunctionConfiguration(
     }
 
     private static @Nullable DirectOptions direct(SettingValues values) {
-        DirectOptions.Builder options = DirectOptions.builder(values.get(Settings.FUNCTION_EVENT_FORMAT))
-                .maxConcurrent(values.get(Settings.FUNCTION_DIRECT_LIMIT));
-        if (values.get(Settings.FUNCTION_MODE) == Mode.DIRECT) {
+        DirectOptions.Builder options = DirectOptions.builder(values.get(FunctionSettings.FUNCTION_EVENT_FORMAT))
+                .maxConcurrent(values.get(FunctionSettings.FUNCTION_DIRECT_LIMIT));
+        if (values.get(FunctionSettings.FUNCTION_MODE) == Mode.DIRECT) {
             return options.build();
         }
-        return values.get(Settings.FUNCTION_DIRECT_OVERFLOW)
-                ? options.overflowAfter(values.get(Settings.FUNCTION_DIRECT_OVERFLOW_AFTER))
+        return values.get(FunctionSettings.FUNCTION_DIRECT_OVERFLOW)
+                ? options.overflowAfter(values.get(FunctionSettings.FUNCTION_DIRECT_OVERFLOW_AFTER))
                         .build()
                 : null;
     }
 
     private static String lambda(SettingValues values) {
-        String named = values.find(Settings.FUNCTION_LAMBDA);
-        return named == null ? values.get(Settings.FUNCTION_NAME) : named;
+        String named = values.find(FunctionSettings.FUNCTION_LAMBDA);
+        return named == null ? values.get(FunctionSettings.FUNCTION_NAME) : named;
     }
 
     private static String directLambda(SettingValues values) {
-        String named = values.find(Settings.FUNCTION_DIRECT_LAMBDA);
+        String named = values.find(FunctionSettings.FUNCTION_DIRECT_LAMBDA);
         return named == null ? lambda(values) : named;
     }
 
     private static CapacityPolicy capacity(SettingValues values) {
-        int min = values.get(Settings.FUNCTION_MIN_WORKERS);
+        int min = values.get(FunctionSettings.FUNCTION_MIN_WORKERS);
         // FunctionChecks reports a maximum below the minimum.
-        int max = Math.max(min, values.get(Settings.FUNCTION_MAX_WORKERS));
-        int perWorker = values.get(Settings.FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER);
-        int connections = values.get(Settings.FUNCTION_DOWNSTREAM_CONNECTIONS);
+        int max = Math.max(min, values.get(FunctionSettings.FUNCTION_MAX_WORKERS));
+        int perWorker = values.get(FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER);
+        int connections = values.get(FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS);
         // FunctionChecks reports a number that is not enough.
         boolean divisible = max > 0 && connections >= DownstreamBudget.least(perWorker, min);
         return CapacityPolicy.builder()
                 .workers(min, max)
-                .warmWorkers(values.get(Settings.FUNCTION_WARM_WORKERS))
-                .headroom(values.get(Settings.FUNCTION_HEADROOM) / 100.0)
-                .idleAfter(values.get(Settings.FUNCTION_IDLE_AFTER))
-                .scaleInAfter(values.get(Settings.FUNCTION_SCALE_IN_AFTER))
-                .warmEnvironments(values.get(Settings.FUNCTION_WARM_ENVIRONMENTS))
-                .maxWorkerAge(values.get(Settings.FUNCTION_MAX_WORKER_AGE))
+                .warmWorkers(values.get(FunctionSettings.FUNCTION_WARM_WORKERS))
+                .headroom(values.get(FunctionSettings.FUNCTION_HEADROOM) / 100.0)
+                .idleAfter(values.get(FunctionSettings.FUNCTION_IDLE_AFTER))
+                .scaleInAfter(values.get(FunctionSettings.FUNCTION_SCALE_IN_AFTER))
+                .warmEnvironments(values.get(FunctionSettings.FUNCTION_WARM_ENVIRONMENTS))
+                .maxWorkerAge(values.get(FunctionSettings.FUNCTION_MAX_WORKER_AGE))
                 .downstreamConnections(divisible ? connections : 0, perWorker)
                 .build();
     }
 
     private static LaunchLimits launching(SettingValues values) {
         return LaunchLimits.builder()
-                .launchesPerMinute(values.get(Settings.FUNCTION_LAUNCHES_PER_MINUTE))
-                .gbSecondsPerHour(values.get(Settings.FUNCTION_SPENDING_LIMIT))
-                .workerMegabytes(values.get(Settings.FUNCTION_WORKER_MEMORY))
-                .launchTimeout(values.get(Settings.FUNCTION_LAUNCH_TIMEOUT))
-                .versionCheck(values.get(Settings.FUNCTION_VERSION_CHECK))
-                .rollout(values.get(Settings.FUNCTION_ROLLOUT))
+                .launchesPerMinute(values.get(FunctionSettings.FUNCTION_LAUNCHES_PER_MINUTE))
+                .gbSecondsPerHour(values.get(FunctionSettings.FUNCTION_SPENDING_LIMIT))
+                .workerMegabytes(values.get(FunctionSettings.FUNCTION_WORKER_MEMORY))
+                .launchTimeout(values.get(FunctionSettings.FUNCTION_LAUNCH_TIMEOUT))
+                .versionCheck(values.get(FunctionSettings.FUNCTION_VERSION_CHECK))
+                .rollout(values.get(FunctionSettings.FUNCTION_ROLLOUT))
                 .build();
     }
 }

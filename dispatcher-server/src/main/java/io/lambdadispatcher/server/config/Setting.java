@@ -8,10 +8,12 @@ import org.jspecify.annotations.Nullable;
  *
  * @param name dotted, as in the file: {@code public.plain.port}
  * @param defaultText {@code null} = unset by default
+ * @param ofRoutes whether each route of a function can have its own value
+ * @param reloads whether a reload can change it
  * @param doc complete sentences for {@code --help-all} and the docs
  */
 public record Setting<T>(
-        String name, ValueType<T> type, @Nullable String defaultText, String doc) {
+        String name, ValueType<T> type, @Nullable String defaultText, boolean ofRoutes, boolean reloads, String doc) {
     public static final String VARIABLE_PREFIX = "LAMBDA_DISPATCHER_";
 
     /** Returns the flag, such as {@code --public-plain-port}. */

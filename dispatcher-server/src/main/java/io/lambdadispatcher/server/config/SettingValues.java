@@ -223,7 +223,7 @@ final class SettingValues {
         settings(ofFunction)
                 .filter(setting -> !Reloadable.canChange(setting, start::state, this::state))
                 .forEach(setting -> {
-                    SettingValues kept = Reloadable.contains(setting) ? running : start;
+                    SettingValues kept = setting.reloads() ? running : start;
                     if (!value(setting).isSameAs(kept.value(setting))) {
                         restart.accept(difference(kept, setting));
                         next.values.put(setting, kept.value(setting));
@@ -262,10 +262,11 @@ final class SettingValues {
      * function.
      */
     Stream<Row> rowsOfRoute(SettingValues function) {
-        Row name = row(Settings.FUNCTION_NAME);
+        Row name = row(FunctionSettings.FUNCTION_NAME);
         return Stream.concat(
                 Stream.of(new Row(prefix + ConfigurationLoader.ROUTE_FUNCTION, name.value(), name.source())),
-                Settings.OF_ROUTES.stream()
+                Settings.BY_NAME.values().stream()
+                        .filter(Setting::ofRoutes)
                         .filter(setting -> !value(setting).equals(function.value(setting)))
                         .map(this::row));
     }

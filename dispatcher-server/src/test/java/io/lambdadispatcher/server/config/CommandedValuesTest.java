@@ -25,7 +25,7 @@ class CommandedValuesTest {
     }
 
     private static CommandedValues weight(String function, String weight) {
-        return CommandedValues.NONE.with(function, Settings.FUNCTION_WEIGHT, weight);
+        return CommandedValues.NONE.with(function, FunctionSettings.FUNCTION_WEIGHT, weight);
     }
 
     private static List<Integer> weights(Configuration configuration) {
@@ -38,7 +38,7 @@ class CommandedValuesTest {
     void should_hold_instead_of_the_configuration() throws Exception {
         Configuration configured = shops(90, 10);
         CommandedValues commanded = weight("next", "50")
-                .with("next", Settings.FUNCTION_WEIGHT, "0")
+                .with("next", FunctionSettings.FUNCTION_WEIGHT, "0")
                 .with(null, Settings.LOG_LEVEL, "debug");
         Configuration inForce = commanded.appliedTo(configured);
 
@@ -56,7 +56,7 @@ class CommandedValuesTest {
 
     @Test
     void should_end_when_the_configuration_of_the_same_setting_changes() throws Exception {
-        CommandedValues commanded = weight("next", "0").with("shop", Settings.FUNCTION_WEIGHT, "1");
+        CommandedValues commanded = weight("next", "0").with("shop", FunctionSettings.FUNCTION_WEIGHT, "1");
 
         CommandedValues kept = commanded.keptBy(shops(90, 10), shops(90, 20, "log.level: debug"));
 
@@ -76,7 +76,7 @@ class CommandedValuesTest {
         assertThat(catchThrowableOfType(
                                 ConfigurationException.class,
                                 () -> weight("shop", "0")
-                                        .with("next", Settings.FUNCTION_WEIGHT, "0")
+                                        .with("next", FunctionSettings.FUNCTION_WEIGHT, "0")
                                         .appliedTo(configured))
                         .problems())
                 .containsExactly(

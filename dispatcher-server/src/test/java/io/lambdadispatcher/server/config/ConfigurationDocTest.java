@@ -24,7 +24,7 @@ class ConfigurationDocTest {
 
     private static String tables() {
         StringBuilder text = new StringBuilder();
-        for (Settings.Topic topic : Settings.topics()) {
+        for (SettingTopic topic : Settings.topics()) {
             text.append("### ").append(topic.title()).append("\n\n");
             text.append("| setting | default | value | reload | description |\n| --- | --- | --- | --- | --- |\n");
             for (Setting<?> setting : topic.settings()) {
@@ -32,7 +32,7 @@ class ConfigurationDocTest {
                 text.append("| `").append(setting.name()).append("` | ");
                 text.append(byDefault == null || byDefault.isEmpty() ? "" : "`" + byDefault + "`");
                 text.append(" | ").append(setting.type().expected());
-                text.append(" | ").append(Reloadable.contains(setting) ? "yes" : "restart");
+                text.append(" | ").append(setting.reloads() ? "yes" : "restart");
                 text.append(" | ").append(setting.doc()).append(" |\n");
             }
             text.append('\n');
