@@ -54,12 +54,12 @@ class SessionsIT {
     }
 
     private static void drain(Rig rig, String id) throws Exception {
-        int ready = rig.pool().readyWorkers();
         rig.dispatcher
                 .drain(worker -> worker.workerId().equals(id))
                 .toCompletableFuture()
                 .get(10, TimeUnit.SECONDS);
-        Await.until("one worker less", () -> rig.pool().readyWorkers() == ready - 1);
+        // Not only until it drains: each of its connections is told by another event loop.
+        Await.until("the worker has left", () -> !workers(rig).contains(id));
     }
 
     /** One session as a client sees it. */
