@@ -5,10 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -20,6 +25,9 @@ class ConfigurationDocTest {
     private static final Path DOC = Path.of("..", "docs", "reference", "configuration.md");
     private static final String BEGIN = "<!-- tables of settings: written by ConfigurationDocTest -->\n\n";
     private static final String END = "<!-- end of the tables -->";
+    /** A name in backticks, with or without a value. */
+    private static final Pattern NAME = Pattern.compile("`([a-z-]+\\.[a-z.-]*[a-z])(?:: [^`]*)?`");
+
     private static final Pattern YAML = Pattern.compile("```yaml\n(.*?)```", Pattern.DOTALL);
 
     private static String tables() {
@@ -64,6 +72,33 @@ class ConfigurationDocTest {
             ConfigurationLoader.load(Map.of(), file, Map.of(), Map.of(), List.of());
         }
         assertThat(count).isGreaterThan(0);
+    }
+
+    @Test
+    void should_name_no_setting_in_a_document_that_there_is_not() throws IOException {
+        Set<String> groups = Settings.BY_NAME.keySet().stream()
+                .filter(name -> name.contains("."))
+                .flatMap(name -> IntStream.range(0, name.length())
+                        .filter(i -> name.charAt(i) == '.')
+                        .mapToObj(i -> name.substring(0, i)))
+                .collect(Collectors.toSet());
+        List<String> unknown = new ArrayList<>();
+        int count = 0;
+        try (Stream<Path> files = Files.walk(Path.of("..", "docs"))) {
+            for (Path file :
+                    files.filter(each -> each.toString().endsWith(".md")).toList()) {
+                Matcher names = NAME.matcher(Files.readString(file));
+                for (; names.find(); count++) {
+                    String name = names.group(1);
+                    boolean meant = groups.contains(name.substring(0, name.indexOf('.'))) && !name.endsWith(".py");
+                    if (meant && !groups.contains(name) && !Settings.BY_NAME.containsKey(name)) {
+                        unknown.add(file + ": " + name);
+                    }
+                }
+            }
+        }
+        assertThat(count).isGreaterThan(100);
+        assertThat(unknown).isEmpty();
     }
 
     /** As in docs and {@code --help-all}, where each stands alone. */
