@@ -47,7 +47,7 @@ class HostileIT {
     static void start() {
         HttpLimits impatient = HttpLimits.builder()
                 .headerTimeout(Duration.ofMillis(HEADER_TIMEOUT_MILLIS))
-                .writeTimeout(Duration.ofSeconds(5))
+                .writeTimeout(Duration.ofSeconds(3))
                 .build();
         rig = Rig.start(Rig.function().build(), DispatcherObserver.NONE, builder -> builder.limits(impatient));
         rig.worker(1, 20);

@@ -241,7 +241,7 @@ final class Rig implements AutoCloseable {
 
     @Override
     public void close() throws Exception {
-        dispatcher.close(Duration.ofSeconds(3)).toCompletableFuture().get(60, TimeUnit.SECONDS);
+        dispatcher.close(Duration.ZERO).toCompletableFuture().get(60, TimeUnit.SECONDS);
         workersHere.forEach(WorkerHere::close);
         for (Process worker : workers) {
             worker.destroyForcibly().waitFor();

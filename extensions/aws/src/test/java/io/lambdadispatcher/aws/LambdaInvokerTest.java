@@ -19,7 +19,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,10 +30,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 class LambdaInvokerTest {
     private static final List<String> CREDENTIALS = List.of("aws.accessKeyId", "aws.secretAccessKey");
 
-    private final List<String> paths = new CopyOnWriteArrayList<>();
-    private volatile Answer answer = exchange -> reply(exchange, 200, "{}");
-    private HttpServer lambda;
-    private LambdaInvoker invoker;
+    private static final List<String> paths = new CopyOnWriteArrayList<>();
+    private static volatile Answer answer;
+    private static HttpServer lambda;
+    private static LambdaInvoker invoker;
 
     private interface Answer {
         void to(HttpExchange exchange) throws IOException;
@@ -45,8 +46,9 @@ class LambdaInvokerTest {
         exchange.close();
     }
 
-    @BeforeEach
-    void start() throws IOException {
+    /** Once, because AWS's client takes two seconds to close. */
+    @BeforeAll
+    static void start() throws IOException {
         CREDENTIALS.forEach(name -> System.setProperty(name, "test"));
         lambda = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         lambda.createContext("/", exchange -> {
@@ -57,6 +59,12 @@ class LambdaInvokerTest {
         invoker = invoker(lambda.getAddress().getPort());
     }
 
+    @BeforeEach
+    void answerAnything() {
+        paths.clear();
+        answer = exchange -> reply(exchange, 200, "{}");
+    }
+
     private static LambdaInvoker invoker(int port) {
         return LambdaInvoker.builder()
                 .function("f", "shop:live")
@@ -65,14 +73,18 @@ class LambdaInvokerTest {
                 .build();
     }
 
-    @AfterEach
-    void stop() {
+    @AfterAll
+    static void stop() {
         invoker.close();
         lambda.stop(0);
         CREDENTIALS.forEach(System::clearProperty);
     }
 
-    private CompletableFuture<InvokeResult> invoke(String event) {
+    private static CompletableFuture<InvokeResult> invoke(String event) {
+        return invoke(invoker, event);
+    }
+
+    private static CompletableFuture<InvokeResult> invoke(LambdaInvoker invoker, String event) {
         return invoker.invoke("f", event.getBytes(StandardCharsets.UTF_8)).toCompletableFuture();
     }
 
@@ -137,10 +149,13 @@ class LambdaInvokerTest {
 
     @Test
     void should_say_that_nobody_answers() throws Exception {
-        invoker.close();
         try (Socket deaf = FakeLambda.deaf()) {
-            invoker = invoker(deaf.getLocalPort());
-            assertThat(reasonOf(invoke("{}"))).isEqualTo(Reason.UNAVAILABLE);
+            LambdaInvoker unanswered = invoker(deaf.getLocalPort());
+            try {
+                assertThat(reasonOf(invoke(unanswered, "{}"))).isEqualTo(Reason.UNAVAILABLE);
+            } finally {
+                unanswered.close();
+            }
         }
     }
 

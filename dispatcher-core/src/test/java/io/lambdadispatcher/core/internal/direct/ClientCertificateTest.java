@@ -96,7 +96,7 @@ class ClientCertificateTest {
     @AfterEach
     void close() throws Exception {
         if (dispatcher != null) {
-            dispatcher.close(Duration.ofSeconds(2)).toCompletableFuture().get(10, TimeUnit.SECONDS);
+            dispatcher.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
             log.close();
         }
     }
@@ -193,7 +193,7 @@ class ClientCertificateTest {
         assertThat(value.replaceAll("\"[^\"]*\"", "").split(";"))
                 .as("no name can look like another element")
                 .hasSize(4);
-        dispatcher.close(Duration.ofSeconds(2)).toCompletableFuture().get(10, TimeUnit.SECONDS);
+        dispatcher.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
         log.close();
         assertThat(accessLines)
                 .hasSize(2)

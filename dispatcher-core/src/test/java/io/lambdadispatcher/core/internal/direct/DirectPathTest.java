@@ -82,7 +82,7 @@ class DirectPathTest {
     @AfterEach
     void close() throws Exception {
         for (Dispatcher dispatcher : started) {
-            dispatcher.close(Duration.ofSeconds(2)).toCompletableFuture().get(10, TimeUnit.SECONDS);
+            dispatcher.close(Duration.ZERO).toCompletableFuture().get(10, TimeUnit.SECONDS);
         }
     }
 

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.ConnectionAge;
 import io.lambdadispatcher.core.internal.ingress.edge.HeadRules;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
+import io.lambdadispatcher.core.internal.ingress.edge.LingeringClose;
 import io.lambdadispatcher.core.internal.ingress.edge.LoopWatch;
 import io.lambdadispatcher.core.internal.ingress.edge.ResponseDate;
 import io.lambdadispatcher.core.internal.ingress.edge.WriteWatch;
@@ -15,6 +16,7 @@ import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http.TextAnswer;
 import io.lambdadispatcher.wire.http2.CoalescedFlush;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOutboundBuffer;
@@ -52,16 +54,6 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         implements IngressDrain.Drainable, LoopWatch.Watched, ClientAccount.Holder {
     private static final Logger log = LoggerFactory.getLogger(Http1ClientConnection.class);
 
-    /**
-     * Period of the checks while the connection lingers. After the last response, further bytes of
-     * the client are read and dropped, so that it can read the response (RFC 9112 section 9.6). The
-     * connection is closed when no byte has arrived between two checks.
-     */
-    private static final long LINGER_MILLIS = 500;
-
-    /** Maximum number of checks until the connection is closed even if bytes arrive: 30 s. */
-    private static final int MOST_LINGER_LOOKS = 60;
-
     /** Ratio of the objects of an incomplete request head on the heap to its bytes. */
     private static final int HEAD_FACTOR = 2;
 
@@ -92,7 +84,6 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
      */
     private boolean old;
 
-    private boolean heardLingering;
     private long idleSinceNanos;
 
     /** Whether the client had sent only a part of its headers at the last check. */
@@ -397,44 +388,33 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
         }
     }
 
+    /** Closes the connection after the last response, which is written. */
     private void linger() {
         if (state == State.CLOSED || state == State.LINGERING) {
             return;
         }
         state = State.LINGERING;
         dropEarly();
-        ChannelHandlerContext c = ctx();
         setReading(true);
-        boolean nothingLeft = requestEnded && !decoder.isHolding();
+        ChannelHandlerContext c = ctx();
+        if (!requestEnded || decoder.isHolding()) {
+            ChannelPipeline pipeline = c.pipeline();
+            pipeline.addBefore(pipeline.context(decoder).name(), null, new LingeringClose());
+        }
         decoder.drop();
         c.writeAndFlush(Unpooled.EMPTY_BUFFER).addListener(written -> {
-            if (nothingLeft || !written.isSuccess()) {
-                c.close();
-            } else {
-                lingerOn(MOST_LINGER_LOOKS);
+            c.close();
+            if (draining) {
+                endLingering();
             }
         });
     }
 
-    private void lingerOn(int looks) {
-        heardLingering = false;
-        ctx().executor()
-                .schedule(
-                        () -> {
-                            if (heardLingering && !draining && looks > 1) {
-                                lingerOn(looks - 1);
-                            } else {
-                                ctx().close();
-                            }
-                        },
-                        LINGER_MILLIS,
-                        TimeUnit.MILLISECONDS);
-    }
-
-    @Override
-    public void channelReadComplete(ChannelHandlerContext complete) {
-        heardLingering = true;
-        complete.fireChannelReadComplete();
+    /** Nobody waits as long for a client that is still sending as {@link LingeringClose} does. */
+    private void endLingering() {
+        Channel channel = ctx().channel();
+        channel.eventLoop()
+                .schedule(() -> LingeringClose.end(channel), IngressDrain.TRANSIT_MILLIS, TimeUnit.MILLISECONDS);
     }
 
     private void dropEarly() {
@@ -451,6 +431,8 @@ public final class Http1ClientConnection extends ChannelDuplexHandler
             ctx().executor().schedule(this::closeIfIdle, IngressDrain.TRANSIT_MILLIS, TimeUnit.MILLISECONDS);
         } else if (exchange != null && exchange.isResponseEnded()) {
             linger(); // does not wait for the rest of the request's body
+        } else if (state == State.LINGERING && waitingBytes() == 0) {
+            endLingering();
         }
     }
 

@@ -19,8 +19,11 @@ import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.ChannelPromise;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.channel.socket.DuplexChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
@@ -49,12 +52,13 @@ class Http1ClientConnectionTest {
 
     private static final Duration WRITE_TIMEOUT = HttpLimits.defaults().writeTimeout();
 
-    private static final Duration LINGER = Duration.ofMillis(500);
+    private static final Duration LINGER = Duration.ofSeconds(5);
     private static final String GET_BODY = "GET /body HTTP/1.1\r\nhost: a\r\nconnection: %s\r\n\r\n";
     private static final String REFUSED = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n";
 
-    private EmbeddedChannel channel = channel();
+    private EmbeddedChannel channel = new Connection();
     private boolean full;
+    private boolean outputEnded;
     private boolean taking = true;
     private int opened;
     private boolean cancelled;
@@ -64,20 +68,65 @@ class Http1ClientConnectionTest {
 
     private void connectAnew() {
         close();
-        channel = channel();
+        channel = new Connection();
+        outputEnded = false;
         connect();
     }
 
-    /** Creates a channel whose socket can be full. */
-    private EmbeddedChannel channel() {
-        return new EmbeddedChannel() {
-            @Override
-            protected void doWrite(ChannelOutboundBuffer out) throws Exception {
-                if (!full) {
-                    super.doWrite(out);
-                }
+    /** A channel whose socket can be full, and can be closed in one direction. */
+    private final class Connection extends EmbeddedChannel implements DuplexChannel {
+        @Override
+        protected void doWrite(ChannelOutboundBuffer out) throws Exception {
+            if (!full) {
+                super.doWrite(out);
             }
-        };
+        }
+
+        @Override
+        public boolean isOutputShutdown() {
+            return outputEnded;
+        }
+
+        @Override
+        public ChannelFuture shutdownOutput() {
+            outputEnded = true;
+            return newSucceededFuture();
+        }
+
+        @Override
+        public ChannelFuture shutdownOutput(ChannelPromise promise) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public boolean isInputShutdown() {
+            return false;
+        }
+
+        @Override
+        public ChannelFuture shutdownInput() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public ChannelFuture shutdownInput(ChannelPromise promise) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public boolean isShutdown() {
+            return false;
+        }
+
+        @Override
+        public ChannelFuture shutdown() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public ChannelFuture shutdown(ChannelPromise promise) {
+            throw new UnsupportedOperationException();
+        }
     }
 
     private void takeAll() {
@@ -335,19 +384,18 @@ class Http1ClientConnectionTest {
         full = true;
         read(GET_BODY.formatted("keep-alive"));
         drain.begin();
-        for (int i = 0; i < 10; i++) {
-            pass(LINGER);
-        }
+        pass(LINGER);
         assertThat(channel.isOpen()).isTrue();
         takeAll();
         assertThat(sent()).contains("body");
+        pass(LOOK);
         assertThat(channel.isOpen()).isFalse();
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void should_serve_a_request_in_transit_to_a_connection_that_drains(boolean sent) {
-        pass(LINGER);
+        pass(LOOK);
         drain.begin();
         channel.runPendingTasks();
         pass(Duration.ofMillis(IngressDrain.TRANSIT_MILLIS - 1));
@@ -414,7 +462,7 @@ class Http1ClientConnectionTest {
         read("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n");
         assertThat(sent()).startsWith("HTTP/1.1 204 ").doesNotContain("connection: close");
         read("x".repeat(999));
-        pass(LINGER.multipliedBy(4));
+        pass(LOOK.multipliedBy(2));
         read("xGET / HTTP/1.1\r\nhost: a\r\n\r\n");
         assertThat(sent()).startsWith("HTTP/1.1 204 ").doesNotContain("connection: close");
         assertThat(opened).isEqualTo(2);
@@ -508,7 +556,10 @@ class Http1ClientConnectionTest {
     void should_read_what_a_client_goes_on_to_send_after_the_last_response() {
         read(REFUSED);
         assertThat(sent()).startsWith("HTTP/1.1 204 ");
-        for (int i = 0; i < 20; i++) {
+        assertThat(outputEnded)
+                .as("the client sees at once that nothing follows")
+                .isTrue();
+        for (int i = 0; i < 5; i++) {
             read("x");
             pass(LINGER);
             assertThat(channel.isOpen()).isTrue();
@@ -520,7 +571,7 @@ class Http1ClientConnectionTest {
     @Test
     void should_not_read_for_ever_after_the_last_response() {
         read(REFUSED);
-        for (int i = 0; i < 60; i++) {
+        for (int i = 0; i < 6; i++) {
             assertThat(channel.isOpen()).isTrue();
             read("x");
             pass(LINGER);
@@ -532,8 +583,11 @@ class Http1ClientConnectionTest {
     void should_not_read_for_long_after_the_last_response_when_the_dispatcher_goes() {
         read(REFUSED);
         drain.begin();
-        read("x");
-        pass(LINGER);
+        for (int millis = 0; millis < IngressDrain.TRANSIT_MILLIS; millis += 500) {
+            assertThat(channel.isOpen()).isTrue();
+            read("x");
+            pass(Duration.ofMillis(500));
+        }
         assertThat(channel.isOpen()).isFalse();
     }
 
