@@ -42,9 +42,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(240)
 class BreakerIT {
     private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
-    private static final int SECONDS = 28;
-    private static final int DEAD_FROM = 3;
-    private static final int DEAD_UNTIL = 9;
+    private static final int SECONDS = 16;
+    private static final int DEAD_FROM = 2;
+    private static final int DEAD_UNTIL = 5;
 
     private static final TrafficPolicy POLICY = TrafficPolicy.builder()
             .breaker(BreakerPolicy.builder("default")

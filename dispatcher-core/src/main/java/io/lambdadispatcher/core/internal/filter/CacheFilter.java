@@ -149,11 +149,11 @@ final class CacheFilter implements FunctionOpener {
         StoredResponse stored = store.find(request, now);
         Fit fit = stored == null ? Fit.NONE : CacheRules.fit(stored.terms(), request, now);
         if (stored != null && fit == Fit.FRESH) {
-            return answer(stored, request, client, () -> false, Substitute.CACHE, 0);
+            return answer(stored, now, request, client, () -> false, Substitute.CACHE, 0);
         }
         if (stored != null && fit == Fit.STALE) {
             CacheRequest renewal = renewal(request);
-            RequestSink sink = answer(stored, request, client, () -> false, Substitute.STALE, 0);
+            RequestSink sink = answer(stored, now, request, client, () -> false, Substitute.STALE, 0);
             renew(renewal, client, policy, stored);
             return sink;
         }
@@ -207,7 +207,7 @@ final class CacheFilter implements FunctionOpener {
         long now = store().nanoTime();
         StoredResponse stored = store().find(request, now);
         return stored != null && CacheRules.fit(stored.terms(), request, now) == Fit.FRESH
-                ? answer(stored, request, client, left, Substitute.CACHE, waitedNanos)
+                ? answer(stored, now, request, client, left, Substitute.CACHE, waitedNanos)
                 : fetch(request, client, stored, policy);
     }
 
@@ -253,23 +253,25 @@ final class CacheFilter implements FunctionOpener {
             ResponseSink client,
             BooleanSupplier left,
             long waitedNanos) {
-        Fit fit = CacheRules.fit(response.terms(), request, store().nanoTime());
+        long now = store().nanoTime();
+        Fit fit = CacheRules.fit(response.terms(), request, now);
         if (fit == Fit.NONE || fit == Fit.ON_ERROR && !error) {
             return false;
         }
         Substitute substitute = fit == Fit.FRESH ? Substitute.COLLAPSED : Substitute.STALE;
-        answer(response, request, client, left, substitute, waitedNanos);
+        answer(response, now, request, client, left, substitute, waitedNanos);
         return true;
     }
 
     private RequestSink answer(
             StoredResponse stored,
+            long nowNanos,
             CacheRequest request,
             ResponseSink client,
             BooleanSupplier left,
             Substitute substitute,
             long waitedNanos) {
-        send(stored, request, client, left, substitute);
+        send(stored, nowNanos, request, client, left, substitute);
         if (observer != DispatcherObserver.NONE) {
             boolean whole = !request.isHeadRequest() && !EntityTags.isNotModified(request.head(), stored.head());
             int status = stored.status() == 200 && EntityTags.isNotModified(request.head(), stored.head())
@@ -284,16 +286,18 @@ final class CacheFilter implements FunctionOpener {
     /**
      * Sends a stored response. The client gets copied headers, and reads the body in place.
      *
+     * @param nowNanos the time by which it was chosen, so that no fresh response is called stale
      * @param left says whether the client has cancelled the request, which it can when it gets the
      *     headers
      */
     void send(
             StoredResponse stored,
+            long nowNanos,
             CacheRequest request,
             ResponseSink client,
             BooleanSupplier left,
             Substitute substitute) {
-        long age = stored.ageNanos(store().nanoTime());
+        long age = stored.ageNanos(nowNanos);
         boolean notModified = stored.status() == 200 && EntityTags.isNotModified(request.head(), stored.head());
         Http2Headers head = notModified ? notModified(stored) : new FlatHeaders().add(stored.head());
         head.set(HttpHeaderNames.AGE, AsciiString.of(Long.toString(TimeUnit.NANOSECONDS.toSeconds(age))));

@@ -389,7 +389,8 @@ final class FetchedResponse implements RequestSink, ResponseSink {
         state = State.REPLACED;
         land(response);
         if (client != null) {
-            filter.send(response, request, client, () -> state != State.REPLACED, Substitute.STALE);
+            long now = filter.store().nanoTime();
+            filter.send(response, now, request, client, () -> state != State.REPLACED, Substitute.STALE);
         }
     }
 

@@ -68,6 +68,26 @@ class CacheFilterTest {
         assertThat(rig.get(0, "/b").answer()).isEmpty();
     }
 
+    /** It is chosen and described by the same look at the clock. */
+    @Test
+    void should_not_call_a_response_stale_that_it_takes_for_fresh() {
+        rig.tickNanos = 3;
+        int fresh = 0;
+        for (int nanos = -30; nanos < 10; nanos++) {
+            rig.get(0, "/" + nanos);
+            int asked = rig.calls.size();
+            call(asked - 1).respond(200, "body", "cache-control: max-age=60, stale-if-error=60");
+            rig.pass(60);
+            rig.nanos += nanos;
+            Client client = rig.get(0, "/" + nanos);
+            if (rig.calls.size() == asked) {
+                fresh++;
+                assertThat(client.field("cache-status")).isEqualTo("lambda-dispatcher; hit; ttl=0");
+            }
+        }
+        assertThat(fresh).isBetween(1, 39);
+    }
+
     @Test
     void should_answer_conditional_requests_9110_13() {
         rig.get(0, "/a");

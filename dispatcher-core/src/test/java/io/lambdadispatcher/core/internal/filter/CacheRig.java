@@ -31,10 +31,15 @@ final class CacheRig {
     boolean open;
     long nanos = TimeUnit.DAYS.toNanos(1);
 
+    /** Passes with each look at the clock. */
+    long tickNanos;
+
     CacheRig(TrafficPolicy policy, long maxBytes) {
         this.policy = policy;
         store = new ResponseStore(
-                maxBytes, () -> nanos, () -> EPOCH_MILLIS + TimeUnit.NANOSECONDS.toMillis(nanos) - 86_400_000L);
+                maxBytes,
+                () -> nanos += tickNanos,
+                () -> EPOCH_MILLIS + TimeUnit.NANOSECONDS.toMillis(nanos) - 86_400_000L);
         for (int i = 0; i < 2; i++) {
             loops[i].freezeTime();
             filters[i] =
