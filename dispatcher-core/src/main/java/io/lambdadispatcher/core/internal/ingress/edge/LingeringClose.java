@@ -15,10 +15,10 @@ import java.util.concurrent.TimeUnit;
  * Closes a connection so that the client can read all that was sent to it (RFC 9112 section 9.6).
  * A socket that is closed with unread bytes, or that receives bytes afterwards, sends a TCP reset,
  * and what the kernel has not sent yet is lost: a GOAWAY, or the end of a response whose client
- * still opens windows or sends its request. So the connection is first closed in one direction only.
- * What the client sends is dropped, until it closes, too, or sends nothing for 5 s, but at most for
- * 30 s. Further closes wait for this: one read can contain several errors, of which each closes.
- * Times are those of nginx's {@code lingering_close}. The handler is after TLS and before the
+ * still opens windows or sends its request. So the connection is first closed in one direction
+ * only. What the client sends is dropped, until it closes, too, or sends nothing for 5 s, but at
+ * most for 30 s. Further closes wait for this: one read can contain several errors, of which each
+ * closes. Times are those of nginx's {@code lingering_close}. The handler is after TLS and before the
  * protocol. Event loop only.
  */
 public final class LingeringClose extends ChannelDuplexHandler {

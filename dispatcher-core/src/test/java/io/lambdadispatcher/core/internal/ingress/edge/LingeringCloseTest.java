@@ -44,7 +44,7 @@ class LingeringCloseTest {
     private final CountDownLatch closed = new CountDownLatch(1);
     private volatile Channel accepted;
 
-    /** Answers the first bytes of a client, and closes the connection, as for two errors in one read. */
+    /** Answers the first bytes of a client, and closes twice, as after two errors in one read. */
     private final class Server extends ChannelInboundHandlerAdapter {
         private boolean answered;
 
