@@ -18,8 +18,8 @@ import java.util.concurrent.TimeUnit;
  * still opens windows or sends its request. So the connection is first closed in one direction
  * only. What the client sends is dropped, until it closes, too, or sends nothing for 5 s, but at
  * most for 30 s. Further closes wait for this: one read can contain several errors, of which each
- * closes. Times are those of nginx's {@code lingering_close}. The handler is after TLS and before the
- * protocol. Event loop only.
+ * closes. Times are those of nginx's {@code lingering_close}. The handler is after TLS and before
+ * the protocol. Event loop only.
  */
 public final class LingeringClose extends ChannelDuplexHandler {
     private static final long LOOK_MILLIS = TimeUnit.SECONDS.toMillis(5);
