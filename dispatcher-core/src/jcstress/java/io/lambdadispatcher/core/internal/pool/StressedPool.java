@@ -141,8 +141,8 @@ final class StressedPool {
             away.onMember(worker);
             away.setOpen(worker, true);
             away.onStreamOpened(worker, busy);
-            away.tryAcquire();
-            away.takeStream(List.of());
+            away.free.tryAcquire();
+            away.free.take(List.of());
             for (int i = 0; i < free; i++) {
                 away.onStreamOpened(worker, new Stream(this));
             }

@@ -58,7 +58,7 @@ public final class FunctionPool {
     private final List<PoolShard> shards;
 
     /**
-     * Queued requests of all shards. {@link PoolShard} describes how this count and the permits
+     * Queued requests of all shards. {@link WakeUps} describes how this count and the permits
      * prevent lost wake-ups.
      */
     final AtomicInteger pending = new AtomicInteger();
@@ -247,7 +247,7 @@ public final class FunctionPool {
     public int free() {
         int sum = 0;
         for (PoolShard shard : shards) {
-            sum += Math.max(0, shard.permits());
+            sum += Math.max(0, shard.free.permits());
         }
         return sum;
     }

@@ -44,10 +44,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -58,21 +55,11 @@ import org.jspecify.annotations.Nullable;
  * of its own loop if one is free. Otherwise, it takes a permit for a stream of another loop and
  * crosses over to that loop. If there is no permit, the request waits in this shard.
  *
- * <p><i>Permits:</i> a permit is the right to one free stream of a shard. Any loop can take it
- * atomically. The stream's loop decides which stream it becomes. {@code permits} = free streams −
- * permits that other loops have taken but not used yet. The count is below zero for a moment if
- * streams close whose permits are taken. The request of such a permit finds no stream and is queued
- * again.
- *
- * <p><i>No lost wake-up:</i> a request counts itself as pending and becomes visible in its queue
- * before it looks for permits a last time. A stream returns its permit before it looks for pending
- * requests and at the heads of queues. A shard that leaves permits to another shard wakes it, and
- * the other shard follows the same rules. {@code WakeUpStress} and {@code PermitStress} (profile
- * {@code jcstress}) try all interleavings.
- *
- * <p><i>Threading:</i> {@link #tryAcquire}, {@link #permits}, {@link #loop} and {@link #pool} may
- * be called on any thread. All other methods must be called on the shard's event loop, and each
- * entry point asserts this.
+ * <p><i>Threading:</i> everything belongs to the shard's event loop, except what other loops do:
+ * they take permits of {@link FreeStreams}, they wake the loop by {@link WakeUps}, which also reads
+ * the head of the queue, and a {@link Crossing} passes calls. {@link #loop} and {@link #pool} may be
+ * called on any thread. All other methods must be called on the shard's event loop, and each entry
+ * point asserts this.
  */
 public final class PoolShard implements FunctionOpener, ExchangeOwner {
     /**
@@ -80,19 +67,6 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
      * event loops. They occupy at most an eighth of the streams, too.
      */
     private static final int ANYONES_BODIES = 8;
-
-    /**
-     * The time after which a queued request takes precedence over the requests of another loop.
-     * Crossing over costs two wake-ups, so a stream first serves its own loop. The order between
-     * loops can be wrong by this time plus the time of a wake-up.
-     */
-    private static final long YIELD_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
-
-    /**
-     * The time after a wake-up within which an event loop must look for permits. Other loops no
-     * longer wait for a loop that takes longer.
-     */
-    private static final long STALLED_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private static final Failure NO_STREAM =
             new Failure(Failure.Kind.WORKER_LOST, "the worker stream was taken by another request");
@@ -105,16 +79,8 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     private final boolean observed;
     private final EventLoop loop;
     private final LoopClock clock;
-    private final AtomicInteger permits = new AtomicInteger();
-
-    /**
-     * When this shard's event loop was asked to look for permits, by the loops' ticker; 0 if it has
-     * looked since.
-     */
-    private final AtomicLong wokenNanos = new AtomicLong();
-
-    private final Runnable onWoken = this::onWoken;
-    private final LeastOutstanding<PooledConnection> members = new LeastOutstanding<>();
+    final FreeStreams free;
+    final WakeUps wakeUps;
     private final FairQueue<Exchange> waiting;
     private final OverShare overShare;
     private final WaitingMemory memory = new WaitingMemory();
@@ -148,12 +114,6 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     private final Map<String, Set<PooledConnection>> all = new LinkedHashMap<>();
     final Ejector ejector = new Ejector(this, all, this::onLimit);
     private final GroupHealth.Tally tally;
-    private boolean serving;
-    private boolean lookScheduled;
-
-    // The worker connection that got the last exchange, and when.
-    private @Nullable PooledConnection lastTaken;
-    private long lastTakenNanos;
 
     // For the capacity controller.
     private long arrived;
@@ -167,11 +127,13 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         this.observed = observer != DispatcherObserver.NONE;
         this.loop = loop;
         this.clock = new LoopClock(loop);
+        this.free = new FreeStreams(loop, clock);
         this.tally = pool.health.newTally();
         this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
         this.traffic = pool.options().traffic();
         long queueTimeoutNanos = queueTimeoutNanos(pool.options());
         this.waiting = new FairQueue<>(loop, queueTimeoutNanos, this::onQueueTimeout);
+        this.wakeUps = new WakeUps(pool, loop, clock, free, waiting, this::serveHead);
         this.overShare = new OverShare(
                 loop, queueTimeoutNanos, this::setAsideFor, this::mayGo, this::onRoom, this::onShareTimeout);
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
@@ -204,11 +166,6 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     public EventLoop loop() {
         return loop;
-    }
-
-    /** Returns the permits that are left; may be negative for a moment. Any thread. */
-    int permits() {
-        return permits.get();
     }
 
     /**
@@ -382,10 +339,10 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     }
 
     private void enqueue(FairQueue.Ticket<Exchange> ticket) {
-        // This order prevents lost wake-ups: see the comment of this class.
+        // This order prevents lost wake-ups: see WakeUps.
         onPending(ticket.entry);
         waiting.add(ticket);
-        serveWaiting();
+        wakeUps.serveWaiting();
         if (waiting.size() > 0) {
             pool.onShortage();
             pool.observeStreams();
@@ -490,7 +447,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
             return dispatchToAnother(exchange, tried, 0);
         }
         // If all workers of this loop are in doubt, those of other loops come first.
-        return areAllDoubted() && crossOver(exchange, 0, List.of()) || dispatchToAny(exchange);
+        return free.areAllDoubted() && crossOver(exchange, 0, List.of()) || dispatchToAny(exchange);
     }
 
     /**
@@ -500,16 +457,16 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
      */
     private boolean dispatchTo(PooledConnection wanted, Exchange exchange) {
         PoolShard its = wanted.shard;
-        if (its == null || !its.tryAcquire()) {
+        if (its == null || !its.free.tryAcquire()) {
             return false;
         }
         if (its != this) {
             crossOver(exchange, its, wanted, List.of());
             return true;
         }
-        Carrier stream = takeStreamOf(wanted);
+        Carrier stream = free.takeOf(wanted);
         if (stream == null) {
-            onPermitUnused();
+            wakeUps.onPermitUnused();
             return false;
         }
         carry(exchange, stream);
@@ -517,21 +474,15 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     }
 
     private boolean dispatchToAny(Exchange exchange) {
-        if (tryAcquire()) {
-            Carrier stream = takeStream(List.of());
+        if (free.tryAcquire()) {
+            Carrier stream = free.take(List.of());
             if (stream != null) {
                 carry(exchange, stream);
                 return true;
             }
-            onPermitUnused();
+            wakeUps.onPermitUnused();
         }
         return crossOver(exchange, 0, List.of());
-    }
-
-    private boolean areAllDoubted() {
-        PooledConnection least = members.least();
-        long now = nanoTime();
-        return least != null && least.isDoubted(now) && members.least(each -> !each.isDoubted(now)) == null;
     }
 
     /**
@@ -558,12 +509,12 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     /** Takes a stream of this loop from a worker that is not among {@code tried}, if any. */
     private @Nullable Carrier tryTakeExcept(List<String> tried) {
-        if (leastExcept(tried) == null || !tryAcquire()) {
+        if (!free.hasExcept(tried) || !free.tryAcquire()) {
             return null;
         }
-        Carrier stream = takeStream(tried);
+        Carrier stream = free.take(tried);
         if (stream == null) {
-            onPermitUnused();
+            wakeUps.onPermitUnused();
         }
         return stream;
     }
@@ -595,7 +546,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         List<PoolShard> shards = pool.shards();
         for (int i = from; i < shards.size(); i++) {
             PoolShard other = shards.get(i);
-            if (other != this && other.tryAcquire()) {
+            if (other != this && other.free.tryAcquire()) {
                 return other;
             }
         }
@@ -628,47 +579,6 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
             overflow.onWaiting(exchange);
         } else if (leave(exchange)) {
             carry(exchange, carrier);
-        }
-    }
-
-    /**
-     * Serves queued requests while there are permits, in the order of their tags. Wakes the loop
-     * whose request is next.
-     */
-    private void serveWaiting() {
-        assert loop.inEventLoop();
-        if (serving) {
-            // A request that fails or is served may start another, and the loop below checks again.
-            return;
-        }
-        serving = true;
-        try {
-            while (anyPermit()) {
-                PoolShard next = waiting.size() > 0 ? elder() : best(FairQueue.EMPTY, Long.MIN_VALUE);
-                boolean over = next == null ? !serveHead() : next.wake();
-                if (over) {
-                    if (waiting.size() > 0) {
-                        lookAgain();
-                    }
-                    return;
-                }
-            }
-        } finally {
-            serving = false;
-        }
-    }
-
-    /** Schedules another try, because the loop that has precedence may be stalled. */
-    private void lookAgain() {
-        if (!lookScheduled) {
-            lookScheduled = true;
-            loop.schedule(
-                    () -> {
-                        lookScheduled = false;
-                        serveWaiting();
-                    },
-                    STALLED_NANOS + 1,
-                    TimeUnit.NANOSECONDS);
         }
     }
 
@@ -717,78 +627,6 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     private boolean hasWaitedTooLong(FairQueue.Ticket<Exchange> head, Priority priority) {
         long now = nanoTime();
         return pool.priorities.sheds(priority, shedNanos(head.entry), pool.waitedNanos(head.sinceNanos(), now), now);
-    }
-
-    /** Returns the shard to serve before this shard's first request, or {@code null}. */
-    private @Nullable PoolShard elder() {
-        return best(waiting.headTag(), YIELD_NANOS);
-    }
-
-    /**
-     * Finds the other shard whose first request has the lowest tag, below {@code tag}, among those
-     * that have waited at least {@code waitNanos}. Skips stalled shards.
-     *
-     * @return {@code null} if there is none
-     */
-    private @Nullable PoolShard best(long tag, long waitNanos) {
-        PoolShard best = null;
-        long lowest = tag;
-        long now = nanoTime();
-        for (PoolShard other : pool.shards()) {
-            long its = other.waiting.headTag();
-            if (its < lowest
-                    && other != this
-                    && now - other.waiting.headSinceNanos() >= waitNanos
-                    && !other.isStalled(now)) {
-                lowest = its;
-                best = other;
-            }
-        }
-        return best;
-    }
-
-    private boolean isStalled(long nowNanos) {
-        long since = wokenNanos.get();
-        return since != 0 && nowNanos - since > STALLED_NANOS;
-    }
-
-    /**
-     * Makes this shard look for permits on its event loop. It wakes another shard if it leaves any.
-     * Any thread.
-     *
-     * @return false if the embedding program has shut down the event loop, so that its requests no
-     *     longer take precedence
-     */
-    private boolean wake() {
-        if (!loop.isShutdown()) {
-            // The value is never 0, which means no wake-up. The clock would return the time at
-            // which the turn began, perhaps long ago.
-            if (!wokenNanos.compareAndSet(0, loop.ticker().nanoTime() | 1)) {
-                return true;
-            }
-            try {
-                loop.execute(onWoken);
-                return true;
-            } catch (RejectedExecutionException e) {
-                // The event loop has just ended.
-            }
-        }
-        waiting.hide();
-        return false;
-    }
-
-    private void onWoken() {
-        wokenNanos.set(0);
-        serveWaiting();
-    }
-
-    private boolean anyPermit() {
-        for (PoolShard shard : pool.shards()) {
-            if (shard.permits() > 0) {
-                return true;
-            }
-        }
-        return false;
     }
 
     @Override
@@ -908,7 +746,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
             return;
         }
         queueAgain(ticket);
-        serveWaiting();
+        wakeUps.serveWaiting();
     }
 
     private void queueAgain(FairQueue.Ticket<Exchange> ticket) {
@@ -1109,101 +947,6 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     // Worker streams.
 
-    /**
-     * Takes a permit for one free stream of this shard. The caller must use it with {@link
-     * #takeStream} on the shard's loop, or return it with {@link #onPermitUnused}. Any thread.
-     */
-    boolean tryAcquire() {
-        int seen = permits.get();
-        while (seen > 0) {
-            if (permits.compareAndSet(seen, seen - 1)) {
-                return true;
-            }
-            seen = permits.get();
-        }
-        return false;
-    }
-
-    /**
-     * Takes a free stream of the least busy worker connection, or of the one that got the previous
-     * exchange of this turn of the event loop. The caller must hold a permit.
-     *
-     * @param avoided the workers whose streams must not be taken
-     * @return {@code null} if no such stream is free
-     */
-    @Nullable
-    Carrier takeStream(List<String> avoided) {
-        assert loop.inEventLoop();
-        PooledConnection member = avoided.isEmpty() ? leastOrLast() : leastExcept(avoided);
-        return member == null ? null : take(member);
-    }
-
-    /**
-     * Takes a free stream of this worker connection. The caller must hold a permit.
-     *
-     * @return {@code null} if it has none any more
-     */
-    @Nullable
-    Carrier takeStreamOf(PooledConnection wanted) {
-        assert loop.inEventLoop();
-        return wanted.offered > 0 ? take(wanted) : null;
-    }
-
-    private Carrier take(PooledConnection member) {
-        Carrier stream = member.take(nanoTime());
-        // The shard's permit count is already lower: tryAcquire took the permit.
-        member.offered--;
-        settle(member);
-        return stream;
-    }
-
-    /**
-     * Returns the worker connection for the next exchange. All exchanges that one connection gets
-     * within a turn share one write, one packet and one wake-up of the worker. So the connection
-     * that got the previous exchange gets the next one, too, until it is {@code batch} exchanges
-     * ahead of the least busy connection. Workers that are in doubt come last.
-     */
-    private @Nullable PooledConnection leastOrLast() {
-        PooledConnection least = members.least();
-        PooledConnection last = lastTaken;
-        // The clock shows one time throughout a turn.
-        long now = nanoTime();
-        boolean sameTurn = now == lastTakenNanos;
-        lastTakenNanos = now;
-        if (least != null && least.isDoubted(now)) {
-            least = leastDoubted(least, now);
-        }
-        if (sameTurn
-                && least != null
-                && last != null
-                && last.offered > 0
-                && last.rank() < least.rank() + last.batch
-                && !last.isDoubted(now)) {
-            return last;
-        }
-        lastTaken = least;
-        return least;
-    }
-
-    private PooledConnection leastDoubted(PooledConnection least, long nowNanos) {
-        PooledConnection sound = members.least(each -> !each.isDoubted(nowNanos));
-        PooledConnection other = sound != null ? sound : members.least(each -> !each.hasJustFailed(nowNanos));
-        return other == null ? least : other;
-    }
-
-    private @Nullable PooledConnection leastExcept(List<String> workerIds) {
-        return members.least(member -> !workerIds.contains(member.workerId()));
-    }
-
-    /**
-     * Returns a permit for which {@link #takeStream} found no stream. Other requests may use it.
-     */
-    void onPermitUnused() {
-        assert loop.inEventLoop();
-        permits.incrementAndGet();
-        offerIf(true);
-    }
-
     /** Adds a worker stream that has opened. */
     public void onStreamOpened(PooledConnection member, Carrier stream) {
         assert loop.inEventLoop();
@@ -1230,7 +973,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
             cancelTrial(member);
             scheduleTrial(member);
         }
-        settle(member);
+        free.settle(member);
     }
 
     /** An attempt on one of the connection's streams was given up for another worker. */
@@ -1243,7 +986,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     public void onRoom(PooledConnection member) {
         assert loop.inEventLoop();
         member.onRoom();
-        settle(member);
+        free.settle(member);
         offerIf(member.open);
     }
 
@@ -1263,7 +1006,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         if (member.onTrial()) {
             scheduleTrial(member);
         }
-        settle(member);
+        free.settle(member);
         offerIf(member.open);
     }
 
@@ -1280,7 +1023,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         } else {
             member.busy--;
         }
-        settle(member);
+        free.settle(member);
         // A worker at its limit can now take one more exchange on a free stream.
         offerIf(member.offered > 0);
     }
@@ -1306,7 +1049,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     private void endSlowStart(PooledConnection member) {
         member.fresh = false;
         member.slowness = SlowStart.ONE;
-        settle(member);
+        free.settle(member);
     }
 
     /**
@@ -1319,7 +1062,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         member.onRequestCpu(micros);
         if (micros > 0 && member.fresh) {
             member.slowness = SlowStart.factor(micros, pool.warmCpuMicros());
-            settle(member);
+            free.settle(member);
         } else if (micros > 0) {
             pool.onWarmCpu(micros);
         }
@@ -1333,7 +1076,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         setOpen(member, false);
         cancelTrial(member);
         Ejector.cancelProbe(member);
-        lastTaken = lastTaken == member ? null : lastTaken;
+        free.forget(member);
         all.computeIfPresent(member.workerId(), (id, its) -> its.remove(member) && its.isEmpty() ? null : its);
     }
 
@@ -1342,7 +1085,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         assert loop.inEventLoop();
         if (member.open != open) {
             member.open = open;
-            settle(member);
+            free.settle(member);
             pool.setOpen(member, open);
             offerIf(open);
         }
@@ -1355,43 +1098,26 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         assert loop.inEventLoop();
         for (PooledConnection member : all.getOrDefault(workerId, Set.of())) {
             member.limit = exchanges;
-            settle(member);
+            free.settle(member);
         }
         offerIf(true);
     }
 
     private void onLimit(PooledConnection member) {
-        settle(member);
+        free.settle(member);
         offerIf(member.open);
     }
 
     private void addFree(PooledConnection member, Carrier stream) {
         member.free.push(stream);
-        settle(member);
+        free.settle(member);
         offerIf(member.open);
-    }
-
-    /**
-     * Updates the shard's permits and the member's rank after the number of exchanges that the
-     * member can take has changed.
-     */
-    private void settle(PooledConnection member) {
-        int offers = member.offers();
-        if (offers != member.offered) {
-            permits.addAndGet(offers - member.offered);
-            member.offered = offers;
-        }
-        if (offers == 0) {
-            members.remove(member);
-        } else {
-            members.put(member, member.rank());
-        }
     }
 
     /** Offers free streams to queued requests if {@code open} is true. */
     private void offerIf(boolean open) {
-        if (open && pool.pending() > 0) {
-            serveWaiting();
+        if (open) {
+            wakeUps.onOffered();
         }
     }
 

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A worker connection in its pool shard: its free worker streams, the number of busy ones, and how
  * its exchanges ended. Confined to the connection's event loop, except for what affinity reads.
- * Only {@link PoolShard} changes its streams.
+ * Only {@link PoolShard} and {@link FreeStreams} change its streams.
  */
 public final class PooledConnection extends LeastOutstanding.Entry implements Rendezvous.Candidate {
     private static final VarHandle BUSY = handle("busy");
@@ -153,7 +153,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     @Override
     public boolean hasRoom() {
         PoolShard its = shard;
-        return its != null && (int) OFFERED.getOpaque(this) > 0 && its.permits() > 0;
+        return its != null && (int) OFFERED.getOpaque(this) > 0 && its.free.permits() > 0;
     }
 
     /**

@@ -234,8 +234,8 @@ class PoolTest extends OnTwoLoops {
         assertThat(late.log).containsExactly("/a end");
         late.respond();
         assertThat(client.log).containsExactly("200 end");
-        assertThat(here.permits()).isEqualTo(1);
-        assertThat(there.permits()).isZero();
+        assertThat(here.free.permits()).isEqualTo(1);
+        assertThat(there.free.permits()).isZero();
     }
 
     @Test
@@ -453,7 +453,7 @@ class PoolTest extends OnTwoLoops {
         turn();
         assertThat(client.log).containsExactly("200 end");
         assertQuiet();
-        assertThat(there.permits()).isEqualTo(1);
+        assertThat(there.free.permits()).isEqualTo(1);
     }
 
     @Test
@@ -576,14 +576,14 @@ class PoolTest extends OnTwoLoops {
         Stream a = new Stream(here);
         Stream b = new Stream(here);
         here.setOpen(a.member, false);
-        assertThat(here.permits()).isEqualTo(1);
+        assertThat(here.free.permits()).isEqualTo(1);
         here.setOpen(a.member, true);
-        assertThat(here.permits()).isEqualTo(2);
+        assertThat(here.free.permits()).isEqualTo(2);
         here.onStreamClosed(b.member, b, true);
-        assertThat(here.permits()).isEqualTo(1);
+        assertThat(here.free.permits()).isEqualTo(1);
         get(new Client(), "/a");
         here.setOpen(a.member, false);
-        assertThat(here.permits()).isZero();
+        assertThat(here.free.permits()).isZero();
         assertThat(pool.streams()).isEqualTo(1);
     }
 
@@ -708,7 +708,7 @@ class PoolTest extends OnTwoLoops {
         stream.respond();
         get(client, "/b");
         assertThat(stream.log).containsExactly("/a end");
-        assertThat(here.permits()).isZero();
+        assertThat(here.free.permits()).isZero();
 
         pool.limit("worker", 5);
         turn();
