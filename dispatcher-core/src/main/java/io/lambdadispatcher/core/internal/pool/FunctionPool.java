@@ -171,7 +171,7 @@ public final class FunctionPool {
         }
         open = members.toArray(PooledConnection[]::new);
         if (health.setOpen(members.stream().map(PooledConnection::workerId).collect(Collectors.toSet()))) {
-            onShards(shard -> shard.ejector.onGroupChange());
+            onShards(shard -> shard.workers().ejector.onGroupChange());
         }
     }
 
@@ -192,8 +192,8 @@ public final class FunctionPool {
         String reason = Objects.requireNonNull(member.judge().reason(), "a verdict has a reason");
         if (health.tryEject(member.workerId())) {
             log.info("worker {} of {} is ejected: {}", member.workerId(), options.name(), reason);
-            onShards(shard -> shard.ejector.eject(member.workerId(), reason));
-            onShards(shard -> shard.ejector.onGroupChange());
+            onShards(shard -> shard.workers().ejector.eject(member.workerId(), reason));
+            onShards(shard -> shard.workers().ejector.onGroupChange());
         }
     }
 
@@ -202,8 +202,8 @@ public final class FunctionPool {
         if (health.onReturned(member.workerId())) {
             log.info("worker {} of {} is no longer ejected", member.workerId(), options.name());
         }
-        onShards(shard -> shard.ejector.restore(member.workerId()));
-        onShards(shard -> shard.ejector.onGroupChange());
+        onShards(shard -> shard.workers().ejector.restore(member.workerId()));
+        onShards(shard -> shard.workers().ejector.onGroupChange());
     }
 
     private void onShards(Consumer<PoolShard> action) {
@@ -496,7 +496,7 @@ public final class FunctionPool {
                 parts.add(CompletableFuture.runAsync(
                         () -> {
                             synchronized (sums) {
-                                shard.inspectWorkers(sums);
+                                shard.workers().inspect(sums);
                             }
                         },
                         shard.loop()));
@@ -513,7 +513,7 @@ public final class FunctionPool {
         int each = (exchanges + options.connectionsPerWorker() - 1) / options.connectionsPerWorker();
         for (PoolShard shard : shards) {
             try {
-                shard.loop().execute(() -> shard.limit(workerId, each));
+                shard.loop().execute(() -> shard.workers().limit(workerId, each));
             } catch (RejectedExecutionException e) {
                 // The embedding program has shut down that event loop and all its requests.
             }

@@ -1,7 +1,6 @@
 package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand;
-import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.capacity.RecentTimes;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
@@ -19,10 +18,7 @@ import io.lambdadispatcher.core.internal.loop.LoopClock;
 import io.lambdadispatcher.core.internal.loop.TimerHeap;
 import io.lambdadispatcher.core.internal.policy.AttemptBudget;
 import io.lambdadispatcher.core.internal.policy.ClientSession;
-import io.lambdadispatcher.core.internal.policy.GroupHealth;
 import io.lambdadispatcher.core.internal.policy.PriorityShares;
-import io.lambdadispatcher.core.internal.policy.SlowStart;
-import io.lambdadispatcher.core.internal.policy.WorkerHealth;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
@@ -38,13 +34,8 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
-import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -81,6 +72,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     private final LoopClock clock;
     final FreeStreams free;
     final WakeUps wakeUps;
+    private final ShardWorkers workers;
     private final FairQueue<Exchange> waiting;
     private final OverShare overShare;
     private final WaitingMemory memory = new WaitingMemory();
@@ -110,11 +102,6 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     private @Nullable Overflow overflow;
 
-    // Worker connections of this loop by worker id.
-    private final Map<String, Set<PooledConnection>> all = new LinkedHashMap<>();
-    final Ejector ejector = new Ejector(this, all, this::onLimit);
-    private final GroupHealth.Tally tally;
-
     // For the capacity controller.
     private long arrived;
     private long completed;
@@ -128,12 +115,12 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         this.loop = loop;
         this.clock = new LoopClock(loop);
         this.free = new FreeStreams(loop, clock);
-        this.tally = pool.health.newTally();
         this.requestTimeoutNanos = pool.options().requestTimeout().toNanos();
         this.traffic = pool.options().traffic();
         long queueTimeoutNanos = queueTimeoutNanos(pool.options());
         this.waiting = new FairQueue<>(loop, queueTimeoutNanos, this::onQueueTimeout);
         this.wakeUps = new WakeUps(pool, loop, clock, free, waiting, this::serveHead);
+        this.workers = new ShardWorkers(this, free, wakeUps);
         this.overShare = new OverShare(
                 loop, queueTimeoutNanos, this::setAsideFor, this::mayGo, this::onRoom, this::onShareTimeout);
         this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
@@ -166,6 +153,11 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     public EventLoop loop() {
         return loop;
+    }
+
+    /** Returns the worker connections of this event loop, which its streams report to. */
+    public ShardWorkers workers() {
+        return workers;
     }
 
     /**
@@ -945,190 +937,6 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         return requestTimeoutNanos;
     }
 
-    // Worker streams.
-
-    /** Adds a worker stream that has opened. */
-    public void onStreamOpened(PooledConnection member, Carrier stream) {
-        assert loop.inEventLoop();
-        pool.onStreamOpened(nanoTime());
-        addFree(member, stream);
-    }
-
-    /** Adds a worker stream whose exchange has ended in both directions. */
-    public void onStreamFree(PooledConnection member, Carrier stream) {
-        assert loop.inEventLoop();
-        member.busy--;
-        addFree(member, stream);
-    }
-
-    /**
-     * Offers no more of the connection's streams than the worker has room for. Called while the
-     * refused exchange still occupies its stream.
-     */
-    public void onBusy(PooledConnection member) {
-        assert loop.inEventLoop();
-        // Known from the start in a fleet, but dispatchers of several fleets can share a worker.
-        pool.setShared();
-        if (member.onBusy()) {
-            cancelTrial(member);
-            scheduleTrial(member);
-        }
-        free.settle(member);
-    }
-
-    /** An attempt on one of the connection's streams was given up for another worker. */
-    public void onGivenUp(PooledConnection member) {
-        assert loop.inEventLoop();
-        member.onGivenUp(nanoTime());
-    }
-
-    /** The worker, which was busy, now keeps room for one exchange. */
-    public void onRoom(PooledConnection member) {
-        assert loop.inEventLoop();
-        member.onRoom();
-        free.settle(member);
-        offerIf(member.open);
-    }
-
-    private void scheduleTrial(PooledConnection member) {
-        member.trialTimer = loop.schedule(() -> onTrial(member), member.trialWaitNanos(), TimeUnit.NANOSECONDS);
-    }
-
-    private static void cancelTrial(PooledConnection member) {
-        if (member.trialTimer != null) {
-            member.trialTimer.cancel(false);
-            member.trialTimer = null;
-        }
-    }
-
-    private void onTrial(PooledConnection member) {
-        member.trialTimer = null;
-        if (member.onTrial()) {
-            scheduleTrial(member);
-        }
-        free.settle(member);
-        offerIf(member.open);
-    }
-
-    /**
-     * Removes a worker stream that has closed.
-     *
-     * @param wasFree whether it carried no exchange
-     */
-    public void onStreamClosed(PooledConnection member, Carrier stream, boolean wasFree) {
-        assert loop.inEventLoop();
-        pool.streams.decrementAndGet();
-        if (wasFree) {
-            member.free.remove(stream);
-        } else {
-            member.busy--;
-        }
-        free.settle(member);
-        // A worker at its limit can now take one more exchange on a free stream.
-        offerIf(member.offered > 0);
-    }
-
-    /** Adds a worker connection. This is the first call for it. */
-    public void onMember(PooledConnection member) {
-        assert loop.inEventLoop();
-        member.shard = this;
-        member.health = new WorkerHealth(pool.health, tally);
-        beginSlowStart(member);
-        all.computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2)).add(member);
-    }
-
-    private void beginSlowStart(PooledConnection member) {
-        long nanos = pool.options().slowStart().toNanos();
-        if (nanos > 0) {
-            member.fresh = true;
-            member.slowness = SlowStart.factor(0, pool.warmCpuMicros());
-            loop.schedule(() -> endSlowStart(member), nanos, TimeUnit.NANOSECONDS);
-        }
-    }
-
-    private void endSlowStart(PooledConnection member) {
-        member.fresh = false;
-        member.slowness = SlowStart.ONE;
-        free.settle(member);
-    }
-
-    /**
-     * The worker has reported how much processor time it uses for a request.
-     *
-     * @param micros 0 = not known
-     */
-    public void onRequestCpu(PooledConnection member, int micros) {
-        assert loop.inEventLoop();
-        member.onRequestCpu(micros);
-        if (micros > 0 && member.fresh) {
-            member.slowness = SlowStart.factor(micros, pool.warmCpuMicros());
-            free.settle(member);
-        } else if (micros > 0) {
-            pool.onWarmCpu(micros);
-        }
-    }
-
-    /**
-     * Removes a worker connection. Its streams are closed later, each with a call of {@link
-     * #onStreamClosed}.
-     */
-    public void onMemberGone(PooledConnection member) {
-        setOpen(member, false);
-        cancelTrial(member);
-        Ejector.cancelProbe(member);
-        free.forget(member);
-        all.computeIfPresent(member.workerId(), (id, its) -> its.remove(member) && its.isEmpty() ? null : its);
-    }
-
-    /** Sets whether requests may be sent to the member's streams. */
-    public void setOpen(PooledConnection member, boolean open) {
-        assert loop.inEventLoop();
-        if (member.open != open) {
-            member.open = open;
-            free.settle(member);
-            pool.setOpen(member, open);
-            offerIf(open);
-        }
-    }
-
-    /**
-     * Limits the concurrent exchanges of each of the worker's connections on this event loop.
-     */
-    void limit(String workerId, int exchanges) {
-        assert loop.inEventLoop();
-        for (PooledConnection member : all.getOrDefault(workerId, Set.of())) {
-            member.limit = exchanges;
-            free.settle(member);
-        }
-        offerIf(true);
-    }
-
-    private void onLimit(PooledConnection member) {
-        free.settle(member);
-        offerIf(member.open);
-    }
-
-    private void addFree(PooledConnection member, Carrier stream) {
-        member.free.push(stream);
-        free.settle(member);
-        offerIf(member.open);
-    }
-
-    /** Offers free streams to queued requests if {@code open} is true. */
-    private void offerIf(boolean open) {
-        if (open) {
-            wakeUps.onOffered();
-        }
-    }
-
-    /** Adds what the worker connections of this event loop do to the sums of their workers. */
-    void inspectWorkers(Map<String, WorkerUse> sums) {
-        assert loop.inEventLoop();
-        for (Set<PooledConnection> connections : all.values()) {
-            connections.forEach(each -> sums.merge(each.workerId(), each.use(), WorkerUse::plus));
-        }
-    }
-
     // For the capacity controller.
 
     /**
@@ -1139,14 +947,13 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         assert loop.inEventLoop();
         ServiceTimes recent = serviceTimes;
         serviceTimes = new ServiceTimes();
-        @Nullable
-        List<WorkerDemand> workers = withWorkers
-                ? all.values().stream()
-                        .flatMap(Set::stream)
-                        .map(PooledConnection::sample)
-                        .toList()
-                : null;
         return new Demand(
-                arrived, completed, serviceNanos, underWay.size() + tunnels.size(), waiting.size(), recent, workers);
+                arrived,
+                completed,
+                serviceNanos,
+                underWay.size() + tunnels.size(),
+                waiting.size(),
+                recent,
+                withWorkers ? workers.sample() : null);
     }
 }
