@@ -2,7 +2,6 @@ package io.lambdadispatcher.core.internal.pool;
 
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.RecentTimes;
-import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.ClientShare;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
@@ -73,6 +72,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     final FreeStreams free;
     final WakeUps wakeUps;
     private final ShardWorkers workers;
+    private final ShardTotals totals = new ShardTotals();
     private final FairQueue<Exchange> waiting;
     private final OverShare overShare;
     private final WaitingMemory memory = new WaitingMemory();
@@ -101,12 +101,6 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     private @Nullable Failure closed;
 
     private @Nullable Overflow overflow;
-
-    // For the capacity controller.
-    private long arrived;
-    private long completed;
-    private long serviceNanos;
-    private ServiceTimes serviceTimes = new ServiceTimes();
 
     PoolShard(FunctionPool pool, EventLoop loop, DispatcherObserver observer) {
         this.pool = pool;
@@ -202,7 +196,9 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     private void place(Exchange exchange) {
         boolean mayBegin = mayBegin(exchange);
-        arrived += mayBegin && exchange.countsAsArrived() ? 1 : 0;
+        if (mayBegin) {
+            totals.onArrived(exchange);
+        }
         boolean mayGo = mayBegin && !waitsForItsWorker(exchange);
         // If requests are queued on any loop, one of them may be next.
         if (mayGo && pool.pending.get() == 0 && dispatch(exchange)) {
@@ -344,7 +340,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     /** Queues a request for which there is room now. */
     private void onRoom(FairQueue.Ticket<Exchange> ticket) {
         pool.overShare.decrementAndGet();
-        arrived += ticket.entry.countsAsArrived() ? 1 : 0;
+        totals.onArrived(ticket.entry);
         enqueue(ticket);
     }
 
@@ -764,35 +760,13 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
         assert loop.inEventLoop();
         if (underWay.remove(exchange)) {
-            if (countsAsService(exchange, outcome)) {
-                countService(exchange);
-            }
+            totals.onEnded(exchange, outcome);
         } else if (!leave(exchange)) {
             tunnels.remove(exchange);
         }
         exchange.release();
         exchange.releaseShare(pool.shares);
         exchange.report(outcome, failure);
-    }
-
-    /**
-     * Time spent waiting for a slow or disconnected client says nothing about workers: more workers
-     * would not help.
-     */
-    private static boolean countsAsService(Exchange exchange, Outcome outcome) {
-        return switch (outcome) {
-            case COMPLETED -> true;
-            // What the client has not read was dropped before, and nothing shows that it was slow.
-            case CANCELLED -> exchange.isRequestEnded() && exchange.firstByteNanos() < 0;
-            default -> !exchange.isWaitingForClient();
-        };
-    }
-
-    private void countService(Exchange exchange) {
-        completed++;
-        long nanos = exchange.serviceNanos();
-        serviceNanos += nanos;
-        serviceTimes.record(nanos);
     }
 
     /**
@@ -803,7 +777,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     public void onTunnelOpened(Exchange exchange) {
         assert loop.inEventLoop();
         underWay.remove(exchange);
-        countService(exchange);
+        totals.onServed(exchange);
         tunnels.add(exchange, 0);
     }
 
@@ -945,15 +919,6 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
      */
     Demand sample(boolean withWorkers) {
         assert loop.inEventLoop();
-        ServiceTimes recent = serviceTimes;
-        serviceTimes = new ServiceTimes();
-        return new Demand(
-                arrived,
-                completed,
-                serviceNanos,
-                underWay.size() + tunnels.size(),
-                waiting.size(),
-                recent,
-                withWorkers ? workers.sample() : null);
+        return totals.sample(underWay.size() + tunnels.size(), waiting.size(), withWorkers ? workers.sample() : null);
     }
 }
