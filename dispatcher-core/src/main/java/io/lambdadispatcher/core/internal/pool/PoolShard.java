@@ -58,9 +58,6 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
      */
     private static final int ANYONES_BODIES = 8;
 
-    private static final Failure NO_STREAM =
-            new Failure(Failure.Kind.WORKER_LOST, "the worker stream was taken by another request");
-
     /** Maximum of all sent bodies of this shard that are kept for another attempt. */
     private static final int MAX_SENT_BYTES = 16 * 1024 * 1024;
 
@@ -72,6 +69,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     final FreeStreams free;
     final WakeUps wakeUps;
     private final ShardWorkers workers;
+    private final Placement placement;
     private final ShardTotals totals = new ShardTotals();
     private final FairQueue<Exchange> waiting;
     private final OverShare overShare;
@@ -83,7 +81,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
      */
     private final ClientShare anyone = ClientShare.ofAnyone();
 
-    private final DeadlineQueue<Exchange> underWay;
+    private final DeadlineQueue<Exchange> inFlight;
     /** Exchanges that have become tunnels, which have no deadline. */
     private final DeadlineQueue<Exchange> tunnels;
     /** Timers of exchanges whose policy needs one. */
@@ -117,11 +115,12 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         this.workers = new ShardWorkers(this, free, wakeUps);
         this.overShare = new OverShare(
                 loop, queueTimeoutNanos, this::setAsideFor, this::mayGo, this::onRoom, this::onShareTimeout);
-        this.underWay = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
+        this.inFlight = new DeadlineQueue<>(loop, requestTimeoutNanos, this::onRequestTimeout);
+        this.placement = new Placement(this, free, wakeUps, inFlight, this::requeue);
         this.tunnels = new DeadlineQueue<>(loop, 0, expired -> {});
         this.timers = new TimerHeap<>(loop, ExchangeTimer::onDue);
         this.budget = new AttemptBudget(pool.options().extraAttempts());
-        this.preemption = new Preemption(pool, loop, underWay, tunnels, observer);
+        this.preemption = new Preemption(pool, loop, inFlight, tunnels, observer);
     }
 
     /** In a queue, 0 means no timeout. */
@@ -136,7 +135,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         traffic = options.traffic();
         budget.setPerRequest(options.extraAttempts());
         requestTimeoutNanos = options.requestTimeout().toNanos();
-        underWay.setTimeout(requestTimeoutNanos);
+        inFlight.setTimeout(requestTimeoutNanos);
         waiting.setTimeout(queueTimeoutNanos(options));
         overShare.setTimeout(queueTimeoutNanos(options));
     }
@@ -201,7 +200,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         }
         boolean mayGo = mayBegin && !waitsForItsWorker(exchange);
         // If requests are queued on any loop, one of them may be next.
-        if (mayGo && pool.pending.get() == 0 && dispatch(exchange)) {
+        if (mayGo && pool.pending.get() == 0 && placement.dispatch(exchange)) {
             return;
         }
         Failure refusal = pool.refusal(exchange, exchange.startNanos(), nanoTime());
@@ -424,132 +423,6 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         exchange.share(pool.shares).onDequeued();
     }
 
-    private boolean dispatch(Exchange exchange) {
-        List<String> tried = exchange.triedWorkers();
-        ClientSession session = exchange.session();
-        PooledConnection wanted = session == null ? null : session.choose(pool.open(), tried);
-        if (wanted != null) {
-            return dispatchTo(wanted, exchange);
-        }
-        if (!tried.isEmpty()) {
-            return dispatchToAnother(exchange, tried, 0);
-        }
-        // If all workers of this loop are in doubt, those of other loops come first.
-        return free.areAllDoubted() && crossOver(exchange, 0, List.of()) || dispatchToAny(exchange);
-    }
-
-    /**
-     * Sends the exchange to the worker connection of its session, on any loop.
-     *
-     * @return false if another event loop has taken the last permit just now
-     */
-    private boolean dispatchTo(PooledConnection wanted, Exchange exchange) {
-        PoolShard its = wanted.shard;
-        if (its == null || !its.free.tryAcquire()) {
-            return false;
-        }
-        if (its != this) {
-            crossOver(exchange, its, wanted, List.of());
-            return true;
-        }
-        Carrier stream = free.takeOf(wanted);
-        if (stream == null) {
-            wakeUps.onPermitUnused();
-            return false;
-        }
-        carry(exchange, stream);
-        return true;
-    }
-
-    private boolean dispatchToAny(Exchange exchange) {
-        if (free.tryAcquire()) {
-            Carrier stream = free.take(List.of());
-            if (stream != null) {
-                carry(exchange, stream);
-                return true;
-            }
-            wakeUps.onPermitUnused();
-        }
-        return crossOver(exchange, 0, List.of());
-    }
-
-    /**
-     * Sends the exchange to a worker that is not among {@code tried} if any has room, on any loop.
-     * Only the other loop knows its workers. So an exchange may find none after it crossed over,
-     * comes back and tries the next loop.
-     *
-     * @param from index of the first shard to try
-     */
-    private boolean dispatchToAnother(Exchange exchange, List<String> tried, int from) {
-        Carrier stream = from == 0 ? tryTakeExcept(tried) : null;
-        if (stream != null) {
-            carry(exchange, stream);
-            return true;
-        }
-        if (crossOver(exchange, from, tried)) {
-            return true;
-        }
-        // Avoid the worker only once: otherwise, two exchanges that avoid the same worker could
-        // take permits from each other and look for another worker forever.
-        exchange.avoidNoWorker();
-        return dispatchToAny(exchange);
-    }
-
-    /** Takes a stream of this loop from a worker that is not among {@code tried}, if any. */
-    private @Nullable Carrier tryTakeExcept(List<String> tried) {
-        if (!free.hasExcept(tried) || !free.tryAcquire()) {
-            return null;
-        }
-        Carrier stream = free.take(tried);
-        if (stream == null) {
-            wakeUps.onPermitUnused();
-        }
-        return stream;
-    }
-
-    private boolean crossOver(Exchange exchange, int from, List<String> avoided) {
-        PoolShard other = tryAcquireElsewhere(from);
-        if (other == null) {
-            return false;
-        }
-        crossOver(exchange, other, null, avoided);
-        return true;
-    }
-
-    private void crossOver(
-            Exchange exchange, PoolShard other, @Nullable PooledConnection wanted, List<String> avoided) {
-        // The worker of a session is on any loop, so the other loops were not tried.
-        int next = wanted != null ? 0 : pool.shards().indexOf(other) + 1;
-        Crossing crossing = new Crossing(exchange, this, other, wanted, avoided, () -> onStranded(exchange, next));
-        begin(exchange, crossing);
-        exchange.crossOver(crossing);
-    }
-
-    /**
-     * Takes a permit of another shard.
-     *
-     * @param from index of the first shard to try
-     */
-    private @Nullable PoolShard tryAcquireElsewhere(int from) {
-        List<PoolShard> shards = pool.shards();
-        for (int i = from; i < shards.size(); i++) {
-            PoolShard other = shards.get(i);
-            if (other != this && other.free.tryAcquire()) {
-                return other;
-            }
-        }
-        return null;
-    }
-
-    private void carry(Exchange exchange, Carrier stream) {
-        begin(exchange, stream);
-        exchange.carryOn(stream);
-    }
-
-    private void begin(Exchange exchange, Carrier carrier) {
-        underWay.add(exchange, exchange.onCarrierFound(carrier));
-    }
-
     /**
      * Lets idempotent requests that have waited for {@code after} use the carriers of {@code way}.
      * Must be called before the first request.
@@ -566,7 +439,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         if (carrier == null) {
             overflow.onWaiting(exchange);
         } else if (leave(exchange)) {
-            carry(exchange, carrier);
+            placement.carry(exchange, carrier);
         }
     }
 
@@ -604,7 +477,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
             memory.add(head.entry.waitingBytes());
             head.entry.share(pool.shares).onQueued();
             setAside(head, mayBegin);
-        } else if (dispatch(head.entry)) {
+        } else if (placement.dispatch(head.entry)) {
             pool.onServed(head.tag);
         } else {
             queueAgain(head);
@@ -635,9 +508,9 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     @Override
     public void retry(Exchange exchange) {
         assert loop.inEventLoop();
-        underWay.remove(exchange);
+        inFlight.remove(exchange);
         // Not by way of the queue: while it is not empty, other loops would not retry.
-        if (pool.pending.get() != 0 || !mayGo(exchange) || !dispatch(exchange)) {
+        if (pool.pending.get() != 0 || !mayGo(exchange) || !placement.dispatch(exchange)) {
             waitAgain(earlierTicket(exchange));
         }
     }
@@ -649,13 +522,9 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         if (denial != null) {
             return denial;
         }
-        Carrier carrier = tryTakeExcept(tried);
+        Carrier carrier = placement.carrierFor(hedge, tried);
         if (carrier == null) {
-            PoolShard other = tryAcquireElsewhere(0);
-            if (other == null) {
-                return RetryDenial.NO_OTHER_WORKER;
-            }
-            carrier = new Crossing(hedge, this, other, null, tried, () -> hedge.onStranded(NO_STREAM));
+            return RetryDenial.NO_OTHER_WORKER;
         }
         budget.take();
         hedge.carryOn(carrier);
@@ -680,7 +549,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     @Override
     public boolean requeue(Exchange exchange) {
         assert loop.inEventLoop();
-        underWay.remove(exchange);
+        inFlight.remove(exchange);
         waitAgain(earlierTicket(exchange));
         return true;
     }
@@ -702,24 +571,6 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     public void onSentDropped(int bytes) {
         assert loop.inEventLoop();
         sentBytes -= bytes;
-    }
-
-    /**
-     * Dispatches the exchange again, because its permit of another event loop found no stream, or
-     * only streams of the avoided workers.
-     *
-     * @param next index of the first shard to try
-     */
-    void onStranded(Exchange exchange, int next) {
-        assert loop.inEventLoop();
-        if (!exchange.onStranded()) {
-            return;
-        }
-        underWay.remove(exchange);
-        List<String> tried = exchange.triedWorkers();
-        if (tried.isEmpty() || !dispatchToAnother(exchange, tried, next)) {
-            waitAgain(earlierTicket(exchange));
-        }
     }
 
     /** Returns the ticket of a request that has lost nothing but time. Its timeout continues. */
@@ -759,7 +610,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     @Override
     public void onEnded(Exchange exchange, Outcome outcome, @Nullable Failure failure) {
         assert loop.inEventLoop();
-        if (underWay.remove(exchange)) {
+        if (inFlight.remove(exchange)) {
             totals.onEnded(exchange, outcome);
         } else if (!leave(exchange)) {
             tunnels.remove(exchange);
@@ -776,7 +627,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     @Override
     public void onTunnelOpened(Exchange exchange) {
         assert loop.inEventLoop();
-        underWay.remove(exchange);
+        inFlight.remove(exchange);
         totals.onServed(exchange);
         tunnels.add(exchange, 0);
     }
@@ -794,7 +645,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     @Override
     public boolean isQuiet() {
         assert loop.inEventLoop();
-        return waiting.size() == 0 && overShare.size() == 0 && underWay.size() == 0;
+        return waiting.size() == 0 && overShare.size() == 0 && inFlight.size() == 0;
     }
 
     @Override
@@ -815,7 +666,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     public void failAll(Failure failure) {
         // Queued requests fail first: otherwise, they would get the streams that become free.
         failQueued(failure);
-        failAll(underWay, failure);
+        failAll(inFlight, failure);
         failAll(tunnels, failure);
     }
 
@@ -829,7 +680,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     public void inspect(int limit, Consumer<RequestSnapshot> snapshots) {
         assert loop.inEventLoop();
         Consumer<Exchange> begun = exchange -> snapshots.accept(exchange.snapshot(RequestSnapshot.State.SENT));
-        underWay.forOldest(limit, begun);
+        inFlight.forOldest(limit, begun);
         tunnels.forOldest(limit, begun);
         waiting.forOldest(limit, exchange -> snapshots.accept(exchange.snapshot(RequestSnapshot.State.QUEUED)));
         overShare.forOldest(limit, exchange -> snapshots.accept(exchange.snapshot(asideState(exchange))));
@@ -855,7 +706,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         ClientSession session = expired.entry.session();
         if (session != null && session.isWaiting()) {
             session.stopWaiting();
-            if (!dispatch(expired.entry)) {
+            if (!placement.dispatch(expired.entry)) {
                 failQueued(expired.entry, "the worker of the session has no room", withinTimeout());
             }
             return;
@@ -919,6 +770,6 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
      */
     Demand sample(boolean withWorkers) {
         assert loop.inEventLoop();
-        return totals.sample(underWay.size() + tunnels.size(), waiting.size(), withWorkers ? workers.sample() : null);
+        return totals.sample(inFlight.size() + tunnels.size(), waiting.size(), withWorkers ? workers.sample() : null);
     }
 }
