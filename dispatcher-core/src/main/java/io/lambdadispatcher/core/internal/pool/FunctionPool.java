@@ -63,8 +63,8 @@ public final class FunctionPool {
      */
     final AtomicInteger pending = new AtomicInteger();
 
-    /** Requests of all shards that wait because their client has used its share. */
-    final AtomicInteger overShare = new AtomicInteger();
+    /** Requests of all shards that wait for their client's share or their session's worker. */
+    final AtomicInteger setAside = new AtomicInteger();
 
     final AtomicInteger streams = new AtomicInteger();
 
@@ -382,9 +382,9 @@ public final class FunctionPool {
         observed = false;
     }
 
-    /** Returns the number of requests that wait for a worker stream or for their client's share. */
+    /** Returns the number of requests that wait, whatever they wait for. */
     int queued() {
-        return pending.get() + overShare.get();
+        return pending.get() + setAside.get();
     }
 
     /**
@@ -424,7 +424,7 @@ public final class FunctionPool {
         if (pause != null && queued() > 0) {
             for (PoolShard shard : shards) {
                 try {
-                    shard.loop().execute(shard::refuseQueued);
+                    shard.loop().execute(shard.queue::refuseWaiting);
                 } catch (RejectedExecutionException e) {
                     // The embedding program has shut down that event loop and all its requests.
                 }
