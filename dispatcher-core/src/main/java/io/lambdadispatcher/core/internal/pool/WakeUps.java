@@ -109,7 +109,7 @@ final class WakeUps {
         serving = true;
         try {
             while (anyPermit()) {
-                WakeUps next = waiting.size() > 0 ? elder() : best(FairQueue.EMPTY, Long.MIN_VALUE);
+                WakeUps next = elder();
                 boolean over = next == null ? !serveHead.getAsBoolean() : next.wake();
                 if (over) {
                     if (waiting.size() > 0) {
@@ -137,20 +137,17 @@ final class WakeUps {
         }
     }
 
-    /** Returns whose request to serve before the first one of this loop, or {@code null}. */
-    private @Nullable WakeUps elder() {
-        return best(waiting.headTag(), YIELD_NANOS);
-    }
-
     /**
-     * Finds the other loop whose first request has the lowest tag, below {@code tag}, among those
-     * that have waited at least {@code waitNanos}. Skips stalled loops.
+     * Returns the other loop whose request is next: the one with the lowest tag, if it is below
+     * that of this loop's first request and has waited long enough to take precedence. Skips
+     * stalled loops.
      *
-     * @return {@code null} if there is none
+     * @return {@code null} if this loop's first request is next, or none is queued anywhere
      */
-    private @Nullable WakeUps best(long tag, long waitNanos) {
+    private @Nullable WakeUps elder() {
         WakeUps best = null;
-        long lowest = tag;
+        long lowest = waiting.headTag();
+        long waitNanos = waiting.size() > 0 ? YIELD_NANOS : Long.MIN_VALUE;
         long now = clock.nanoTime();
         for (PoolShard shard : pool.shards()) {
             WakeUps other = shard.wakeUps;
