@@ -40,12 +40,12 @@ public class PermitStress {
         }
 
         private int take() {
-            return pool.away.tryAcquire() ? 1 : 0;
+            return pool.away.free.tryAcquire() ? 1 : 0;
         }
 
         @Arbiter
         public void end(III_Result result) {
-            result.r3 = pool.away.permits();
+            result.r3 = pool.away.free.permits();
         }
     }
 
@@ -72,7 +72,7 @@ public class PermitStress {
             pool.settle();
             result.r1 = pool.carried();
             result.r2 = pool.pending();
-            result.r3 = pool.away.permits();
+            result.r3 = pool.away.free.permits();
         }
     }
 }

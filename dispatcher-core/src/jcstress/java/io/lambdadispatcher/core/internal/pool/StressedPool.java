@@ -138,13 +138,13 @@ final class StressedPool {
     /** Makes a pool with one busy worker stream and {@code free} free ones. */
     StressedPool(int free) {
         onAway(() -> {
-            away.onMember(worker);
-            away.setOpen(worker, true);
-            away.onStreamOpened(worker, busy);
-            away.tryAcquire();
-            away.takeStream(List.of());
+            away.workers().onMember(worker);
+            away.workers().setOpen(worker, true);
+            away.workers().onStreamOpened(worker, busy);
+            away.free.tryAcquire();
+            away.free.take(List.of());
             for (int i = 0; i < free; i++) {
-                away.onStreamOpened(worker, new Stream(this));
+                away.workers().onStreamOpened(worker, new Stream(this));
             }
         });
     }
@@ -166,7 +166,7 @@ final class StressedPool {
 
     /** Frees the busy worker stream. Called on the loop {@code away}. */
     void freeStream() {
-        away.onStreamFree(worker, busy);
+        away.workers().onStreamFree(worker, busy);
     }
 
     /**
@@ -175,7 +175,7 @@ final class StressedPool {
      */
     void closeWorker() {
         awayLoop.runTasks();
-        onAway(() -> away.setOpen(worker, false));
+        onAway(() -> away.workers().setOpen(worker, false));
     }
 
     /**

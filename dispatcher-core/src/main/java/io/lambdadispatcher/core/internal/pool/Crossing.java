@@ -108,9 +108,9 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     }
 
     private void arrive(Http2Headers head, boolean end, int timeoutMillis) {
-        Carrier taken = wanted == null ? away.takeStream(avoided) : away.takeStreamOf(wanted);
+        Carrier taken = wanted == null ? away.free.take(avoided) : away.free.takeOf(wanted);
         if (taken == null) {
-            away.onPermitUnused();
+            away.wakeUps.onPermitUnused();
             toClient(() -> {
                 // A hedge can be cancelled before it arrives.
                 if (!cancelled) {

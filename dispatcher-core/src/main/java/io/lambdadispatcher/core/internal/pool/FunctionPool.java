@@ -58,13 +58,13 @@ public final class FunctionPool {
     private final List<PoolShard> shards;
 
     /**
-     * Queued requests of all shards. {@link PoolShard} describes how this count and the permits
+     * Queued requests of all shards. {@link WakeUps} describes how this count and the permits
      * prevent lost wake-ups.
      */
     final AtomicInteger pending = new AtomicInteger();
 
-    /** Requests of all shards that wait because their client has used its share. */
-    final AtomicInteger overShare = new AtomicInteger();
+    /** Requests of all shards that wait for their client's share or their session's worker. */
+    final AtomicInteger setAside = new AtomicInteger();
 
     final AtomicInteger streams = new AtomicInteger();
 
@@ -171,7 +171,7 @@ public final class FunctionPool {
         }
         open = members.toArray(PooledConnection[]::new);
         if (health.setOpen(members.stream().map(PooledConnection::workerId).collect(Collectors.toSet()))) {
-            onShards(shard -> shard.ejector.onGroupChange());
+            onShards(shard -> shard.workers().ejector.onGroupChange());
         }
     }
 
@@ -192,8 +192,8 @@ public final class FunctionPool {
         String reason = Objects.requireNonNull(member.judge().reason(), "a verdict has a reason");
         if (health.tryEject(member.workerId())) {
             log.info("worker {} of {} is ejected: {}", member.workerId(), options.name(), reason);
-            onShards(shard -> shard.ejector.eject(member.workerId(), reason));
-            onShards(shard -> shard.ejector.onGroupChange());
+            onShards(shard -> shard.workers().ejector.eject(member.workerId(), reason));
+            onShards(shard -> shard.workers().ejector.onGroupChange());
         }
     }
 
@@ -202,8 +202,8 @@ public final class FunctionPool {
         if (health.onReturned(member.workerId())) {
             log.info("worker {} of {} is no longer ejected", member.workerId(), options.name());
         }
-        onShards(shard -> shard.ejector.restore(member.workerId()));
-        onShards(shard -> shard.ejector.onGroupChange());
+        onShards(shard -> shard.workers().ejector.restore(member.workerId()));
+        onShards(shard -> shard.workers().ejector.onGroupChange());
     }
 
     private void onShards(Consumer<PoolShard> action) {
@@ -247,7 +247,7 @@ public final class FunctionPool {
     public int free() {
         int sum = 0;
         for (PoolShard shard : shards) {
-            sum += Math.max(0, shard.permits());
+            sum += Math.max(0, shard.free.permits());
         }
         return sum;
     }
@@ -382,9 +382,9 @@ public final class FunctionPool {
         observed = false;
     }
 
-    /** Returns the number of requests that wait for a worker stream or for their client's share. */
+    /** Returns the number of requests that wait, whatever they wait for. */
     int queued() {
-        return pending.get() + overShare.get();
+        return pending.get() + setAside.get();
     }
 
     /**
@@ -424,7 +424,7 @@ public final class FunctionPool {
         if (pause != null && queued() > 0) {
             for (PoolShard shard : shards) {
                 try {
-                    shard.loop().execute(shard::refuseQueued);
+                    shard.loop().execute(shard.queue::refuseWaiting);
                 } catch (RejectedExecutionException e) {
                     // The embedding program has shut down that event loop and all its requests.
                 }
@@ -496,7 +496,7 @@ public final class FunctionPool {
                 parts.add(CompletableFuture.runAsync(
                         () -> {
                             synchronized (sums) {
-                                shard.inspectWorkers(sums);
+                                shard.workers().inspect(sums);
                             }
                         },
                         shard.loop()));
@@ -513,7 +513,7 @@ public final class FunctionPool {
         int each = (exchanges + options.connectionsPerWorker() - 1) / options.connectionsPerWorker();
         for (PoolShard shard : shards) {
             try {
-                shard.loop().execute(() -> shard.limit(workerId, each));
+                shard.loop().execute(() -> shard.workers().limit(workerId, each));
             } catch (RejectedExecutionException e) {
                 // The embedding program has shut down that event loop and all its requests.
             }

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A worker connection in its pool shard: its free worker streams, the number of busy ones, and how
  * its exchanges ended. Confined to the connection's event loop, except for what affinity reads.
- * Only {@link PoolShard} changes its streams.
+ * Only {@link ShardWorkers} and {@link FreeStreams} change its streams.
  */
 public final class PooledConnection extends LeastOutstanding.Entry implements Rendezvous.Candidate {
     private static final VarHandle BUSY = handle("busy");
@@ -43,7 +43,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     private final String workerId;
     private final long tag;
 
-    /** The shard of the connection, which {@link PoolShard#onMember} sets. */
+    /** The shard of the connection, which {@link ShardWorkers#onMember} sets. */
     @Nullable
     PoolShard shard;
 
@@ -93,7 +93,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     /** What is added to the rank, because the worker is in another availability zone. */
     private int zonePenalty;
 
-    /** Set by {@link PoolShard#onMember}. */
+    /** Set by {@link ShardWorkers#onMember}. */
     @Nullable
     WorkerHealth health;
 
@@ -153,7 +153,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     @Override
     public boolean hasRoom() {
         PoolShard its = shard;
-        return its != null && (int) OFFERED.getOpaque(this) > 0 && its.permits() > 0;
+        return its != null && (int) OFFERED.getOpaque(this) > 0 && its.free.permits() > 0;
     }
 
     /**
@@ -197,7 +197,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
             }
             Verdict verdict = health.onEnd(now, beginNanos, waited, answered, failure);
             if (verdict != Verdict.NONE) {
-                its.ejector.onVerdict(this, verdict);
+                its.workers().ejector.onVerdict(this, verdict);
             }
             its.pool().lookAtWorkers(now);
         }

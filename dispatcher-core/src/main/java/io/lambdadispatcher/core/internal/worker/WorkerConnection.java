@@ -113,7 +113,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     /** Starts the connection of an admitted worker. */
     void start() {
         handler.onAdmitted(this);
-        shard.onMember(pooled);
+        shard.workers().onMember(pooled);
         accept(control.stream());
     }
 
@@ -165,7 +165,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
             WorkerStream workerStream = new WorkerStream(this, stream);
             stream.setProperty(streamKey, workerStream);
             accept(stream);
-            shard.onStreamOpened(pooled, workerStream);
+            shard.workers().onStreamOpened(pooled, workerStream);
         }
     }
 
@@ -268,7 +268,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         } else if (message instanceof ControlMessage.Readiness readiness) {
             onReadiness(readiness.ready());
         } else if (message instanceof ControlMessage.Load load) {
-            shard.onRequestCpu(pooled, load.requestCpuMicros());
+            shard.workers().onRequestCpu(pooled, load.requestCpuMicros());
             port.events.onLoad(this, load);
             port.observer.onWorkerLoad(
                     function(), workerId, load.cpuPermille(), load.memoryPermille(), load.loopLagMicros());
@@ -343,10 +343,10 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     private void onReadiness(boolean nowReady) {
         if (state == State.WELCOMED && ready && nowReady) {
-            shard.onRoom(pooled);
+            shard.workers().onRoom(pooled);
         } else if (state == State.WELCOMED && ready != nowReady) {
             ready = nowReady;
-            shard.setOpen(pooled, nowReady);
+            shard.workers().setOpen(pooled, nowReady);
             port.events.onReadiness(this, nowReady);
         }
     }
@@ -354,7 +354,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private void onDrain(DrainCode reason) {
         if (state == State.WELCOMED) {
             state = State.DRAINING;
-            shard.setOpen(pooled, false);
+            shard.workers().setOpen(pooled, false);
             if (leaving) {
                 port.events.onReadiness(this, false);
             } else {
@@ -376,7 +376,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
                 drainLater = () -> drain(reason, grace);
             } else if (state == State.WELCOMED) {
                 state = State.DRAINING;
-                shard.setOpen(pooled, false);
+                shard.workers().setOpen(pooled, false);
                 control.send(new ControlMessage.Drain(reason, (int) Math.min(Integer.MAX_VALUE, grace.toMillis())));
             }
         });
@@ -469,7 +469,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     void onStreamClosed(WorkerStream stream, boolean wasFree) {
         openStreams--;
-        shard.onStreamClosed(pooled, stream, wasFree);
+        shard.workers().onStreamClosed(pooled, stream, wasFree);
     }
 
     /** The stream waits for the worker to end a response or to take bytes. */
@@ -512,7 +512,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      */
     void onInactive() {
         boolean welcomed = state != State.ADMITTED;
-        shard.onMemberGone(pooled);
+        shard.workers().onMemberGone(pooled);
         state = State.CLOSED;
         control.close();
         port.events.onGone(this, goodbyeSeen && !leaving, goneReason);

@@ -101,7 +101,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
 
     @Override
     public void onGivenUp() {
-        connection.shard.onGivenUp(connection.pooled);
+        connection.shard.workers().onGivenUp(connection.pooled);
     }
 
     Http2Stream http2() {
@@ -387,7 +387,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     void onBusy() {
         leaveExchange();
         forgetAttempt();
-        connection.shard.onBusy(connection.pooled);
+        connection.shard.workers().onBusy(connection.pooled);
     }
 
     private void leaveExchange() {
@@ -446,7 +446,7 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
 
     private void onOver() {
         state = State.IDLE;
-        connection.shard.onStreamFree(connection.pooled, this);
+        connection.shard.workers().onStreamFree(connection.pooled, this);
     }
 
     /** Closes the stream, because either side has reset it, or its connection is closed. */

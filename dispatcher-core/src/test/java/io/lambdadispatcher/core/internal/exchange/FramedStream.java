@@ -133,7 +133,7 @@ final class FramedStream implements Carrier, RequestSink {
         private void endIf(boolean end) {
             if (end) {
                 attempt = null;
-                shard.onStreamFree(member, FramedStream.this);
+                shard.workers().onStreamFree(member, FramedStream.this);
             }
         }
 

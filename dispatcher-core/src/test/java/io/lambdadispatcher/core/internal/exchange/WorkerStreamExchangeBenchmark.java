@@ -35,9 +35,9 @@ public class WorkerStreamExchangeBenchmark {
     @Setup
     public void prepare() {
         PooledConnection member = new PooledConnection("worker");
-        shard.onMember(member);
-        shard.setOpen(member, true);
-        shard.onStreamOpened(member, new FramedStream(shard, member));
+        shard.workers().onMember(member);
+        shard.workers().setOpen(member, true);
+        shard.workers().onStreamOpened(member, new FramedStream(shard, member));
         client.prepare(shard::open, bodyBytes);
     }
 

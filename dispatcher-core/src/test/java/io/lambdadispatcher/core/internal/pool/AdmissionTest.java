@@ -37,10 +37,11 @@ class AdmissionTest extends OnTwoLoops {
 
     private void connect(int loop, int streams) {
         PooledConnection worker = new PooledConnection("worker " + loop);
-        pool.shard(loop).onMember(worker);
-        pool.shard(loop).setOpen(worker, true);
+        pool.shard(loop).workers().onMember(worker);
+        pool.shard(loop).workers().setOpen(worker, true);
         for (int i = 0; i < streams; i++) {
             pool.shard(loop)
+                    .workers()
                     .onStreamOpened(
                             worker,
                             new ScriptedStream(pool.shard(loop), worker, stream -> attempts.add(stream.attempt)));

@@ -45,13 +45,13 @@ class AffinityTest extends OnTwoLoops {
         Worker(String id, int loop) {
             shard = pool.shard(loop);
             member = new PooledConnection(id);
-            shard.onMember(member);
+            shard.workers().onMember(member);
             for (int i = 0; i < 3; i++) {
                 ScriptedStream stream = new ScriptedStream(shard, member, any -> {});
                 streams.add(stream);
-                shard.onStreamOpened(member, stream);
+                shard.workers().onStreamOpened(member, stream);
             }
-            shard.setOpen(member, true);
+            shard.workers().setOpen(member, true);
         }
 
         List<ScriptedStream> busy() {
@@ -98,9 +98,9 @@ class AffinityTest extends OnTwoLoops {
 
     private CharSequence sessionOf(Worker worker) {
         Worker other = worker == here ? there : here;
-        other.shard.setOpen(other.member, false);
+        other.shard.workers().setOpen(other.member, false);
         Client client = request(0, null);
-        other.shard.setOpen(other.member, true);
+        other.shard.workers().setOpen(other.member, true);
         worker.serves().answer(ok().set("id", "s1"));
         turn();
         return Objects.requireNonNull(client.head).get("id");
@@ -197,7 +197,7 @@ class AffinityTest extends OnTwoLoops {
         for (int i = 0; i < 4; i++) {
             request(0, id);
         }
-        there.shard.setOpen(there.member, false);
+        there.shard.workers().setOpen(there.member, false);
         pass(20);
         here.serves().answer(ok());
         turn();
@@ -207,7 +207,7 @@ class AffinityTest extends OnTwoLoops {
     @Test
     void should_send_a_session_to_another_worker_when_its_own_drains() {
         CharSequence id = sessionOf(there);
-        there.shard.setOpen(there.member, false);
+        there.shard.workers().setOpen(there.member, false);
         request(1, id);
         here.serves().answer(ok());
         turn();
@@ -221,7 +221,7 @@ class AffinityTest extends OnTwoLoops {
         Http2Headers head =
                 new FlatHeaders().method("GET").scheme("http").authority("a").path("/");
         pool.shard(0).open(head.set("id", id), true, new Client());
-        there.shard.setOpen(there.member, false);
+        there.shard.workers().setOpen(there.member, false);
         turn();
         here.serves().answer(ok());
         turn();

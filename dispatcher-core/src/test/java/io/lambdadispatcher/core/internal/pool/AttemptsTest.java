@@ -106,9 +106,9 @@ class AttemptsTest extends OnTwoLoops {
         Worker(PoolShard shard, String id) {
             this.shard = shard;
             this.member = new PooledConnection(id);
-            shard.onMember(member);
-            shard.onStreamOpened(member, this);
-            shard.setOpen(member, true);
+            shard.workers().onMember(member);
+            shard.workers().onStreamOpened(member, this);
+            shard.workers().setOpen(member, true);
         }
 
         @Override
@@ -134,7 +134,7 @@ class AttemptsTest extends OnTwoLoops {
 
         void respond(int status) {
             take().onHead(new DefaultHttp2Headers().status(Integer.toString(status)), true);
-            shard.onStreamFree(member, this);
+            shard.workers().onStreamFree(member, this);
         }
 
         /** The response begins, and its body follows. */
@@ -146,20 +146,20 @@ class AttemptsTest extends OnTwoLoops {
 
         void lose() {
             Attempt current = take();
-            shard.setOpen(member, false);
-            shard.onStreamClosed(member, this, false);
+            shard.workers().setOpen(member, false);
+            shard.workers().onStreamClosed(member, this, false);
             current.onLost(GONE);
         }
 
         void fail(Failure.Kind kind) {
             take().onFailure(new Failure(kind, "failed"));
-            shard.onStreamFree(member, this);
+            shard.workers().onStreamFree(member, this);
         }
 
         void refuse() {
             Attempt current = take();
             current.onRefused(GONE);
-            shard.onStreamFree(member, this);
+            shard.workers().onStreamFree(member, this);
         }
 
         @Override
@@ -188,7 +188,7 @@ class AttemptsTest extends OnTwoLoops {
             if (attempt != null) {
                 attempt = null;
                 log.add("cancel " + code);
-                shard.onStreamFree(member, this);
+                shard.workers().onStreamFree(member, this);
             }
         }
 
@@ -741,7 +741,7 @@ class AttemptsTest extends OnTwoLoops {
         } else {
             second.fail(Failure.Kind.HANDLER_FAILED);
         }
-        here.setOpen(second.member, false);
+        here.workers().setOpen(second.member, false);
         first.take().onBusy(GONE);
         pass(5_000);
         assertThat(client.log).containsExactly("queue_timeout");
@@ -757,7 +757,7 @@ class AttemptsTest extends OnTwoLoops {
             loop.advanceTimeBy(20, TimeUnit.MILLISECONDS);
         }
         loops[0].runScheduledPendingTasks();
-        there.setOpen(vanishing.member, false);
+        there.workers().setOpen(vanishing.member, false);
         turn();
         assertThat(vanishing.log).isEmpty();
         first.respond(200);
@@ -773,7 +773,7 @@ class AttemptsTest extends OnTwoLoops {
         get(HEDGES);
         pass(20);
         first.take().onFailure(new Failure(Failure.Kind.HANDLER_FAILED, "the handler failed"));
-        here.onStreamFree(first.member, first);
+        here.workers().onStreamFree(first.member, first);
         assertThat(client.log).isEmpty();
         second.respond(200);
         turn();
@@ -796,7 +796,7 @@ class AttemptsTest extends OnTwoLoops {
         Worker third = new Worker(here, "w3");
         loops[0].advanceTimeBy(50, TimeUnit.MILLISECONDS);
         loops[0].runScheduledPendingTasks();
-        there.setOpen(vanishing.member, false);
+        there.workers().setOpen(vanishing.member, false);
         turn();
         assertThat(third.log).hasSize(1);
         assertThat(pool.pending()).isZero();
@@ -833,7 +833,7 @@ class AttemptsTest extends OnTwoLoops {
         }
         loops[0].runScheduledPendingTasks();
         first.lose();
-        there.setOpen(vanishing.member, false);
+        there.workers().setOpen(vanishing.member, false);
         turn();
         assertThat(pool.pending()).isEqualTo(1);
         Worker third = new Worker(here, "w3");
@@ -888,7 +888,7 @@ class AttemptsTest extends OnTwoLoops {
         Worker worker = new Worker(here, "w1");
         get(DEADLINES);
         worker.take().onFailure(new Failure(Failure.Kind.TIMEOUT, "the handler timed out"));
-        here.onStreamFree(worker.member, worker);
+        here.workers().onStreamFree(worker.member, worker);
         assertThat(client.log).containsExactly("deadline_exceeded");
     }
 

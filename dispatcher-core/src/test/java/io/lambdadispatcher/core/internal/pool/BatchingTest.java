@@ -115,11 +115,11 @@ class BatchingTest {
         private PooledConnection addWorker(int index) {
             PooledConnection member = new PooledConnection("worker-" + index);
             Cpu cpu = new Cpu();
-            shard.onMember(member);
+            shard.workers().onMember(member);
             for (int i = 0; i < STREAMS; i++) {
-                shard.onStreamOpened(member, new Stream(member, cpu));
+                shard.workers().onStreamOpened(member, new Stream(member, cpu));
             }
-            shard.setOpen(member, true);
+            shard.workers().setOpen(member, true);
             return member;
         }
 
@@ -182,7 +182,7 @@ class BatchingTest {
                 at(cpu.freeAtNanos, () -> {
                     attempt.onHead(new DefaultHttp2Headers().status("200"), true);
                     member.onExchangeEnd(false);
-                    shard.onStreamFree(member, this);
+                    shard.workers().onStreamFree(member, this);
                 });
                 return this;
             }

@@ -64,10 +64,10 @@ public class DispatchBenchmark {
         shard = newShard();
         for (int i = 0; i < streams; i += STREAMS_PER_WORKER) {
             PooledConnection worker = new PooledConnection("worker " + i);
-            shard.onMember(worker);
-            shard.setOpen(worker, true);
+            shard.workers().onMember(worker);
+            shard.workers().setOpen(worker, true);
             for (int j = 0; j < STREAMS_PER_WORKER; j++) {
-                shard.onStreamOpened(worker, new Stream(worker));
+                shard.workers().onStreamOpened(worker, new Stream(worker));
             }
         }
         busy = new Stream[streams / 2];
@@ -121,7 +121,7 @@ public class DispatchBenchmark {
             if (attempt != null) {
                 attempt.onHead(response, true);
             }
-            shard.onStreamFree(worker, this);
+            shard.workers().onStreamFree(worker, this);
         }
 
         @Override

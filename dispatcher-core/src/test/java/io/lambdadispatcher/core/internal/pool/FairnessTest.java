@@ -111,7 +111,7 @@ class FairnessTest extends OnTwoLoops {
         request(here, "a", "/waits");
         Attempt first = Objects.requireNonNull(stream.attempt);
         first.onHead(new DefaultHttp2Headers().status("200"), true);
-        here.onStreamFree(stream.worker, stream);
+        here.workers().onStreamFree(stream.worker, stream);
         loops[0].advanceTimeBy(30, TimeUnit.MILLISECONDS);
         loops[0].runPendingTasks();
         assertThat(served).containsExactly("/first");
@@ -148,7 +148,7 @@ class FairnessTest extends OnTwoLoops {
         request(there, "a", "/first");
         request(here, "a", "/old");
         pass(100);
-        there.onStreamFree(stream.worker, stream);
+        there.workers().onStreamFree(stream.worker, stream);
         request(there, "a", "/young");
         turn();
 

@@ -115,8 +115,8 @@ class LaunchPauseTest {
     @Test
     void should_let_requests_wait_for_busy_workers() {
         PooledConnection worker = new PooledConnection("worker");
-        pool.shard(1).onMember(worker);
-        pool.shard(1).onStreamOpened(worker, new ScriptedStream(pool.shard(1), worker, stream -> {
+        pool.shard(1).workers().onMember(worker);
+        pool.shard(1).workers().onStreamOpened(worker, new ScriptedStream(pool.shard(1), worker, stream -> {
             throw new AssertionError("not ready");
         }));
         pause(true, 60_000, false);

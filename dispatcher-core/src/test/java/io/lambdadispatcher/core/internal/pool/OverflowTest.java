@@ -184,10 +184,10 @@ class OverflowTest {
     @Test
     void should_go_the_other_way_when_it_waits_because_its_worker_is_lost() {
         PooledConnection worker = new PooledConnection("w");
-        shard.onMember(worker);
-        shard.setOpen(worker, true);
+        shard.workers().onMember(worker);
+        shard.workers().setOpen(worker, true);
         ScriptedStream stream = new ScriptedStream(shard, worker, carried);
-        shard.onStreamOpened(worker, stream);
+        shard.workers().onStreamOpened(worker, stream);
         open("GET", "/a", true);
         pass(200);
         stream.lose();

@@ -63,17 +63,17 @@ class PermitsTest {
             shard = pool.shard(loopIndex);
             loop = loops.get(loopIndex);
             member = new PooledConnection(workerId);
-            shard.onMember(member);
+            shard.workers().onMember(member);
         }
 
         void open() {
             Stream stream = new Stream(this);
             streams.add(stream);
-            shard.onStreamOpened(member, stream);
+            shard.workers().onStreamOpened(member, stream);
         }
 
         void go() {
-            shard.onMemberGone(member);
+            shard.workers().onMemberGone(member);
             List.copyOf(streams).forEach(Stream::close);
         }
 
@@ -114,14 +114,14 @@ class PermitsTest {
                 current.onHead(new DefaultHttp2Headers().status("200"), true);
             }
             busy = false;
-            link.shard.onStreamFree(link.member, this);
+            link.shard.workers().onStreamFree(link.member, this);
         }
 
         void close() {
             Attempt current = attempt;
             attempt = null;
             link.streams.remove(this);
-            link.shard.onStreamClosed(link.member, this, !busy);
+            link.shard.workers().onStreamClosed(link.member, this, !busy);
             if (current != null) {
                 current.onLost(GONE);
             }
@@ -148,7 +148,7 @@ class PermitsTest {
             links.remove(random.nextInt(links.size())).go();
         } else if (what < 15) {
             Link link = any();
-            link.shard.setOpen(link.member, random.nextInt(4) > 0);
+            link.shard.workers().setOpen(link.member, random.nextInt(4) > 0);
         } else if (what < 25) {
             Link link = any();
             if (link.streams.size() < 6) {
@@ -227,7 +227,7 @@ class PermitsTest {
                     .filter(link -> link.shard == shard)
                     .mapToInt(Link::couldTake)
                     .sum();
-            assertThat(shard.permits()).isEqualTo(couldTake);
+            assertThat(shard.free.permits()).isEqualTo(couldTake);
             waiting += shard.sample(false).pending();
         }
         assertThat(pool.pending()).isEqualTo(waiting);

@@ -61,9 +61,9 @@ class PoolTest extends OnTwoLoops {
         Stream(PoolShard shard, PooledConnection member) {
             this.shard = shard;
             this.member = member;
-            shard.onMember(member);
-            shard.onStreamOpened(member, this);
-            shard.setOpen(member, true);
+            shard.workers().onMember(member);
+            shard.workers().onStreamOpened(member, this);
+            shard.workers().setOpen(member, true);
         }
 
         @Override
@@ -87,7 +87,7 @@ class PoolTest extends OnTwoLoops {
             attempt = null;
             current.onHead(new DefaultHttp2Headers().status("200"), true);
             member.onExchangeEnd(false);
-            shard.onStreamFree(member, this);
+            shard.workers().onStreamFree(member, this);
         }
 
         /**
@@ -96,7 +96,7 @@ class PoolTest extends OnTwoLoops {
          */
         void free() {
             attempt = null;
-            shard.onStreamFree(member, this);
+            shard.workers().onStreamFree(member, this);
         }
 
         void refuse() {
@@ -104,14 +104,14 @@ class PoolTest extends OnTwoLoops {
             attempt = null;
             member.onRefused();
             current.onRefused(GONE);
-            shard.onStreamFree(member, this);
+            shard.workers().onStreamFree(member, this);
         }
 
         void lose() {
             Attempt current = attempt();
             attempt = null;
-            shard.setOpen(member, false);
-            shard.onStreamClosed(member, this, false);
+            shard.workers().setOpen(member, false);
+            shard.workers().onStreamClosed(member, this, false);
             current.onLost(GONE);
         }
 
@@ -226,7 +226,7 @@ class PoolTest extends OnTwoLoops {
         Stream vanishing = new Stream(there);
         Client client = new Client();
         get(client, "/a");
-        there.setOpen(vanishing.member, false);
+        there.workers().setOpen(vanishing.member, false);
         turn();
         assertThat(vanishing.log).isEmpty();
         assertThat(pool.pending()).isEqualTo(1);
@@ -234,8 +234,8 @@ class PoolTest extends OnTwoLoops {
         assertThat(late.log).containsExactly("/a end");
         late.respond();
         assertThat(client.log).containsExactly("200 end");
-        assertThat(here.permits()).isEqualTo(1);
-        assertThat(there.permits()).isZero();
+        assertThat(here.free.permits()).isEqualTo(1);
+        assertThat(there.free.permits()).isZero();
     }
 
     @Test
@@ -345,9 +345,9 @@ class PoolTest extends OnTwoLoops {
         here.open(head("POST", "/a"), true, client);
         Attempt attempt = first.attempt();
         first.attempt = null;
-        there.setOpen(new Stream(there).member, true);
+        there.workers().setOpen(new Stream(there).member, true);
         attempt.onRefused(GONE);
-        here.onStreamFree(first.member, first);
+        here.workers().onStreamFree(first.member, first);
         turn();
         assertThat(client.log).isEmpty();
         assertThat(pool.pending()).isZero();
@@ -396,7 +396,7 @@ class PoolTest extends OnTwoLoops {
         Stream other = new Stream(here, another);
 
         Attempt attempt = lost.attempt();
-        here.onStreamClosed(lost.member, lost, false);
+        here.workers().onStreamClosed(lost.member, lost, false);
         attempt.onLost(GONE);
 
         assertThat(other.log).containsExactly("/a end");
@@ -412,7 +412,7 @@ class PoolTest extends OnTwoLoops {
         assertThat(here.failQueued(new Failure(Failure.Kind.SHUTTING_DOWN, "test")))
                 .isFalse();
         Attempt attempt = stream.attempt();
-        here.onStreamClosed(stream.member, stream, false);
+        here.workers().onStreamClosed(stream.member, stream, false);
         attempt.onLost(GONE);
         assertThat(client.log).containsExactly("SHUTTING_DOWN");
         assertThat(pool.pending()).isZero();
@@ -453,7 +453,7 @@ class PoolTest extends OnTwoLoops {
         turn();
         assertThat(client.log).containsExactly("200 end");
         assertQuiet();
-        assertThat(there.permits()).isEqualTo(1);
+        assertThat(there.free.permits()).isEqualTo(1);
     }
 
     @Test
@@ -498,7 +498,7 @@ class PoolTest extends OnTwoLoops {
         PooledConnection worker = new PooledConnection("w");
         Stream stream = new Stream(here, worker);
         get(new Client(), "/a");
-        here.setOpen(worker, false);
+        here.workers().setOpen(worker, false);
         stream.refuse();
         assertThat(worker.sample().failed()).isZero();
         assertThat(worker.isDoubted(here.nanoTime())).isFalse();
@@ -575,15 +575,15 @@ class PoolTest extends OnTwoLoops {
     void should_count_permits_right_when_members_close_open_and_lose_streams() {
         Stream a = new Stream(here);
         Stream b = new Stream(here);
-        here.setOpen(a.member, false);
-        assertThat(here.permits()).isEqualTo(1);
-        here.setOpen(a.member, true);
-        assertThat(here.permits()).isEqualTo(2);
-        here.onStreamClosed(b.member, b, true);
-        assertThat(here.permits()).isEqualTo(1);
+        here.workers().setOpen(a.member, false);
+        assertThat(here.free.permits()).isEqualTo(1);
+        here.workers().setOpen(a.member, true);
+        assertThat(here.free.permits()).isEqualTo(2);
+        here.workers().onStreamClosed(b.member, b, true);
+        assertThat(here.free.permits()).isEqualTo(1);
         get(new Client(), "/a");
-        here.setOpen(a.member, false);
-        assertThat(here.permits()).isZero();
+        here.workers().setOpen(a.member, false);
+        assertThat(here.free.permits()).isZero();
         assertThat(pool.streams()).isEqualTo(1);
     }
 
@@ -631,8 +631,8 @@ class PoolTest extends OnTwoLoops {
             get(new Client(), "/b");
             assertThat(busy(first, more)).as("%d µs", micros).isEqualTo(1);
             assertThat(busy(second)).as("%d µs", micros).isEqualTo(1);
-            here.onMemberGone(first.member);
-            here.onMemberGone(second.member);
+            here.workers().onMemberGone(first.member);
+            here.workers().onMemberGone(second.member);
         }
     }
 
@@ -648,12 +648,12 @@ class PoolTest extends OnTwoLoops {
             if (refuse) {
                 taken.refuse();
             } else {
-                here.setOpen(first.member, false);
+                here.workers().setOpen(first.member, false);
             }
             get(new Client(), "/b");
             assertThat(second.attempt).isNotNull();
-            here.onMemberGone(first.member);
-            here.onMemberGone(second.member);
+            here.workers().onMemberGone(first.member);
+            here.workers().onMemberGone(second.member);
         }
     }
 
@@ -693,7 +693,7 @@ class PoolTest extends OnTwoLoops {
         assertThat(first.log).isEmpty();
 
         Attempt attempt = second.attempt();
-        here.onStreamClosed(second.member, second, false);
+        here.workers().onStreamClosed(second.member, second, false);
         attempt.onLost(GONE);
         assertThat(first.log).containsExactly("/b end");
     }
@@ -708,7 +708,7 @@ class PoolTest extends OnTwoLoops {
         stream.respond();
         get(client, "/b");
         assertThat(stream.log).containsExactly("/a end");
-        assertThat(here.permits()).isZero();
+        assertThat(here.free.permits()).isZero();
 
         pool.limit("worker", 5);
         turn();
@@ -844,7 +844,7 @@ class PoolTest extends OnTwoLoops {
             assertThat(client.log).containsExactly("200", "data 4");
             assertThat(here.sample(false).busy()).isZero();
             assertThat(here.sample(false).serviceNanos()).isEqualTo(served);
-            shard.onMemberGone(stream.member);
+            shard.workers().onMemberGone(stream.member);
         }
     }
 

@@ -368,7 +368,7 @@ final class PoolWorld extends OnTwoLoops {
         check(pool.clients() == 0, pool.clients() + " shares of clients are left");
         check(pool.free() == 0, pool.free() + " permits are left");
         for (PoolShard shard : pool.shards()) {
-            check(shard.permits() == 0, shard.permits() + " permits are left");
+            check(shard.free.permits() == 0, shard.free.permits() + " permits are left");
             check(shard.mayKeepSent(MAX_SENT_BYTES), "kept parts of bodies are not counted off");
             check(!shard.mayKeepSent(1), "kept parts of bodies are counted off twice");
         }

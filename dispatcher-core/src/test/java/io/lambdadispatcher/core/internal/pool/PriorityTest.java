@@ -51,8 +51,8 @@ class PriorityTest {
     }
 
     private void connect() {
-        shard.onMember(worker);
-        shard.setOpen(worker, true);
+        shard.workers().onMember(worker);
+        shard.workers().setOpen(worker, true);
     }
 
     private void pass(long millis) {
@@ -92,7 +92,7 @@ class PriorityTest {
 
     @Test
     void should_serve_important_requests_first_and_all_in_proportion() {
-        shard.onStreamOpened(worker, stream);
+        shard.workers().onStreamOpened(worker, stream);
         request("normal", "first");
         requests("sheddable", 2);
         requests("normal", 3);
@@ -110,7 +110,7 @@ class PriorityTest {
 
     @Test
     void should_refuse_sheddable_requests_that_would_wait_for_too_long() {
-        shard.onStreamOpened(worker, stream);
+        shard.workers().onStreamOpened(worker, stream);
         request("sheddable", "first");
         requests("sheddable", 3);
         serve(2);
@@ -130,7 +130,7 @@ class PriorityTest {
 
     @Test
     void should_let_normal_requests_wait_for_four_times_as_long() {
-        shard.onStreamOpened(worker, stream);
+        shard.workers().onStreamOpened(worker, stream);
         request("normal", "first");
         requests("normal", 3);
         serve(2);
@@ -143,7 +143,7 @@ class PriorityTest {
 
     @Test
     void should_refuse_a_sheddable_request_that_has_waited_for_twice_the_limit() {
-        shard.onStreamOpened(worker, stream);
+        shard.workers().onStreamOpened(worker, stream);
         request("normal", "first");
         request("sheddable", "late");
         pass(500);
@@ -158,7 +158,7 @@ class PriorityTest {
 
     @Test
     void should_serve_the_last_request_however_long_it_has_waited() {
-        shard.onStreamOpened(worker, stream);
+        shard.workers().onStreamOpened(worker, stream);
         request("normal", "first");
         request("sheddable", "late");
         pass(5000);
@@ -175,7 +175,7 @@ class PriorityTest {
         requests("sheddable", 10);
         assertThat(failures).isEmpty();
 
-        shard.onStreamOpened(worker, stream);
+        shard.workers().onStreamOpened(worker, stream);
         for (int i = 0; i < 19; i++) {
             pass(30);
             stream.answer();
@@ -187,7 +187,7 @@ class PriorityTest {
 
     @Test
     void should_keep_places_in_the_queue_for_important_requests() {
-        shard.onStreamOpened(worker, stream);
+        shard.workers().onStreamOpened(worker, stream);
         request("normal", "first");
 
         requests("sheddable", 60);
@@ -200,7 +200,7 @@ class PriorityTest {
 
     @Test
     void should_forget_requests_that_their_clients_cancel() {
-        shard.onStreamOpened(worker, stream);
+        shard.workers().onStreamOpened(worker, stream);
         request("sheddable", "first");
         requests("sheddable", 3);
         serve(2);
@@ -221,7 +221,7 @@ class PriorityTest {
         shard = pool.shard(0);
         stream = new ScriptedStream(shard, worker, served);
         connect();
-        shard.onStreamOpened(worker, stream);
+        shard.workers().onStreamOpened(worker, stream);
         request("sheddable", "first");
         requests("sheddable", 3);
         serve(2);

@@ -33,24 +33,24 @@ final class RandomWorker {
         this.shard = shard;
         member = new PooledConnection(workerId);
         world.note(this, "connects");
-        shard.onMember(member);
+        shard.workers().onMember(member);
         for (int i = world.random.nextInt(3); i >= 0; i--) {
             openStream();
         }
-        shard.setOpen(member, true);
+        shard.workers().setOpen(member, true);
     }
 
     private void openStream() {
         Stream stream = new Stream();
         streams.add(stream);
-        shard.onStreamOpened(member, stream);
+        shard.workers().onStreamOpened(member, stream);
     }
 
     void act() {
         switch (world.random.nextInt(40)) {
             case 0, 4, 5 -> openStream();
             case 1 -> setReady(!world.oneIn(4));
-            case 2 -> shard.onRoom(member);
+            case 2 -> shard.workers().onRoom(member);
             case 3 -> lose();
             default -> world.any(streams, Stream::act);
         }
@@ -58,13 +58,13 @@ final class RandomWorker {
 
     private void setReady(boolean ready) {
         world.note(this, ready ? "is ready" : "is not ready");
-        shard.setOpen(member, ready);
+        shard.workers().setOpen(member, ready);
     }
 
     void lose() {
         world.note(this, "is lost");
         gone = true;
-        shard.onMemberGone(member);
+        shard.workers().onMemberGone(member);
         List.copyOf(streams).forEach(Stream::close);
     }
 
@@ -300,7 +300,7 @@ final class RandomWorker {
             its.begun = false;
             if (world.oneIn(2)) {
                 world.note(its, "BUSY");
-                end(() -> forgetCall(() -> shard.onBusy(worker)), to -> to.onBusy(GONE));
+                end(() -> forgetCall(() -> shard.workers().onBusy(worker)), to -> to.onBusy(GONE));
             } else {
                 world.note(its, "REFUSED");
                 end(() -> forgetCall(worker::onRefused), to -> to.onRefused(GONE));
@@ -327,7 +327,7 @@ final class RandomWorker {
 
         private void free() {
             held = false;
-            shard.onStreamFree(worker, this);
+            shard.workers().onStreamFree(worker, this);
         }
 
         void close() {
@@ -341,7 +341,7 @@ final class RandomWorker {
                 forgetCall(() -> {});
             }
             held = false;
-            shard.onStreamClosed(worker, this, wasFree);
+            shard.workers().onStreamClosed(worker, this, wasFree);
             if (lost != null) {
                 worker.onExchangeEnd(true);
                 lost.onLost(GONE);

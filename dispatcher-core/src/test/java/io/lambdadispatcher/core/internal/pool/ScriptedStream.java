@@ -47,9 +47,9 @@ class ScriptedStream extends DiscardingSink implements Carrier {
     static ScriptedStream ofNewWorker(PoolShard shard, List<String> served) {
         PooledConnection worker = new PooledConnection("worker");
         ScriptedStream stream = new ScriptedStream(shard, worker, served);
-        shard.onMember(worker);
-        shard.setOpen(worker, true);
-        shard.onStreamOpened(worker, stream);
+        shard.workers().onMember(worker);
+        shard.workers().setOpen(worker, true);
+        shard.workers().onStreamOpened(worker, stream);
         return stream;
     }
 
@@ -77,7 +77,7 @@ class ScriptedStream extends DiscardingSink implements Carrier {
         if (current != null) {
             current.onHead(response, true);
             worker.onExchangeEnd(false);
-            shard.onStreamFree(worker, this);
+            shard.workers().onStreamFree(worker, this);
         }
     }
 
@@ -88,14 +88,14 @@ class ScriptedStream extends DiscardingSink implements Carrier {
         if (current != null) {
             worker.onRefused();
             current.onRefused(GONE);
-            shard.onStreamFree(worker, this);
+            shard.workers().onStreamFree(worker, this);
         }
     }
 
     /** The worker disconnects. Its request may be sent again. */
     void lose() {
-        shard.onMemberGone(worker);
-        shard.onStreamClosed(worker, this, attempt == null);
+        shard.workers().onMemberGone(worker);
+        shard.workers().onStreamClosed(worker, this, attempt == null);
         if (attempt != null) {
             attempt.onLost(GONE);
         }

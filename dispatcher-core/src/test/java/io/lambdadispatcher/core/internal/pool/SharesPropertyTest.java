@@ -104,8 +104,8 @@ class SharesPropertyTest {
                     DispatcherObserver.NONE);
             PooledConnection[] workers = {new PooledConnection("a"), new PooledConnection("b")};
             for (int i = 0; i < 2; i++) {
-                pool.shard(i).onMember(workers[i]);
-                pool.shard(i).setOpen(workers[i], true);
+                pool.shard(i).workers().onMember(workers[i]);
+                pool.shard(i).workers().setOpen(workers[i], true);
             }
             int size = any(POOLS);
             for (int i = 0; i < size; i++) {
@@ -232,7 +232,7 @@ class SharesPropertyTest {
         Stream(World world, PoolShard shard, PooledConnection worker) {
             super(shard, worker, any -> {});
             this.world = world;
-            shard.onStreamOpened(worker, this);
+            shard.workers().onStreamOpened(worker, this);
         }
 
         @Override
@@ -282,7 +282,7 @@ class SharesPropertyTest {
             current.onData(Unpooled.buffer(bytes).writeZero(bytes), end);
             if (end) {
                 worker.onExchangeEnd(false);
-                shard.onStreamFree(worker, this);
+                shard.workers().onStreamFree(worker, this);
             }
         }
 
@@ -310,7 +310,7 @@ class SharesPropertyTest {
                 attempt = null;
                 shard.loop().execute(() -> {
                     worker.onExchangeEnd(false);
-                    shard.onStreamFree(worker, this);
+                    shard.workers().onStreamFree(worker, this);
                 });
             }
         }

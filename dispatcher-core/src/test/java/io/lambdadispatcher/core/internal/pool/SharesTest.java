@@ -50,7 +50,7 @@ class SharesTest extends OnTwoLoops {
 
         Stream(PoolShard shard, PooledConnection worker) {
             super(shard, worker, any -> {});
-            shard.onStreamOpened(worker, this);
+            shard.workers().onStreamOpened(worker, this);
         }
 
         /** Starts the response, as a server does that may continue to read the request. */
@@ -73,15 +73,15 @@ class SharesTest extends OnTwoLoops {
         public void cancel(ErrorCode code) {
             if (attempt != null) {
                 attempt = null;
-                shard.loop().execute(() -> shard.onStreamFree(worker, this));
+                shard.loop().execute(() -> shard.workers().onStreamFree(worker, this));
             }
         }
     }
 
     private static List<Stream> worker(PoolShard shard, int streams) {
         PooledConnection worker = new PooledConnection("worker");
-        shard.onMember(worker);
-        shard.setOpen(worker, true);
+        shard.workers().onMember(worker);
+        shard.workers().setOpen(worker, true);
         List<Stream> all = new ArrayList<>();
         for (int i = 0; i < streams; i++) {
             all.add(new Stream(shard, worker));

@@ -33,8 +33,8 @@ class SheddingTest {
     @BeforeEach
     void freeze() {
         loop.freezeTime();
-        shard.onMember(worker);
-        shard.setOpen(worker, true);
+        shard.workers().onMember(worker);
+        shard.workers().setOpen(worker, true);
     }
 
     private void pass(long millis) {
@@ -66,7 +66,7 @@ class SheddingTest {
 
     @Test
     void should_serve_a_fresh_request_once_the_queue_has_stood_for_the_timeout() {
-        shard.onStreamOpened(worker, stream);
+        shard.workers().onStreamOpened(worker, stream);
         request("/carried");
         requestEachSecond(9);
         pass(900);
@@ -86,7 +86,7 @@ class SheddingTest {
 
     @Test
     void should_serve_the_last_request_however_long_it_has_waited() {
-        shard.onStreamOpened(worker, stream);
+        shard.workers().onStreamOpened(worker, stream);
         request("/carried");
         requestEachSecond(9);
         pass(2000);
@@ -101,7 +101,7 @@ class SheddingTest {
         requestEachSecond(15);
         assertThat(failures).hasSize(6);
 
-        shard.onStreamOpened(worker, stream);
+        shard.workers().onStreamOpened(worker, stream);
         stream.answer();
 
         assertThat(served).containsExactly("/6", "/7");
@@ -110,7 +110,7 @@ class SheddingTest {
 
     @Test
     void should_begin_anew_when_the_queue_has_been_empty() {
-        shard.onStreamOpened(worker, stream);
+        shard.workers().onStreamOpened(worker, stream);
         request("/carried");
         request("/a");
         pass(9000);

@@ -25,11 +25,11 @@ class SlowStartTest {
         Worker(PoolShard shard, String id) {
             member = new PooledConnection(id);
             ScriptedStream stream = new ScriptedStream(shard, member, any -> {});
-            shard.onMember(member);
+            shard.workers().onMember(member);
             for (int i = 0; i < STREAMS; i++) {
-                shard.onStreamOpened(member, stream);
+                shard.workers().onStreamOpened(member, stream);
             }
-            shard.setOpen(member, true);
+            shard.workers().setOpen(member, true);
         }
     }
 
@@ -63,17 +63,17 @@ class SlowStartTest {
         PoolShard shard = pool.shard(0);
         Worker warm = new Worker(shard, "warm");
         pass(Duration.ofSeconds(61));
-        shard.onRequestCpu(warm.member, 1_000);
+        shard.workers().onRequestCpu(warm.member, 1_000);
         Worker fresh = new Worker(shard, "fresh");
 
         request(shard, 9);
         assertThat(fresh.member.busy).isEqualTo(3);
 
-        shard.onRequestCpu(fresh.member, 5_000);
+        shard.workers().onRequestCpu(fresh.member, 5_000);
         request(shard, 6);
         assertThat(fresh.member.busy).isEqualTo(3);
 
-        shard.onRequestCpu(fresh.member, 900);
+        shard.workers().onRequestCpu(fresh.member, 900);
         request(shard, 9);
         assertThat(fresh.member.busy).isEqualTo(12);
         assertThat(warm.member.busy).isEqualTo(12);
@@ -85,9 +85,9 @@ class SlowStartTest {
         PoolShard shard = pool.shard(0);
         Worker warm = new Worker(shard, "warm");
         pass(Duration.ofSeconds(61));
-        shard.onRequestCpu(warm.member, 1_000);
+        shard.workers().onRequestCpu(warm.member, 1_000);
         Worker fresh = new Worker(shard, "fresh");
-        shard.onRequestCpu(fresh.member, 7_000);
+        shard.workers().onRequestCpu(fresh.member, 7_000);
         request(shard, 4);
         assertThat(fresh.member.busy).isZero();
         pass(Duration.ofSeconds(60));
@@ -101,7 +101,7 @@ class SlowStartTest {
             PoolShard shard = pool(slowStart).shard(0);
             Worker one = new Worker(shard, "one");
             Worker other = new Worker(shard, "other");
-            shard.onRequestCpu(other.member, 7_000);
+            shard.workers().onRequestCpu(other.member, 7_000);
             request(shard, 8);
             assertThat(one.member.busy).isEqualTo(4);
             assertThat(other.member.busy).isEqualTo(4);

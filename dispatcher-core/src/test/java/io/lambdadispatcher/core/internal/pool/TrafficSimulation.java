@@ -217,18 +217,18 @@ final class TrafficSimulation {
         Worker(String id, Behaviour behaviour) {
             this.behaviour = behaviour;
             member = new PooledConnection(id);
-            shard.onMember(member);
+            shard.workers().onMember(member);
             for (int i = 0; i < streams; i++) {
                 Stream stream = new Stream(this);
                 open.add(stream);
-                shard.onStreamOpened(member, stream);
+                shard.workers().onStreamOpened(member, stream);
             }
-            shard.setOpen(member, true);
+            shard.workers().setOpen(member, true);
         }
 
         /** The worker gets no more requests. */
         void eject() {
-            shard.setOpen(member, false);
+            shard.workers().setOpen(member, false);
         }
 
         /** The worker answers nothing for some time. */
@@ -259,18 +259,18 @@ final class TrafficSimulation {
         /** The worker's connection is lost, with all that it serves. */
         void kill() {
             killed = true;
-            shard.setOpen(member, false);
+            shard.workers().setOpen(member, false);
             for (Stream stream : open) {
                 Attempt lost = stream.attempt;
                 stream.attempt = null;
                 stream.exchange++;
-                shard.onStreamClosed(member, stream, lost == null && !stream.abandoned);
+                shard.workers().onStreamClosed(member, stream, lost == null && !stream.abandoned);
                 if (lost != null) {
                     wasted++;
                     lost.onLost(new Failure(Failure.Kind.WORKER_LOST, "killed"));
                 }
             }
-            shard.onMemberGone(member);
+            shard.workers().onMemberGone(member);
         }
     }
 
@@ -342,7 +342,7 @@ final class TrafficSimulation {
             attempt = null;
             exchange++;
             worker.member.onExchangeEnd(status >= 500, begunNanos, answeredNanos);
-            shard.onStreamFree(worker.member, this);
+            shard.workers().onStreamFree(worker.member, this);
         }
 
         private void refuse() {
@@ -353,12 +353,12 @@ final class TrafficSimulation {
             if (to != null) {
                 to.onRefused(new Failure(Failure.Kind.WORKER_LOST, "refused"));
             }
-            shard.onStreamFree(worker.member, this);
+            shard.workers().onStreamFree(worker.member, this);
         }
 
         @Override
         public void onGivenUp() {
-            shard.onGivenUp(worker.member);
+            shard.workers().onGivenUp(worker.member);
         }
 
         @Override
@@ -375,7 +375,7 @@ final class TrafficSimulation {
             after(CANCEL_NANOS, () -> {
                 if (exchange == cancelled) {
                     abandoned = false;
-                    shard.onStreamFree(worker.member, this);
+                    shard.workers().onStreamFree(worker.member, this);
                 }
             });
         }

@@ -189,10 +189,11 @@ class WaitingMemoryTest {
     private List<Attempt> worker(int streams) {
         List<Attempt> attempts = new ArrayList<>();
         PooledConnection worker = new PooledConnection("worker");
-        busy.onMember(worker);
-        busy.setOpen(worker, true);
+        busy.workers().onMember(worker);
+        busy.workers().setOpen(worker, true);
         for (int i = 0; i < streams; i++) {
-            busy.onStreamOpened(worker, new ScriptedStream(busy, worker, stream -> attempts.add(stream.attempt)));
+            busy.workers()
+                    .onStreamOpened(worker, new ScriptedStream(busy, worker, stream -> attempts.add(stream.attempt)));
         }
         return attempts;
     }

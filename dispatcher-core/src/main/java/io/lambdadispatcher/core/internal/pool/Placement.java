@@ -1,0 +1,214 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import io.lambdadispatcher.core.internal.exchange.Carrier;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.Hedge;
+import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.core.internal.policy.ClientSession;
+import java.util.List;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Chooses the worker stream of a request and gives the request to it: a stream of the worker that
+ * its session chooses, or else a free one of its own event loop, or else one of another loop, to
+ * which it crosses over. Workers of earlier attempts come last. Confined to the requests' event
+ * loop. It takes permits of other loops and leaves the choice of the stream to them.
+ */
+final class Placement {
+    private static final Failure NO_STREAM =
+            new Failure(Failure.Kind.WORKER_LOST, "the worker stream was taken by another request");
+
+    private final FunctionPool pool;
+    private final PoolShard home;
+    private final FreeStreams free;
+    private final WakeUps wakeUps;
+    private final DeadlineQueue<Exchange> inFlight;
+    private final Consumer<Exchange> onNoRoom;
+
+    /**
+     * @param home the shard of the requests
+     * @param inFlight receives the exchanges that have a worker stream
+     * @param onNoRoom receives an exchange that has found no stream on another event loop
+     */
+    Placement(
+            PoolShard home,
+            FreeStreams free,
+            WakeUps wakeUps,
+            DeadlineQueue<Exchange> inFlight,
+            Consumer<Exchange> onNoRoom) {
+        this.pool = home.pool();
+        this.home = home;
+        this.free = free;
+        this.wakeUps = wakeUps;
+        this.inFlight = inFlight;
+        this.onNoRoom = onNoRoom;
+    }
+
+    /**
+     * Gives the exchange to a worker stream, or sends it to another event loop.
+     *
+     * @return false if there is no permit, so that the exchange must wait
+     */
+    boolean dispatch(Exchange exchange) {
+        List<String> tried = exchange.triedWorkers();
+        ClientSession session = exchange.session();
+        PooledConnection wanted = session == null ? null : session.choose(pool.open(), tried);
+        if (wanted != null) {
+            return dispatchTo(wanted, exchange);
+        }
+        if (!tried.isEmpty()) {
+            return dispatchToAnother(exchange, tried, 0);
+        }
+        // If all workers of this loop are in doubt, those of other loops come first.
+        return free.areAllDoubted() && crossOver(exchange, 0, List.of()) || dispatchToAny(exchange);
+    }
+
+    /**
+     * Sends the exchange to the worker connection of its session, on any loop.
+     *
+     * @return false if another event loop has taken the last permit just now
+     */
+    private boolean dispatchTo(PooledConnection wanted, Exchange exchange) {
+        PoolShard its = wanted.shard;
+        if (its == null || !its.free.tryAcquire()) {
+            return false;
+        }
+        if (its != home) {
+            crossOver(exchange, its, wanted, List.of());
+            return true;
+        }
+        Carrier stream = free.takeOf(wanted);
+        if (stream == null) {
+            wakeUps.onPermitUnused();
+            return false;
+        }
+        carry(exchange, stream);
+        return true;
+    }
+
+    private boolean dispatchToAny(Exchange exchange) {
+        if (free.tryAcquire()) {
+            Carrier stream = free.take(List.of());
+            if (stream != null) {
+                carry(exchange, stream);
+                return true;
+            }
+            wakeUps.onPermitUnused();
+        }
+        return crossOver(exchange, 0, List.of());
+    }
+
+    /**
+     * Sends the exchange to a worker that is not among {@code tried} if any has room, on any loop.
+     * Only the other loop knows its workers. So an exchange may find none after it crossed over,
+     * comes back and tries the next loop.
+     *
+     * @param from index of the first shard to try
+     */
+    private boolean dispatchToAnother(Exchange exchange, List<String> tried, int from) {
+        Carrier stream = from == 0 ? tryTakeExcept(tried) : null;
+        if (stream != null) {
+            carry(exchange, stream);
+            return true;
+        }
+        if (crossOver(exchange, from, tried)) {
+            return true;
+        }
+        // Avoid the worker only once: otherwise, two exchanges that avoid the same worker could
+        // take permits from each other and look for another worker forever.
+        exchange.avoidNoWorker();
+        return dispatchToAny(exchange);
+    }
+
+    /** Takes a stream of this loop from a worker that is not among {@code tried}, if any. */
+    private @Nullable Carrier tryTakeExcept(List<String> tried) {
+        if (!free.hasExcept(tried) || !free.tryAcquire()) {
+            return null;
+        }
+        Carrier stream = free.take(tried);
+        if (stream == null) {
+            wakeUps.onPermitUnused();
+        }
+        return stream;
+    }
+
+    private boolean crossOver(Exchange exchange, int from, List<String> avoided) {
+        PoolShard other = tryAcquireElsewhere(from);
+        if (other == null) {
+            return false;
+        }
+        crossOver(exchange, other, null, avoided);
+        return true;
+    }
+
+    private void crossOver(
+            Exchange exchange, PoolShard other, @Nullable PooledConnection wanted, List<String> avoided) {
+        // The worker of a session is on any loop, so the other loops were not tried.
+        int next = wanted != null ? 0 : pool.shards().indexOf(other) + 1;
+        Crossing crossing = new Crossing(exchange, home, other, wanted, avoided, () -> onStranded(exchange, next));
+        begin(exchange, crossing);
+        exchange.crossOver(crossing);
+    }
+
+    /**
+     * Takes a permit of another shard.
+     *
+     * @param from index of the first shard to try
+     */
+    private @Nullable PoolShard tryAcquireElsewhere(int from) {
+        List<PoolShard> shards = pool.shards();
+        for (int i = from; i < shards.size(); i++) {
+            PoolShard other = shards.get(i);
+            if (other != home && other.free.tryAcquire()) {
+                return other;
+            }
+        }
+        return null;
+    }
+
+    /**
+     * Dispatches the exchange again, because its permit of another event loop found no stream, or
+     * only streams of the avoided workers.
+     *
+     * @param next index of the first shard to try
+     */
+    private void onStranded(Exchange exchange, int next) {
+        assert home.loop().inEventLoop();
+        if (!exchange.onStranded()) {
+            return;
+        }
+        inFlight.remove(exchange);
+        List<String> tried = exchange.triedWorkers();
+        if (tried.isEmpty() || !dispatchToAnother(exchange, tried, next)) {
+            onNoRoom.accept(exchange);
+        }
+    }
+
+    /** Gives the exchange to a worker stream of this event loop, or to another carrier. */
+    void carry(Exchange exchange, Carrier carrier) {
+        begin(exchange, carrier);
+        exchange.carryOn(carrier);
+    }
+
+    private void begin(Exchange exchange, Carrier carrier) {
+        inFlight.add(exchange, exchange.onCarrierFound(carrier));
+    }
+
+    /**
+     * Takes a worker stream for a hedge, of any event loop.
+     *
+     * @param tried the workers whose streams must not be taken
+     * @return {@code null} if none is free
+     */
+    @Nullable
+    Carrier carrierFor(Hedge hedge, List<String> tried) {
+        Carrier stream = tryTakeExcept(tried);
+        if (stream != null) {
+            return stream;
+        }
+        PoolShard other = tryAcquireElsewhere(0);
+        return other == null ? null : new Crossing(hedge, home, other, null, tried, () -> hedge.onStranded(NO_STREAM));
+    }
+}

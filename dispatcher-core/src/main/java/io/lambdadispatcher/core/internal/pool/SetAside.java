@@ -1,0 +1,244 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import io.lambdadispatcher.core.internal.exchange.ClientShare;
+import io.lambdadispatcher.core.internal.exchange.Exchange;
+import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.core.internal.loop.FairQueue.Ticket;
+import io.lambdadispatcher.core.internal.loop.LoopClock;
+import io.lambdadispatcher.core.internal.policy.ClientSession;
+import io.lambdadispatcher.core.observe.RequestSnapshot;
+import io.lambdadispatcher.core.observe.WaitReason;
+import io.netty.channel.EventLoop;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Requests that wait although worker streams may be free: their client has too many requests with
+ * unfinished bodies or unread responses, or the worker of their session has no free stream. They do
+ * not wait in the queue, so they delay no other request and no worker is launched for them.
+ *
+ * <p>They are checked every 10 ms. A notification would be difficult, because any event loop can
+ * make room. With 5,000 such requests, the check takes less than 1 % of the loop's time. Confined
+ * to the shard's event loop.
+ */
+final class SetAside {
+    private static final long LOOK_MILLIS = 10;
+
+    /**
+     * Maximum number of a function's open bodies that count against no client's share, over all
+     * event loops. They occupy at most an eighth of the streams, too.
+     */
+    private static final int ANYONES_BODIES = 8;
+
+    private final FunctionPool pool;
+    private final EventLoop loop;
+    private final LoopClock clock;
+    private final Consumer<Ticket<Exchange>> onRoom;
+    private final DeadlineQueue<Ticket<Exchange>> waiting;
+    private boolean timerSet;
+
+    /**
+     * A share that belongs to no client, for the first few open bodies. Most bodies arrive with
+     * their request headers and end in the same turn. They need no look-up of a client's share.
+     */
+    private final ClientShare anyone = ClientShare.ofAnyone();
+
+    // State of the check that is in progress.
+    private final Set<Object> full = new HashSet<>();
+    private final List<Ticket<Exchange>> all = new ArrayList<>();
+
+    /**
+     * @param onRoom receives each ticket that was removed because its request may go now
+     * @param onExpired receives each ticket that was removed because its time is over
+     */
+    SetAside(
+            FunctionPool pool,
+            EventLoop loop,
+            LoopClock clock,
+            long timeoutNanos,
+            Consumer<Ticket<Exchange>> onRoom,
+            Consumer<Ticket<Exchange>> onExpired) {
+        this.pool = pool;
+        this.loop = loop;
+        this.clock = clock;
+        this.onRoom = onRoom;
+        this.waiting = new DeadlineQueue<>(loop, timeoutNanos, expired -> {
+            pool.setAside.decrementAndGet();
+            onExpired.accept(expired);
+        });
+    }
+
+    /** Changes the timeout of requests that are added from now on. */
+    void setTimeout(long nanos) {
+        waiting.setTimeout(nanos);
+    }
+
+    // Whether a request may go.
+
+    /**
+     * Returns why the exchange must not take a worker stream now, or {@code null} if it may. If it
+     * may hold up the stream, it holds a place in a share from now on.
+     */
+    @Nullable
+    WaitReason reason(Exchange exchange) {
+        if (!mayBegin(exchange)) {
+            return WaitReason.CLIENT_SHARE;
+        }
+        return waitsForItsWorker(exchange) ? WaitReason.SESSION_WORKER : null;
+    }
+
+    /**
+     * A client must not occupy too many worker streams with unfinished bodies, or with responses
+     * that it does not read.
+     */
+    private boolean mayBegin(Exchange exchange) {
+        boolean preempted = isPreempted(exchange);
+        if (exchange.isRequestEnded() && !preempted) {
+            return true;
+        }
+        // A place that it has is judged again: other requests may be queued by now.
+        exchange.release();
+        return !preempted && exchange.hold(anyone, anyonesBodies())
+                || exchange.hold(exchange.share(pool.shares), pool.holdLimit(!preempted && exchange.fillsWindow()));
+    }
+
+    private int anyonesBodies() {
+        return Math.min(ANYONES_BODIES, pool.streams() / ANYONES_BODIES)
+                / pool.shards().size();
+    }
+
+    /** A client stays preempted while it has more than its share. */
+    private boolean isPreempted(Exchange exchange) {
+        long now = clock.nanoTime();
+        if (!pool.hasPreempted(now)) {
+            return false;
+        }
+        ClientShare client = exchange.share(pool.shares);
+        boolean preempted = client.isPreempted(now);
+        if (preempted && client.held() > Math.max(1, pool.share())) {
+            pool.onPreempted(client, now + Preemption.MEMORY_NANOS);
+        }
+        return preempted;
+    }
+
+    /** Returns whether the worker of the exchange's session is connected but has no free stream. */
+    private boolean waitsForItsWorker(Exchange exchange) {
+        ClientSession session = exchange.session();
+        return session != null && session.waitsFor(pool.open(), exchange.triedWorkers());
+    }
+
+    // Those that wait.
+
+    void add(Ticket<Exchange> ticket) {
+        pool.setAside.incrementAndGet();
+        waiting.add(ticket, ticket.sinceNanos());
+        setTimer();
+    }
+
+    int size() {
+        return waiting.size();
+    }
+
+    /** @return false if the ticket is {@code null} or not here */
+    boolean contains(@Nullable Ticket<Exchange> ticket) {
+        return ticket != null && waiting.contains(ticket);
+    }
+
+    /** @return false if the ticket is {@code null} or not here */
+    boolean remove(@Nullable Ticket<Exchange> ticket) {
+        boolean removed = ticket != null && waiting.remove(ticket);
+        if (removed) {
+            pool.setAside.decrementAndGet();
+        }
+        return removed;
+    }
+
+    @Nullable
+    Ticket<Exchange> peek() {
+        return waiting.peek();
+    }
+
+    /** Passes the requests that wait longest to {@code action}. */
+    void forOldest(int limit, Consumer<Exchange> action) {
+        waiting.forOldest(limit, ticket -> action.accept(ticket.entry));
+    }
+
+    void inspect(int limit, Consumer<RequestSnapshot> snapshots) {
+        forOldest(
+                limit,
+                exchange -> snapshots.accept(exchange.snapshot(
+                        isForWorker(exchange) ? RequestSnapshot.State.QUEUED : RequestSnapshot.State.OVER_SHARE)));
+    }
+
+    /**
+     * Returns whether a request that was set aside waits for its session's worker, and not for its
+     * client's share.
+     */
+    private static boolean isForWorker(Exchange exchange) {
+        ClientSession session = exchange.session();
+        return session != null && session.isWaiting();
+    }
+
+    private void setTimer() {
+        if (!timerSet) {
+            timerSet = true;
+            loop.schedule(this::look, LOOK_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    private void look() {
+        timerSet = false;
+        // A copy, because other requests may end when one is served.
+        waiting.forEach(all::add);
+        try {
+            for (Ticket<Exchange> ticket : all) {
+                if (waiting.contains(ticket)) {
+                    lookAt(ticket);
+                }
+            }
+        } finally {
+            all.clear();
+            full.clear();
+            if (waiting.size() > 0) {
+                setTimer();
+            }
+        }
+    }
+
+    /** Checks one request. If there is no room for it, later requests for the same are skipped. */
+    private void lookAt(Ticket<Exchange> ticket) {
+        Object its = awaited(ticket.entry);
+        if (!full.contains(its) && !goIfThereIsRoom(ticket)) {
+            full.add(its);
+        }
+    }
+
+    /** Returns whose room a request waits for: its session's worker, or its client's share. */
+    private Object awaited(Exchange exchange) {
+        ClientSession session = exchange.session();
+        return session != null && session.isWaiting() ? session.worker() : exchange.share(pool.shares);
+    }
+
+    /** @return false if the request must continue to wait */
+    private boolean goIfThereIsRoom(Ticket<Exchange> ticket) {
+        if (reason(ticket.entry) != null) {
+            return false;
+        }
+        remove(ticket);
+        onRoom.accept(ticket);
+        return true;
+    }
+
+    /** More of the request has arrived, so it may no longer have to wait for its client's share. */
+    void lookAgainAt(Exchange exchange) {
+        Ticket<Exchange> ticket = exchange.ticket();
+        if (ticket != null && waiting.contains(ticket)) {
+            goIfThereIsRoom(ticket);
+        }
+    }
+}
