@@ -37,7 +37,7 @@ public final class ShardWorkers {
         this.free = free;
         this.wakeUps = wakeUps;
         this.tally = pool.health.newTally();
-        this.ejector = new Ejector(shard, byWorkerId, this::onLimit);
+        this.ejector = new Ejector(shard, byWorkerId, this::offer);
     }
 
     /** Adds a worker connection. This is the first call for it. */
@@ -85,7 +85,9 @@ public final class ShardWorkers {
             member.open = open;
             free.settle(member);
             pool.setOpen(member, open);
-            offerIf(open);
+            if (open) {
+                wakeUps.onOffered();
+            }
         }
     }
 
@@ -105,8 +107,7 @@ public final class ShardWorkers {
 
     private void addFree(PooledConnection member, Carrier stream) {
         member.free.push(stream);
-        free.settle(member);
-        offerIf(member.open);
+        offer(member);
     }
 
     /**
@@ -124,7 +125,9 @@ public final class ShardWorkers {
         }
         free.settle(member);
         // A worker at its limit can now take one more exchange on a free stream.
-        offerIf(member.offered > 0);
+        if (member.offered > 0) {
+            wakeUps.onOffered();
+        }
     }
 
     /**
@@ -152,8 +155,7 @@ public final class ShardWorkers {
     public void onRoom(PooledConnection member) {
         assert loop.inEventLoop();
         member.onRoom();
-        free.settle(member);
-        offerIf(member.open);
+        offer(member);
     }
 
     private void scheduleTrial(PooledConnection member) {
@@ -172,8 +174,7 @@ public final class ShardWorkers {
         if (member.onTrial()) {
             scheduleTrial(member);
         }
-        free.settle(member);
-        offerIf(member.open);
+        offer(member);
     }
 
     /**
@@ -201,17 +202,13 @@ public final class ShardWorkers {
             member.limit = exchanges;
             free.settle(member);
         }
-        offerIf(true);
+        wakeUps.onOffered();
     }
 
-    private void onLimit(PooledConnection member) {
+    /** Counts what the connection can take now, and offers it to queued requests. */
+    private void offer(PooledConnection member) {
         free.settle(member);
-        offerIf(member.open);
-    }
-
-    /** Offers free streams to queued requests if {@code open} is true. */
-    private void offerIf(boolean open) {
-        if (open) {
+        if (member.open) {
             wakeUps.onOffered();
         }
     }
