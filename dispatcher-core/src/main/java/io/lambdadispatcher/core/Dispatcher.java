@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core;
 
+import io.lambdadispatcher.core.internal.assembly.Secrets;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.embed.EmbeddedExchange;
 import io.lambdadispatcher.core.internal.engine.Descriptors;
@@ -59,7 +60,6 @@ import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http2.BlockedLoopWatch;
 import io.lambdadispatcher.wire.http2.NettyRequirement;
 import io.lambdadispatcher.wire.worker.HostPort;
-import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
@@ -359,7 +359,8 @@ public final class Dispatcher implements AutoCloseable {
         Map<PublicChannelInitializer, SslContext> publicTls = new LinkedHashMap<>();
         change.publicTls.forEach(
                 (listener, tls) -> publicTls.put(publicHandler(listener), TlsContexts.forClients(tls)));
-        Secrets changed = secrets(change);
+        Secrets changed = secrets.with(change.secrets, change.functionSecrets);
+        changed.verify(engine.pools().keySet());
         WorkerPort.Access access = access(change, changed);
 
         if (change.router != null) {
@@ -415,17 +416,6 @@ public final class Dispatcher implements AutoCloseable {
                     "publicTls: listener " + listener + ", expected the index of a public listener that has TLS");
         }
         return publicHandlers.get(listener);
-    }
-
-    private Secrets secrets(DispatcherChange change) {
-        Map<String, List<byte[]>> own = new HashMap<>(secrets.own());
-        own.putAll(change.functionSecrets);
-        Secrets changed = new Secrets(
-                change.secrets == null ? secrets.common() : change.secrets,
-                secrets.random() && change.secrets == null,
-                own);
-        changed.verify(engine.pools().keySet());
-        return changed;
     }
 
     private WorkerPort.Access access(DispatcherChange change, Secrets secrets) {
@@ -882,47 +872,6 @@ public final class Dispatcher implements AutoCloseable {
                             }
                         },
                         threads);
-    }
-
-    /**
-     * The secrets that sign launch tokens. The first one of a function signs, and all are accepted.
-     *
-     * @param common of functions that have none of their own
-     * @param random whether the common one is random, because none was set
-     * @param own by name of the function
-     */
-    private record Secrets(List<byte[]> common, boolean random, Map<String, List<byte[]>> own) {
-        /** Returns what to add to the reason for which a token is rejected. */
-        String hint() {
-            return random ? ". No secret is set, so the dispatcher has a random one" : "";
-        }
-
-        List<byte[]> keys(String function) {
-            return own.getOrDefault(function, common).stream()
-                    .map(secret -> LaunchToken.key(secret, function))
-                    .toList();
-        }
-
-        /** @throws IllegalArgumentException if a function is unknown or a secret too short */
-        void verify(Set<String> functions) {
-            requireLong("secret", common);
-            own.forEach((function, secrets) -> {
-                if (!functions.contains(function)) {
-                    throw new IllegalArgumentException(
-                            "secret: '" + function + "', expected the name of one of the functions");
-                }
-                requireLong("secret of function " + function, secrets);
-            });
-        }
-
-        private static void requireLong(String what, List<byte[]> secrets) {
-            for (byte[] secret : secrets) {
-                if (secret.length < LaunchToken.MIN_SECRET_BYTES) {
-                    throw new IllegalArgumentException(
-                            what + ": " + secret.length + " bytes, expected at least " + LaunchToken.MIN_SECRET_BYTES);
-                }
-            }
-        }
     }
 
     private static final class SystemTime implements FleetTime {
@@ -1399,16 +1348,9 @@ public final class Dispatcher implements AutoCloseable {
         }
 
         private Secrets checkedSecrets() {
-            Secrets all = new Secrets(
-                    secrets == null ? List.of(randomSecret()) : secrets, secrets == null, Map.copyOf(functionSecrets));
+            Secrets all = Secrets.of(secrets, functionSecrets);
             all.verify(functions.stream().map(FunctionOptions::name).collect(Collectors.toSet()));
             return all;
-        }
-
-        private static byte[] randomSecret() {
-            byte[] bytes = new byte[32];
-            new SecureRandom().nextBytes(bytes);
-            return bytes;
         }
 
         private void requireLauncher(FunctionOptions function) {
