@@ -1,15 +1,12 @@
 package io.lambdadispatcher.core;
 
+import io.lambdadispatcher.core.internal.assembly.ChangedOptions;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.spi.RequestRouter;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Changes options of a dispatcher that runs, without losing a request. What is not named stays as
@@ -26,25 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class DispatcherChange {
     private final Dispatcher dispatcher;
-    final Map<String, FunctionOptions> functions = new LinkedHashMap<>();
-    final Map<Integer, TlsOptions> publicTls = new LinkedHashMap<>();
-
-    final Map<String, List<byte[]>> functionSecrets = new LinkedHashMap<>();
-
-    @Nullable
-    List<byte[]> secrets;
-
-    @Nullable
-    TlsOptions workerTls;
-
-    @Nullable
-    RequestRouter router;
-
-    @Nullable
-    HttpLimits limits;
-
-    @Nullable
-    ForwardingPolicy forwarding;
+    private final ChangedOptions options = new ChangedOptions();
 
     DispatcherChange(Dispatcher dispatcher) {
         this.dispatcher = dispatcher;
@@ -55,7 +34,7 @@ public final class DispatcherChange {
      * their function.
      */
     public DispatcherChange router(RequestRouter value) {
-        router = Objects.requireNonNull(value, "router");
+        options.router = Objects.requireNonNull(value, "router");
         return this;
     }
 
@@ -65,8 +44,8 @@ public final class DispatcherChange {
      * The connections and streams of a worker cannot change, and functions cannot be added or
      * removed.
      */
-    public DispatcherChange function(FunctionOptions options) {
-        functions.put(options.name(), options);
+    public DispatcherChange function(FunctionOptions function) {
+        options.functions.put(function.name(), function);
         return this;
     }
 
@@ -75,13 +54,13 @@ public final class DispatcherChange {
      * HttpLimits#clientMemoryBytes} does not change.
      */
     public DispatcherChange limits(HttpLimits value) {
-        limits = Objects.requireNonNull(value, "limits");
+        options.limits = Objects.requireNonNull(value, "limits");
         return this;
     }
 
     /** Replaces what handlers are told about clients. Open connections keep their policy. */
     public DispatcherChange forwarding(ForwardingPolicy value) {
-        forwarding = Objects.requireNonNull(value, "forwarding");
+        options.forwarding = Objects.requireNonNull(value, "forwarding");
         return this;
     }
 
@@ -92,7 +71,7 @@ public final class DispatcherChange {
      * @param listener index of the port in {@link Dispatcher#publicAddresses}
      */
     public DispatcherChange publicTls(int listener, TlsOptions tls) {
-        publicTls.put(listener, Objects.requireNonNull(tls, "tls"));
+        options.publicTls.put(listener, Objects.requireNonNull(tls, "tls"));
         return this;
     }
 
@@ -101,12 +80,12 @@ public final class DispatcherChange {
      * connections see them. Open connections continue.
      */
     public DispatcherChange workerTls(TlsOptions tls) {
-        workerTls = Objects.requireNonNull(tls, "tls");
+        options.workerTls = Objects.requireNonNull(tls, "tls");
         return this;
     }
 
     /**
-     * Replaces the secrets of {@link Dispatcher.Builder#secret(byte[], byte[]...)}. Workers that
+     * Replaces the secrets of {@link DispatcherBuilder#secret(byte[], byte[]...)}. Workers that
      * are connected stay, whatever their secret. To replace a secret without a rejected worker,
      * first add the new one as another, then make it the first, then remove the old one.
      *
@@ -114,7 +93,7 @@ public final class DispatcherChange {
      * @param others further secrets, whose tokens are accepted as well
      */
     public DispatcherChange secret(byte[] bytes, byte[]... others) {
-        secrets = Dispatcher.Builder.copies(bytes, others);
+        options.secrets = DispatcherBuilder.copies(bytes, others);
         return this;
     }
 
@@ -124,7 +103,7 @@ public final class DispatcherChange {
      * @param others further secrets, whose tokens are accepted as well
      */
     public DispatcherChange secret(String function, byte[] bytes, byte[]... others) {
-        functionSecrets.put(function, Dispatcher.Builder.copies(bytes, others));
+        options.functionSecrets.put(function, DispatcherBuilder.copies(bytes, others));
         return this;
     }
 
@@ -137,6 +116,6 @@ public final class DispatcherChange {
      * @throws IllegalStateException if the dispatcher is closing or closed
      */
     public void apply() {
-        dispatcher.apply(this);
+        dispatcher.apply(options);
     }
 }

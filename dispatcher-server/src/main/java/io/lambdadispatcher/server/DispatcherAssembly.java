@@ -6,6 +6,7 @@ import io.lambdadispatcher.aws.DynamoDbLedger;
 import io.lambdadispatcher.aws.LambdaInvoker;
 import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.DispatcherChange;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
@@ -78,8 +79,8 @@ final class DispatcherAssembly {
     }
 
     /** @param sockets sockets that listen already */
-    Dispatcher.Builder builder(Transport transport, InheritedSockets sockets) throws StartException {
-        Dispatcher.Builder builder = Dispatcher.builder().transport(transport);
+    DispatcherBuilder builder(Transport transport, InheritedSockets sockets) throws StartException {
+        DispatcherBuilder builder = Dispatcher.builder().transport(transport);
         if (isInFleet()) {
             Ledger ledger = ledger();
             closings.add(ledger::close);
@@ -115,7 +116,7 @@ final class DispatcherAssembly {
     }
 
     /** @param ready what {@code /ready} says */
-    void healthCheck(Dispatcher.Builder builder, BooleanSupplier ready) {
+    void healthCheck(DispatcherBuilder builder, BooleanSupplier ready) {
         String check = configuration.find(Settings.PUBLIC_HEALTH_CHECK);
         if (check != null) {
             int blank = check.indexOf(' ');
@@ -187,7 +188,7 @@ final class DispatcherAssembly {
         }
     }
 
-    private void direct(Dispatcher.Builder builder) throws StartException {
+    private void direct(DispatcherBuilder builder) throws StartException {
         boolean any = false;
         for (FunctionConfiguration function : functions) {
             DirectOptions options = function.direct();
@@ -225,7 +226,7 @@ final class DispatcherAssembly {
         return secrets.subList(1, secrets.size()).toArray(byte[][]::new);
     }
 
-    private void workers(Dispatcher.Builder builder) throws StartException {
+    private void workers(DispatcherBuilder builder) throws StartException {
         List<byte[]> common = configuration.find(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
         if (common != null) {
             builder.secret(common.get(0), others(common));
@@ -269,7 +270,7 @@ final class DispatcherAssembly {
         return functions.stream().anyMatch(function -> function.launcher() == kind);
     }
 
-    private void launch(Launcher kind, WorkerLauncher launcher, Dispatcher.Builder builder) {
+    private void launch(Launcher kind, WorkerLauncher launcher, DispatcherBuilder builder) {
         closings.add(() -> launcher.close(Duration.ZERO));
         functions.stream()
                 .filter(function -> function.launcher() == kind)

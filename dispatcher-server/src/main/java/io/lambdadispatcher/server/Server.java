@@ -1,6 +1,7 @@
 package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.observe.AccessLog;
 import io.lambdadispatcher.core.observe.CacheSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -304,7 +305,7 @@ final class Server {
     private Dispatcher start(DispatcherAssembly assembly, TransportChoice transport, @Nullable StateFile remembered)
             throws StartException {
         try {
-            Dispatcher.Builder builder =
+            DispatcherBuilder builder =
                     assembly.builder(transport.transport(), InheritedSockets.of(environment, transport));
             assembly.healthCheck(builder, readiness::isReady);
             builder.observer(metrics.observer()).observer(guest);

@@ -8,6 +8,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.classic.spi.IThrowableProxy;
 import ch.qos.logback.core.AppenderBase;
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
@@ -101,7 +102,7 @@ final class MisuseRig implements AutoCloseable {
         }
     }
 
-    static Dispatcher dispatcher(UnaryOperator<Dispatcher.Builder> change) {
+    static Dispatcher dispatcher(UnaryOperator<DispatcherBuilder> change) {
         return change.apply(Dispatcher.builder()
                         .function(FunctionOptions.builder("f")
                                 .requestTimeout(Duration.ofSeconds(2))

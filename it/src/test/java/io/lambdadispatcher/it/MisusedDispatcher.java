@@ -14,6 +14,7 @@ import static io.lambdadispatcher.it.MisuseRig.failure;
 import static io.lambdadispatcher.it.MisuseRig.thrown;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
@@ -370,7 +371,7 @@ final class MisusedDispatcher {
         return start(name, rig -> thrown(wrong));
     }
 
-    private static Misuse build(String name, UnaryOperator<Dispatcher.Builder> wrong) {
+    private static Misuse build(String name, UnaryOperator<DispatcherBuilder> wrong) {
         return call(name, () -> dispatcher(wrong));
     }
 
@@ -411,7 +412,7 @@ final class MisusedDispatcher {
     }
 
     /** Returns the answer of a dispatcher without workers. */
-    private static String alone(UnaryOperator<Dispatcher.Builder> change, DispatchRequest.Builder request)
+    private static String alone(UnaryOperator<DispatcherBuilder> change, DispatchRequest.Builder request)
             throws Exception {
         try (Dispatcher alone = dispatcher(change)) {
             return answer(alone.dispatch(request.build()));

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.it;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -55,7 +56,7 @@ final class Rig implements AutoCloseable {
             FunctionOptions function,
             DispatcherObserver observer,
             boolean workerTls,
-            UnaryOperator<Dispatcher.Builder> more) {
+            UnaryOperator<DispatcherBuilder> more) {
         this.workerTls = workerTls;
         try {
             directory = Files.createTempDirectory("lambda-dispatcher-it");
@@ -102,7 +103,7 @@ final class Rig implements AutoCloseable {
         return start(function, observer, builder -> builder);
     }
 
-    static Rig start(FunctionOptions function, DispatcherObserver observer, UnaryOperator<Dispatcher.Builder> more) {
+    static Rig start(FunctionOptions function, DispatcherObserver observer, UnaryOperator<DispatcherBuilder> more) {
         return new Rig(function, observer, false, more);
     }
 

@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  *
  * <pre>{@code
  * AccessLog accessLog = AccessLog.builder().start();
- * Dispatcher.Builder builder = Dispatcher.builder().observer(accessLog);
+ * DispatcherBuilder builder = Dispatcher.builder().observer(accessLog);
  * // Start the dispatcher. At the end, close it first, then call accessLog.close().
  * }</pre>
  *

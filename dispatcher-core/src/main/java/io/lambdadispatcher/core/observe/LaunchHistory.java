@@ -11,7 +11,7 @@ import java.util.Objects;
  *
  * <pre>{@code
  * List<LaunchHistory> history = previous.launchHistory();
- * Dispatcher.Builder builder = Dispatcher.builder().launchHistory(Instant.now(), history);
+ * DispatcherBuilder builder = Dispatcher.builder().launchHistory(Instant.now(), history);
  * }</pre>
  *
  * @param function the name of the function

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  *         .build();
  * }</pre>
  *
- * <p>Pass the options to {@code Dispatcher.Builder.direct}. {@code
+ * <p>Pass the options to {@code DispatcherBuilder.direct}. {@code
  * docs/reference/direct-requests.md} describes direct requests.
  */
 public final class DirectOptions {

@@ -3,6 +3,7 @@ package io.lambdadispatcher.micrometer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
@@ -87,7 +88,7 @@ class FleetMetricsTest {
     private PrometheusMeterRegistry start(int maxWorkers, @Nullable Ledger ledger) {
         PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
         DispatcherMetrics metrics = new DispatcherMetrics(registry);
-        Dispatcher.Builder builder = Dispatcher.builder()
+        DispatcherBuilder builder = Dispatcher.builder()
                 .function(FunctionOptions.builder("shop")
                         .capacity(
                                 CapacityPolicy.builder().workers(2, maxWorkers).build())

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * DispatcherTracing tracing = new DispatcherTracing(openTelemetry, 0.01, false);
- * Dispatcher.Builder builder = Dispatcher.builder().observer(tracing);
+ * DispatcherBuilder builder = Dispatcher.builder().observer(tracing);
  * }</pre>
  *
  * <p>Close it after the dispatcher, and before {@code openTelemetry}. The spans of a request are

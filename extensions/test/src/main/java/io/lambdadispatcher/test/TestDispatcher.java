@@ -1,6 +1,7 @@
 package io.lambdadispatcher.test;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchException;
@@ -42,7 +43,7 @@ public final class TestDispatcher implements AutoCloseable {
     private final Dispatcher dispatcher;
     private final Worker worker;
 
-    private TestDispatcher(Handler handler, UnaryOperator<Dispatcher.Builder> change) {
+    private TestDispatcher(Handler handler, UnaryOperator<DispatcherBuilder> change) {
         dispatcher = change.apply(Dispatcher.builder()
                         .function(FunctionOptions.builder(FUNCTION)
                                 .requestTimeout(Duration.ofSeconds(30))
@@ -92,7 +93,7 @@ public final class TestDispatcher implements AutoCloseable {
      *     listener and the secret
      * @throws IllegalStateException if the handler cannot start
      */
-    public static TestDispatcher serving(Handler handler, UnaryOperator<Dispatcher.Builder> change) {
+    public static TestDispatcher serving(Handler handler, UnaryOperator<DispatcherBuilder> change) {
         return new TestDispatcher(handler, change);
     }
 

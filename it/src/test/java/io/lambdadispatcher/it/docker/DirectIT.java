@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.aws.LambdaInvoker;
 import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
@@ -52,7 +53,7 @@ class DirectIT {
         cloud.close();
     }
 
-    private static Dispatcher.Builder dispatcher(FunctionOptions function, DirectOptions direct) {
+    private static DispatcherBuilder dispatcher(FunctionOptions function, DirectOptions direct) {
         return Dispatcher.builder()
                 .function(function)
                 .publicListener(ListenerOptions.plain("127.0.0.1", 0))

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
@@ -441,7 +442,7 @@ class DirectPathTest {
 
     @Test
     void should_say_what_is_missing() {
-        Function<Dispatcher.Builder, Dispatcher> start = builder -> builder.function(FunctionOptions.of("f"))
+        Function<DispatcherBuilder, Dispatcher> start = builder -> builder.function(FunctionOptions.of("f"))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .start();
         DirectOptions options = DirectOptions.of(DirectEventFormat.ALB);

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
@@ -48,7 +49,7 @@ class SharedWorkerTest {
         return builder(reportsTo).ledger(Ledger.inMemory(entries)).start();
     }
 
-    private static Dispatcher.Builder builder(DispatcherObserver reportsTo) {
+    private static DispatcherBuilder builder(DispatcherObserver reportsTo) {
         return Dispatcher.builder()
                 .function(FunctionOptions.builder("f")
                         .queue(10, Duration.ofMillis(500))

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
@@ -581,7 +582,7 @@ class WorkerSideTest {
 
     @Test
     void should_refuse_secrets_that_cannot_be_meant() {
-        Dispatcher.Builder builder = Dispatcher.builder()
+        DispatcherBuilder builder = Dispatcher.builder()
                 .function(FunctionOptions.of("f"))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0));
         assertThatThrownBy(() -> builder.secret("g", SECRET).start())
@@ -638,7 +639,7 @@ class WorkerSideTest {
      */
     @Test
     void should_leave_no_port_open_when_the_last_step_of_its_start_fails() {
-        Dispatcher.Builder builder = Dispatcher.builder()
+        DispatcherBuilder builder = Dispatcher.builder()
                 .function(FunctionOptions.builder("f")
                         .capacity(CapacityPolicy.between(0, 1))
                         .build())

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.spring.dispatcher;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
@@ -58,7 +59,7 @@ public class DispatcherAutoConfiguration {
         List<DispatcherCustomizer> changes = customizers.orderedStream().toList();
         DispatcherStarter starter = new DispatcherStarter(properties);
         try {
-            Dispatcher.Builder builder = starter.apply(functions.orderedStream().toList(), !changes.isEmpty());
+            DispatcherBuilder builder = starter.apply(functions.orderedStream().toList(), !changes.isEmpty());
             router.ifAvailable(builder::router);
             launcher.ifAvailable(builder::launcher);
             invoker.ifAvailable(builder::invoker);
@@ -71,7 +72,7 @@ public class DispatcherAutoConfiguration {
         }
     }
 
-    private static Dispatcher start(Dispatcher.Builder builder) {
+    private static Dispatcher start(DispatcherBuilder builder) {
         try {
             return builder.start();
         } catch (UncheckedIOException e) {

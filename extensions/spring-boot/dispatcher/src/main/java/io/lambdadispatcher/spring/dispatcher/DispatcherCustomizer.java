@@ -1,6 +1,6 @@
 package io.lambdadispatcher.spring.dispatcher;
 
-import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherBuilder;
 
 /**
  * Sets options of the dispatcher that have no property. Beans of this type are called in their
@@ -9,5 +9,5 @@ import io.lambdadispatcher.core.Dispatcher;
  */
 @FunctionalInterface
 public interface DispatcherCustomizer {
-    void customize(Dispatcher.Builder builder);
+    void customize(DispatcherBuilder builder);
 }

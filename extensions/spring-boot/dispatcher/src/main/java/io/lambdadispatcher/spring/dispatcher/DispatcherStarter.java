@@ -1,6 +1,7 @@
 package io.lambdadispatcher.spring.dispatcher;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
@@ -29,7 +30,7 @@ final class DispatcherStarter {
     private static final Set<String> OFF = Set.of("off", "false");
 
     private final DispatcherProperties properties;
-    private final Dispatcher.Builder builder;
+    private final DispatcherBuilder builder;
     private @Nullable WorkerLauncher launcher;
 
     /** @throws DispatcherStartException if the dispatcher cannot use the version of Netty */
@@ -50,7 +51,7 @@ final class DispatcherStarter {
      * @throws DispatcherStartException if a property is not allowed. The message names it, its
      *     value and what was expected
      */
-    Dispatcher.Builder apply(List<FunctionOptions> beans, boolean customized) {
+    DispatcherBuilder apply(List<FunctionOptions> beans, boolean customized) {
         Map<String, Function> functions = functions();
         if (!customized) {
             requireEnough(functions, beans);

@@ -2,7 +2,7 @@ package io.lambdadispatcher.spring.dispatcher;
 
 import io.lambdadispatcher.aws.AdvertisedAddress;
 import io.lambdadispatcher.aws.LambdaLauncher;
-import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import java.net.InetSocketAddress;
 import java.util.List;
@@ -18,7 +18,7 @@ final class LambdaWorkers {
      * @param lambdas the Lambda function of each function
      */
     static WorkerLauncher launch(
-            Dispatcher.Builder builder, Map<String, String> lambdas, DispatcherProperties.Workers workers) {
+            DispatcherBuilder builder, Map<String, String> lambdas, DispatcherProperties.Workers workers) {
         LambdaLauncher.Builder launcher = LambdaLauncher.builder();
         lambdas.forEach(launcher::function);
         if (workers.advertisedAddresses().isEmpty()) {

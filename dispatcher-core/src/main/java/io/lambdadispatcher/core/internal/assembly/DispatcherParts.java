@@ -1,0 +1,139 @@
+package io.lambdadispatcher.core.internal.assembly;
+
+import io.lambdadispatcher.core.internal.direct.DirectFunction;
+import io.lambdadispatcher.core.internal.engine.Engine;
+import io.lambdadispatcher.core.internal.engine.Observers;
+import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.core.spi.FunctionInvoker;
+import io.lambdadispatcher.core.spi.RequestRouter;
+import io.lambdadispatcher.core.spi.RouteTarget;
+import io.lambdadispatcher.wire.http2.BlockedLoopWatch;
+import io.netty.channel.Channel;
+import io.netty.channel.EventLoop;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The parts of a dispatcher that serves. {@link Shutdown} closes them. Any thread. */
+public final class DispatcherParts {
+    private static final Logger log = LoggerFactory.getLogger(DispatcherParts.class);
+
+    private final Engine engine;
+    private final EventLoop anyLoop;
+    private final BlockedLoopWatch blockedLoops;
+    private final ClientSide clients;
+    private final WorkerSide workers;
+    private final Launches launches;
+
+    /** @param undo receives what ends each part that has begun, the last one first */
+    private DispatcherParts(BuilderOptions options, Deque<Runnable> undo) {
+        DispatcherObserver observer = Observers.of(options.observers);
+        Secrets secrets = Secrets.of(options.workers.secrets, options.workers.functionSecrets);
+        secrets.verify(options.functions.stream().map(FunctionOptions::name).collect(Collectors.toSet()));
+        Map<String, DirectFunction> direct = directFunctions(options.launching);
+        RequestRouter router = routerOrFirst(options);
+        engine = new Engine(
+                options.transport,
+                options.eventLoopGroup,
+                options.eventLoops,
+                options.functions,
+                direct,
+                router,
+                options.cacheMemoryBytes,
+                observer);
+        undo.push(() -> engine.shutdown(Duration.ZERO));
+        anyLoop = engine.anyLoop();
+        blockedLoops = BlockedLoopWatch.start(engine.loopIndexes().keySet(), log::warn);
+        undo.push(blockedLoops::close);
+        clients = new ClientSide(options.clients, options.functions, router, engine, observer);
+        launches = new Launches(options.launching, anyLoop);
+        undo.push(() -> launches.supervisors().values().forEach(LaunchSupervisor::close));
+        workers =
+                new WorkerSide(options.workers, secrets, options.clients.limits, engine, launches.registry(), observer);
+        launches.supervise(options.launching, engine, direct, workers, observer);
+        ListenerOptions workerListener = Objects.requireNonNull(options.workers.listener);
+        undoOpen(workers.listen(workerListener, engine, clients.acceptsPerTurn()), undo);
+        for (ListenerOptions listener : options.clients.listeners) {
+            undoOpen(clients.listen(listener), undo);
+        }
+        launches.start(options, workers.address());
+    }
+
+    private static void undoOpen(Channel port, Deque<Runnable> undo) {
+        undo.push(() -> port.close().awaitUninterruptibly());
+    }
+
+    /**
+     * Opens the ports and begins to launch workers. If this fails, nothing is left open, and
+     * launchers, invoker and ledger stay with the caller.
+     *
+     * @throws IllegalArgumentException if an option is missing or contradicts another
+     * @throws java.io.UncheckedIOException if a port cannot be bound or a file cannot be read
+     */
+    public static DispatcherParts open(BuilderOptions options) {
+        BuilderChecks.verify(options);
+        Deque<Runnable> undo = new ArrayDeque<>();
+        try {
+            return new DispatcherParts(options, undo);
+        } catch (RuntimeException | Error e) {
+            undo.forEach(step -> runAfter(e, step));
+            throw e;
+        }
+    }
+
+    private static void runAfter(Throwable failure, Runnable step) {
+        try {
+            step.run();
+        } catch (RuntimeException e) {
+            failure.addSuppressed(e);
+        }
+    }
+
+    private static Map<String, DirectFunction> directFunctions(BuilderOptions.Launching options) {
+        Map<String, DirectFunction> all = new HashMap<>();
+        options.direct.forEach((name, direct) -> {
+            FunctionInvoker invoker = Objects.requireNonNull(options.invoker, "invoker");
+            all.put(name, new DirectFunction(name, direct, invoker));
+        });
+        return all;
+    }
+
+    private static RequestRouter routerOrFirst(BuilderOptions options) {
+        RouteTarget first = RouteTarget.of(options.functions.get(0).name());
+        return options.clients.router == null ? head -> first : options.clients.router;
+    }
+
+    public Engine engine() {
+        return engine;
+    }
+
+    /** Returns an event loop, always the same. */
+    public EventLoop anyLoop() {
+        return anyLoop;
+    }
+
+    BlockedLoopWatch blockedLoops() {
+        return blockedLoops;
+    }
+
+    public ClientSide clients() {
+        return clients;
+    }
+
+    public WorkerSide workers() {
+        return workers;
+    }
+
+    public Launches launches() {
+        return launches;
+    }
+}

@@ -1,0 +1,123 @@
+package io.lambdadispatcher.core;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.sun.management.UnixOperatingSystemMXBean;
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.core.options.TlsOptions;
+import io.lambdadispatcher.core.spi.RequestRouter;
+import io.lambdadispatcher.core.spi.RouteTarget;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.testkit.Await;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A start that fails at any step leaves nothing open. */
+class FailedStartTest {
+    private static final int STARTS = 30;
+
+    private static final ListenerOptions ANY_PORT = ListenerOptions.plain("127.0.0.1", 0);
+    private static final Path NOWHERE = Path.of("no-such-file.pem");
+
+    private final AtomicInteger closed = new AtomicInteger();
+
+    private final WorkerLauncher launcher = new WorkerLauncher() {
+        @Override
+        public LaunchedWorker launch(LaunchRequest request) {
+            throw new AssertionError("launched before it serves");
+        }
+
+        @Override
+        public void close(Duration grace) {
+            closed.incrementAndGet();
+        }
+    };
+
+    private static final class FaultyRouter implements RequestRouter {
+        @Override
+        public RouteTarget route(Http2Headers head) {
+            return RouteTarget.of("f");
+        }
+
+        @Override
+        public Set<String> requestHeaders() {
+            throw new IllegalStateException("no headers");
+        }
+    }
+
+    /** What fails, in the order of the steps. */
+    private enum Step {
+        ROUTER(builder -> builder.router(new FaultyRouter())),
+        WORKER_CERTIFICATE(builder ->
+                builder.workerListener(ListenerOptions.tls("127.0.0.1", 0, TlsOptions.of(NOWHERE, NOWHERE)))),
+        WORKER_PORT(builder -> builder.workerListener(ListenerOptions.plain("127.0.0.1", taken.getLocalPort()))),
+        CERTIFICATE(builder -> builder.publicListener(ANY_PORT)
+                .publicListener(ListenerOptions.tls("127.0.0.1", 0, TlsOptions.of(NOWHERE, NOWHERE)))),
+        PORT(builder -> builder.publicListener(ANY_PORT)
+                .publicListener(ListenerOptions.plain("127.0.0.1", taken.getLocalPort())));
+
+        private final Consumer<DispatcherBuilder> fault;
+
+        Step(Consumer<DispatcherBuilder> fault) {
+            this.fault = fault;
+        }
+    }
+
+    private static final ServerSocket taken = takePort();
+
+    private static ServerSocket takePort() {
+        try {
+            return new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"));
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void should_leave_nothing_open(Step step) {
+        failToStart(step); // loads classes, and opens what the JVM keeps
+        Set<Thread> threads = new HashSet<>(Thread.getAllStackTraces().keySet());
+        long descriptors = openDescriptors();
+        for (int i = 0; i < STARTS; i++) {
+            failToStart(step);
+        }
+        Await.until(
+                "no new thread is left",
+                () -> Thread.getAllStackTraces().keySet().stream()
+                        .filter(thread -> !threads.contains(thread))
+                        .noneMatch(thread -> thread.getName().startsWith("dispatcher")));
+        Await.until("descriptors are closed", () -> openDescriptors() < descriptors + STARTS);
+        assertThat(closed).as("the launcher stays with the caller").hasValue(0);
+    }
+
+    private void failToStart(Step step) {
+        DispatcherBuilder builder = Dispatcher.builder()
+                .function(FunctionOptions.builder("f")
+                        .capacity(CapacityPolicy.fixed(1))
+                        .build())
+                .workerListener(ANY_PORT)
+                .launcher(launcher)
+                .eventLoops(2);
+        step.fault.accept(builder);
+        assertThatThrownBy(builder::start).isInstanceOf(RuntimeException.class);
+    }
+
+    private static long openDescriptors() {
+        return ((UnixOperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getOpenFileDescriptorCount();
+    }
+}
