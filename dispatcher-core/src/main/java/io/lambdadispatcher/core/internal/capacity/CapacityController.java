@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.internal.capacity.FleetReport.SlotUse;
 import io.lambdadispatcher.core.internal.capacity.WorkerLife.State;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.LaunchHistory;
@@ -31,13 +32,6 @@ public final class CapacityController {
 
     /** The actions that the controller can take on workers. */
     public interface Actions {
-        /**
-         * Returns how many workers may be launched now, at most {@code count}. If it returns fewer,
-         * it may ask for more, so that the next evaluation can launch them. Called at each
-         * evaluation, also with 0.
-         */
-        int launchable(int count);
-
         /**
          * Starts a worker. Its exit must be reported later, even if the launch fails.
          *
@@ -107,7 +101,10 @@ public final class CapacityController {
     private boolean started;
     private long startedNanos;
     private long secondNanos;
-    private int peerWorkers;
+    private FleetView fleet = FleetView.ALONE;
+    /** Workers that would be launched if the fleet permitted them. */
+    private int ungranted;
+
     /** Whether there are no downstream connections for a worker that is missing. */
     private boolean lacksConnections;
 
@@ -407,35 +404,20 @@ public final class CapacityController {
         }
     }
 
-    /** Receives what the fleet must know of the workers of this dispatcher. */
-    public interface SlotUse {
-        /**
-         * @param everReady whether the worker has been ready
-         * @param capacity whether it serves requests, or is expected to do so soon and for some
-         *     time
-         * @param connections the downstream connections that it may have; 0 or less = not limited,
-         *     or not known
-         */
-        void accept(String workerId, boolean everReady, boolean capacity, int connections);
-    }
-
-    /** Passes all launched workers of this dispatcher to {@code to}. */
-    public void forEachLaunched(long nowNanos, SlotUse to) {
-        for (WorkerLife worker : workers.all()) {
-            if (worker.ours) {
-                to.accept(worker.id, worker.everReady(), worker.isCapacity(nowNanos), worker.share.held());
-            }
-        }
-    }
-
     /** Returns the ids of all workers. */
     public Set<String> workerIds() {
         return workers.ids();
     }
 
-    /** Returns how many worker streams the clients of this dispatcher need. */
-    public double neededStreams() {
-        return target.neededStreams();
+    /** Returns what the fleet must know after the latest {@link #evaluate}. */
+    public FleetReport report(long nowNanos) {
+        List<SlotUse> uses = new ArrayList<>();
+        for (WorkerLife worker : workers.all()) {
+            if (worker.ours) {
+                uses.add(new SlotUse(worker.id, worker.everReady(), worker.isCapacity(nowNanos), worker.share.held()));
+            }
+        }
+        return new FleetReport(workers.ids(), target.neededStreams(), ungranted, uses, rollout.proposal());
     }
 
     /** Returns for how long launches are delayed because one was throttled. 0 = they are not. */
@@ -449,11 +431,15 @@ public final class CapacityController {
      * Compares the workers with the demand and acts. Must be called every second with a demand that
      * lists workers, and soon after requests were queued.
      *
-     * @param peers what the other dispatchers of the fleet need and have
+     * @param view what is known of the fleet
      */
-    public void evaluate(long nowNanos, Demand demand, PeerDemand peers) {
+    public void evaluate(long nowNanos, Demand demand, FleetView view) {
         retirement.onServiceTimes(demand.serviceTimes());
-        peerWorkers = peers.workers();
+        fleet = view;
+        ungranted = 0;
+        if (view.rollout() != null) {
+            rollout.take(view.rollout());
+        }
         boolean due = !started || nowNanos - secondNanos >= NEARLY_A_SECOND;
         List<WorkerDemand> seen = due ? demand.workers() : null;
         if (seen != null) {
@@ -461,11 +447,11 @@ public final class CapacityController {
             started = true;
             secondNanos = nowNanos;
             everySecond(nowNanos, seen);
-            shares.tell(nowNanos, workers, !peers.prepaid(), actions::share);
+            shares.tell(nowNanos, workers, !view.prepaid(), actions::share);
         }
         recycling.markNext(workers, outdated(nowNanos));
         retirement.markExpiring(nowNanos, workers.ready());
-        target.onSample(nowNanos, demand, peers, workers, retirement.meanStartNanos());
+        target.onSample(nowNanos, demand, view, workers, retirement.meanStartNanos());
         if (closed) {
             return;
         }
@@ -475,9 +461,9 @@ public final class CapacityController {
                 .replaced(nowNanos, workers.ready(), target.wanted())
                 .forEach(worker ->
                         drain(nowNanos, worker, recycling.has(worker) ? DrainCode.REQUESTED : DrainCode.DEADLINE));
-        if (seen != null && peers.mayScaleIn()) {
+        if (seen != null && view.mayScaleIn()) {
             int watched = rollout.unseenWatched(target.wanted(), workers);
-            int kept = Math.max(0, target.kept() - Math.max(0, peers.workers() - watched));
+            int kept = Math.max(0, target.kept() - Math.max(0, view.workers() - watched));
             List<WorkerLife> ready = workers.ready();
             // Without traffic, nothing can be watched.
             ready.removeIf(worker -> target.kept() > 0 && rollout.isWatched(worker));
@@ -579,7 +565,8 @@ public final class CapacityController {
     }
 
     private void launchMissing(long nowNanos) {
-        int capacity = peerWorkers + workers.count(worker -> worker.isCapacity(nowNanos) && !rollout.isWatched(worker));
+        int capacity =
+                fleet.workers() + workers.count(worker -> worker.isCapacity(nowNanos) && !rollout.isWatched(worker));
         int placesLeft = replaceEjected(nowNanos, capacity);
         int starting = workers.count(WorkerLife::isStarting);
         int there = workers.count(worker -> worker.ours && !worker.hasExited() && !worker.is(State.DRAINING));
@@ -591,7 +578,9 @@ public final class CapacityController {
         int missing = Math.min(Math.max(0, others) + Math.max(0, missingWatched), 2 * policy.maxWorkers() - there);
         int room = shares.room(nowNanos, workers);
         lacksConnections = missing > room;
-        int count = actions.launchable(guard.permitted(nowNanos, Math.min(missing, room), starting));
+        int permitted = guard.permitted(nowNanos, Math.min(missing, room), starting);
+        int count = Math.min(permitted, fleet.launchable());
+        ungranted = permitted - count;
         int share = shares.ofNewWorker();
         for (int i = 0; i < count; i++) {
             String version = rollout.launchVersion(i >= others);
@@ -667,7 +656,7 @@ public final class CapacityController {
      */
     public @Nullable LaunchPause pause(long nowNanos) {
         boolean mayComeBack = !started || nowNanos - startedNanos < RETURN_NANOS;
-        if (closed || mayComeBack || peerWorkers > 0 || workers.count(worker -> isExpected(nowNanos, worker)) > 0) {
+        if (closed || mayComeBack || fleet.workers() > 0 || workers.count(worker -> isExpected(nowNanos, worker)) > 0) {
             return null;
         }
         LaunchPause own = guard.pause(nowNanos);

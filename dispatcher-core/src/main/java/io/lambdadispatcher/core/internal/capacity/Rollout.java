@@ -46,14 +46,16 @@ public final class Rollout {
     private static final int PERIOD_SECONDS = 600;
 
     /**
-     * The part of this dispatcher in its fleet.
+     * The part of this dispatcher in a change that its fleet shares.
      *
      * @param self its id; empty if there is no fleet
      * @param conducts whether it decides
      * @param launcher who should launch the watched workers
+     * @param phase the phase of the fleet; empty if there is none. A phase that a newer version of
+     *     this library has written counts as none
      */
-    public record Seat(String self, boolean conducts, String launcher) {
-        static final Seat ALONE = new Seat("", true, "");
+    public record Seat(String self, boolean conducts, String launcher, String phase) {
+        static final Seat ALONE = new Seat("", true, "", "");
     }
 
     private enum Wish {
@@ -109,21 +111,17 @@ public final class Rollout {
         wish = Wish.RESUME;
     }
 
-    /**
-     * Takes the phase that the fleet, or the dispatcher before a restart, had.
-     *
-     * @param text empty if there is none. A phase that a newer version of this library has written
-     *     counts as none
-     */
-    public void adopt(String text, Seat as) {
+    /** Takes the phase and the part that the dispatcher now has in its fleet. */
+    void take(Seat as) {
         seat = as;
         if (!as.conducts()) {
             // It will be old when this dispatcher becomes the conductor again.
             named = null;
         }
-        adopt(text);
+        adopt(as.phase());
     }
 
+    /** Takes the phase that the fleet, or the dispatcher before a restart, had. */
     void adopt(String text) {
         if (!text.equals(adopted)) {
             adopted = text;
@@ -152,7 +150,8 @@ public final class Rollout {
      * Returns the phase that this dispatcher wants the fleet to have next, or {@code null} if it
      * wants no change.
      */
-    public @Nullable String proposal() {
+    @Nullable
+    String proposal() {
         return proposal;
     }
 
@@ -182,9 +181,7 @@ public final class Rollout {
     }
 
     private static boolean completes(RolloutPhase last, RolloutPhase next) {
-        return next.is(State.STEADY)
-                && last.is(State.ROLLING)
-                && next.version().equals(last.next());
+        return next.is(State.STEADY) && last.is(State.ROLLING) && next.version().equals(last.next());
     }
 
     /** Records what a worker did in the last second. */

@@ -2,7 +2,7 @@ package io.lambdadispatcher.core.internal.launch;
 
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
-import io.lambdadispatcher.core.internal.capacity.PeerDemand;
+import io.lambdadispatcher.core.internal.capacity.FleetView;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
@@ -486,9 +486,9 @@ public final class LaunchSupervisor {
             }
             long now = now();
             meterOverflow();
-            controller.evaluate(now, demand, share == null ? PeerDemand.NONE : share.beforeEvaluation(controller));
+            controller.evaluate(now, demand, share == null ? FleetView.ALONE : share.view(controller.workerIds()));
             if (share != null) {
-                share.afterEvaluation(controller, now);
+                share.onEvaluated(controller.report(now));
             }
             permitOverflow();
             publishPause(now);
@@ -524,11 +524,6 @@ public final class LaunchSupervisor {
         /** Tells the pool whether requests may be served soon. */
         private void publishPause(long now) {
             pool.onLaunchPause(controller.pause(now), direct != null && controller.permitsOverflow());
-        }
-
-        @Override
-        public int launchable(int count) {
-            return share == null ? count : share.launchable(count);
         }
 
         @Override

@@ -35,11 +35,6 @@ class CapacityControllerTest {
         final Map<String, Integer> shares = new LinkedHashMap<>();
 
         @Override
-        public int launchable(int count) {
-            return count;
-        }
-
-        @Override
         public String launch(String version, int downstreamShare) {
             launched.add("w" + launched.size());
             return launched.get(launched.size() - 1);
@@ -93,7 +88,7 @@ class CapacityControllerTest {
         controller.evaluate(
                 now,
                 new Demand(arrived, completed, serviceNanos, busy, pending, new ServiceTimes(), workers),
-                PeerDemand.NONE);
+                FleetView.ALONE);
     }
 
     private void pass(Duration time) {
@@ -913,7 +908,9 @@ class CapacityControllerTest {
         assertThat(controller.pause(now)).isNotNull();
 
         controller.evaluate(
-                now, new Demand(0, 0, 0, 0, 0, new ServiceTimes(), List.of()), new PeerDemand(0, 1, true, true));
+                now,
+                new Demand(0, 0, 0, 0, 0, new ServiceTimes(), List.of()),
+                new FleetView(0, 1, true, true, 0, null));
         assertThat(controller.pause(now)).isNull();
     }
 

@@ -254,15 +254,10 @@ class DownstreamPropertyTest {
                             wantedStreams - busy,
                             new ServiceTimes(),
                             withWorkers ? workers : null),
-                    PeerDemand.NONE);
+                    FleetView.ALONE);
         }
 
         // What the controller does.
-
-        @Override
-        public int launchable(int count) {
-            return count;
-        }
 
         @Override
         public String launch(String version, int downstreamShare) {

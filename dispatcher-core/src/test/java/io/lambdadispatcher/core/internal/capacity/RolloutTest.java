@@ -60,11 +60,6 @@ class RolloutTest {
 
     private final class Actions implements CapacityController.Actions {
         @Override
-        public int launchable(int count) {
-            return count;
-        }
-
-        @Override
         public String launch(String version, int downstreamShare) {
             String id = "w" + launches++;
             workers.put(id, new Worker(version.isEmpty() ? alias : version, now));
@@ -161,7 +156,7 @@ class RolloutTest {
                 }
             });
             controller.evaluate(
-                    now, new Demand(busy == 0 ? 0 : now, 0, 0, busy, 0, new ServiceTimes(), demands), PeerDemand.NONE);
+                    now, new Demand(busy == 0 ? 0 : now, 0, 0, busy, 0, new ServiceTimes(), demands), FleetView.ALONE);
             int ready =
                     (int) workers.values().stream().filter(each -> each.ready).count() - ended.size();
             leastReady = Math.min(leastReady, ready);

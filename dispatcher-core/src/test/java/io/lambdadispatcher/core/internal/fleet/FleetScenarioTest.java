@@ -537,7 +537,7 @@ class FleetScenarioTest {
         for (int i = 0; i < 12; i++) {
             pass(1);
             List<String> now = fleet.serving().stream()
-                    .filter(each -> each.share.beforeEvaluation(each.controller).mayScaleIn())
+                    .filter(each -> each.share.view(each.controller.workerIds()).mayScaleIn())
                     .map(each -> each.member.id)
                     .toList();
             assertThat(now).hasSize(1);

@@ -504,8 +504,8 @@ final class SimulatedFleet {
             int pending = (int) Math.ceil(Math.max(0, need - room));
             Demand demand = new Demand(
                     (long) arrived, (long) completed, (long) serviceNanos, busy, pending, new ServiceTimes(), list);
-            controller.evaluate(now(), demand, share.beforeEvaluation(controller));
-            share.afterEvaluation(controller, now());
+            controller.evaluate(now(), demand, share.view(controller.workerIds()));
+            share.onEvaluated(controller.report(now()));
         }
 
         private long servedNanos = -1;
@@ -592,11 +592,6 @@ final class SimulatedFleet {
                             look(false);
                         }));
             }
-        }
-
-        @Override
-        public int launchable(int count) {
-            return share.launchable(count);
         }
 
         @Override

@@ -2,7 +2,7 @@ package io.lambdadispatcher.core.internal.capacity.simulate;
 
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
-import io.lambdadispatcher.core.internal.capacity.PeerDemand;
+import io.lambdadispatcher.core.internal.capacity.FleetView;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.internal.pool.Choice;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
@@ -221,7 +221,7 @@ final class DispatchPath implements Path {
 
     private void look(boolean withWorkers) {
         long now = time.nowNanos();
-        controller.evaluate(now, sample(withWorkers), PeerDemand.NONE);
+        controller.evaluate(now, sample(withWorkers), FleetView.ALONE);
         CapacitySnapshot status = controller.status(now, null);
         timeline.add(new Timeline.Look(
                 counting ? (now - countingSinceNanos) / 1e9 : -1,
@@ -388,11 +388,6 @@ final class DispatchPath implements Path {
      * be called back.
      */
     private final class Actions implements CapacityController.Actions {
-        @Override
-        public int launchable(int count) {
-            return count;
-        }
-
         @Override
         public String launch(String version, int downstreamShare) {
             SimulatedWorker worker = new SimulatedWorker("worker-" + named++, time.nowNanos());
