@@ -3,6 +3,8 @@ package io.lambdadispatcher.core.internal.launch;
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.FleetView;
+import io.lambdadispatcher.core.internal.capacity.Plan;
+import io.lambdadispatcher.core.internal.capacity.WorkerFacts;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
@@ -19,7 +21,6 @@ import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.lambdadispatcher.wire.worker.ControlMessage;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.util.concurrent.EventExecutor;
 import java.net.InetSocketAddress;
@@ -28,6 +29,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -45,7 +47,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Runs the {@link CapacityController} of one function. It passes the time, samples of the pool and
- * events of workers to the controller, and carries out the controller's actions.
+ * events of workers to the controller, and carries out its plans.
  *
  * <p><i>Threading:</i> any thread. All mutable state is in {@link Confined}, which runs on one
  * executor, except the latest snapshot and history, which any thread can read.
@@ -196,9 +198,9 @@ public final class LaunchSupervisor {
         return history;
     }
 
-    /** Returns what the controller knows about all workers, by id. */
-    public CompletableFuture<Map<String, CapacityController.Life>> lives() {
-        return CompletableFuture.supplyAsync(confined::lives, executor);
+    /** Returns what is known about all workers besides their connections, by id. */
+    CompletableFuture<Map<String, WorkerFacts>> facts() {
+        return CompletableFuture.supplyAsync(confined::facts, executor);
     }
 
     /** Returns whether a worker of the fleet may connect that has no connection here. */
@@ -267,10 +269,10 @@ public final class LaunchSupervisor {
         });
     }
 
-    /** Owns the controller and carries out its actions. Confined to the executor. */
-    private final class Confined implements CapacityController.Actions, FunctionShare.Listener {
+    /** Owns the controller and carries out its plans. Confined to the executor. */
+    private final class Confined implements FunctionShare.Listener {
         private FunctionOptions function = pool.options();
-        private final CapacityController controller = new CapacityController(function, this, new SecureRandom());
+        private final CapacityController controller = new CapacityController(function, new SecureRandom());
         private final @Nullable FunctionShare share =
                 fleet == null ? null : fleet.add(function.name(), BudgetLimits.of(function), this);
         private final WorkerLaunches launches =
@@ -304,15 +306,17 @@ public final class LaunchSupervisor {
             look(true);
         }
 
-        Map<String, CapacityController.Life> lives() {
-            return controller.lives(now());
+        Map<String, WorkerFacts> facts() {
+            return controller.workers().facts(now());
         }
 
         Set<String> drainNow(Collection<String> workerIds) {
-            long now = now();
-            Set<String> drained = workerIds.stream()
-                    .filter(id -> controller.drainNow(now, id))
-                    .collect(Collectors.toSet());
+            Set<String> drained = new HashSet<>();
+            for (String id : workerIds) {
+                Plan plan = controller.drainNow(now(), id);
+                carryOut(plan);
+                plan.drains().forEach(drain -> drained.add(drain.workerId()));
+            }
             lookSoon();
             return drained;
         }
@@ -339,11 +343,10 @@ public final class LaunchSupervisor {
         }
 
         /** Lets new workers get the launcher's version. In a fleet, one dispatcher asks for it. */
-        private void followVersion(long now) {
-            boolean surprised = controller.rollout().isSurprised();
+        private void followVersion(long now, boolean early) {
             LaunchLimits limits = function.launching();
             if (!limits.rollout().isOff() && !closed && isFirst()) {
-                versions.ask(now, limits.versionCheck().toNanos(), surprised);
+                versions.ask(now, limits.versionCheck().toNanos(), early);
             }
         }
 
@@ -394,23 +397,23 @@ public final class LaunchSupervisor {
         @Override
         public void onAdopted(String workerId) {
             log.info("worker {} of function {} is adopted", workerId, function.name());
-            controller.onAdopted(workerId);
+            controller.workers().onAdopted(workerId);
         }
 
         @Override
         public void onDisowned(String workerId) {
             log.info("worker {} of function {} has been adopted by another dispatcher", workerId, function.name());
-            controller.onDisowned(now(), workerId);
+            controller.workers().onDisowned(now(), workerId);
         }
 
         @Override
         public void onReplaced(String workerId) {
-            controller.onExpiring(workerId);
+            controller.workers().onExpiring(workerId);
         }
 
         @Override
         public void onEnded(String workerId) {
-            controller.onGivenUp(now(), workerId);
+            carryOut(controller.onGivenUp(now(), workerId));
         }
 
         private long now() {
@@ -420,36 +423,33 @@ public final class LaunchSupervisor {
 
         void onDialled(String workerId) {
             long now = now();
-            controller.onDialled(now, workerId);
+            controller.workers().onDialled(now, workerId);
             publishPause(now);
         }
 
         void onReady(String workerId, @Nullable Instant deadline, String version) {
             long now = now();
-            controller.onReady(
-                    now,
-                    workerId,
-                    deadline == null
-                            ? Long.MAX_VALUE
-                            : now + Duration.between(Instant.now(), deadline).toNanos(),
-                    version);
+            long deadlineNanos = deadline == null
+                    ? Long.MAX_VALUE
+                    : now + Duration.between(Instant.now(), deadline).toNanos();
+            carryOut(controller.onReady(now, workerId, deadlineNanos, version));
             lookSoon();
         }
 
         void onUnready(String workerId) {
-            controller.onUnready(now(), workerId);
+            controller.workers().onUnready(now(), workerId);
             lookSoon();
         }
 
         void onLoad(String workerId, ControlMessage.Load load) {
-            controller.onLoad(now(), workerId, load.memoryPermille(), load.loopLagMicros());
+            carryOut(controller.onLoad(now(), workerId, load.memoryPermille(), load.loopLagMicros()));
             if (load.downstreamShare() > 0) {
-                controller.onShare(workerId, load.downstreamShare());
+                controller.workers().onDownstreamShare(workerId, load.downstreamShare());
             }
         }
 
         void onDraining(String workerId) {
-            controller.onDraining(now(), workerId);
+            controller.workers().onDraining(now(), workerId);
             lookSoon();
         }
 
@@ -486,9 +486,13 @@ public final class LaunchSupervisor {
             }
             long now = now();
             meterOverflow();
-            controller.evaluate(now, demand, share == null ? FleetView.ALONE : share.view(controller.workerIds()));
+            FleetView view = share == null
+                    ? FleetView.ALONE
+                    : share.view(controller.workers().ids());
+            Plan plan = controller.evaluate(now, demand, view);
+            carryOut(plan);
             if (share != null) {
-                share.onEvaluated(controller.report(now));
+                share.onEvaluated(controller.report(now, plan));
             }
             permitOverflow();
             publishPause(now);
@@ -496,7 +500,7 @@ public final class LaunchSupervisor {
             snapshot = seen;
             history = controller.history(now);
             changes.onSnapshot(seen);
-            followVersion(now);
+            followVersion(now, plan.asksVersion());
             if (isFirst()) {
                 environments.keep(
                         now, closed || switchedOff ? 0 : function.capacity().warmEnvironments());
@@ -526,8 +530,42 @@ public final class LaunchSupervisor {
             pool.onLaunchPause(controller.pause(now), direct != null && controller.permitsOverflow());
         }
 
-        @Override
-        public String launch(String version, int downstreamShare) {
+        private void carryOut(Plan plan) {
+            for (Plan.Limit limit : plan.limits()) {
+                log.info(
+                        "worker {} of {} now gets at most {} concurrent requests: {}",
+                        limit.workerId(),
+                        function.name(),
+                        limit.exchanges(),
+                        limit.reason());
+                pool.limit(limit.workerId(), limit.exchanges());
+            }
+            for (Plan.ShareChange change : plan.shareChanges()) {
+                log.info(
+                        "worker {} of {} may now have {} downstream connections",
+                        change.workerId(),
+                        function.name(),
+                        change.connections());
+                registry.tellShare(change.workerId(), change.connections());
+            }
+            for (Plan.Kill kill : plan.kills()) {
+                if (!launches.kill(
+                        kill.workerId(), kill.reason(), function.launching().launchTimeout())) {
+                    // Another dispatcher has launched it, so nothing can end it from here.
+                    controller.workers().onDisowned(now(), kill.workerId());
+                }
+            }
+            for (Plan.Launch launch : plan.launches()) {
+                controller.onLaunched(now(), launch(launch), launch);
+            }
+            for (Plan.Drain drain : plan.drains()) {
+                log.info("draining worker {} of function {}: {}", drain.workerId(), function.name(), drain.reason());
+                registry.drain(drain.workerId(), drain.reason(), Duration.ofNanos(drain.graceNanos()));
+            }
+        }
+
+        /** Returns the id of the launched worker. */
+        private String launch(Plan.Launch launch) {
             String id = share == null ? UUID.randomUUID().toString() : share.take();
             // A slot of the fleet ends if the worker has not connected within the launch timeout.
             Duration life = share == null ? TOKEN_LIFE : function.launching().launchTimeout();
@@ -543,40 +581,9 @@ public final class LaunchSupervisor {
                     function.streamsPerConnection(),
                     current.tlsFingerprints(),
                     function.capacity().maxWorkerAge(),
-                    version,
-                    downstreamShare));
+                    launch.version(),
+                    launch.downstreamShare()));
             return id;
-        }
-
-        @Override
-        public void drain(String workerId, DrainCode reason, long graceNanos) {
-            log.info("draining worker {} of function {}: {}", workerId, function.name(), reason);
-            registry.drain(workerId, reason, Duration.ofNanos(graceNanos));
-        }
-
-        @Override
-        public void kill(String workerId, String reason) {
-            if (!launches.kill(workerId, reason, function.launching().launchTimeout())) {
-                // Another dispatcher has launched it, so nothing can end it from here.
-                executor.execute(() -> controller.onDisowned(now(), workerId));
-            }
-        }
-
-        @Override
-        public void share(String workerId, int connections) {
-            log.info("worker {} of {} may now have {} downstream connections", workerId, function.name(), connections);
-            registry.tellShare(workerId, connections);
-        }
-
-        @Override
-        public void limit(String workerId, int exchanges, String reason) {
-            log.info(
-                    "worker {} of {} now gets at most {} concurrent requests: {}",
-                    workerId,
-                    function.name(),
-                    exchanges,
-                    reason);
-            pool.limit(workerId, exchanges);
         }
     }
 }

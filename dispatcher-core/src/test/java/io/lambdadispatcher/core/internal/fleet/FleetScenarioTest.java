@@ -537,7 +537,8 @@ class FleetScenarioTest {
         for (int i = 0; i < 12; i++) {
             pass(1);
             List<String> now = fleet.serving().stream()
-                    .filter(each -> each.share.view(each.controller.workerIds()).mayScaleIn())
+                    .filter(each ->
+                            each.share.view(each.controller.workers().ids()).mayScaleIn())
                     .map(each -> each.member.id)
                     .toList();
             assertThat(now).hasSize(1);

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.fleet;
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -10,7 +11,6 @@ import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -260,8 +260,7 @@ final class SimulatedFleet {
     }
 
     /** One dispatcher, with the real controller and the real member of the fleet. */
-    final class SimulatedDispatcher
-            implements CapacityController.Actions, FunctionShare.Listener, SimulatedLedger.Watcher {
+    final class SimulatedDispatcher implements FunctionShare.Listener, SimulatedLedger.Watcher {
         final SimulatedLedger ledger = new SimulatedLedger(store, time, random.split(), this);
         private final ArrayDeque<Runnable> heldTasks = new ArrayDeque<>();
         final String address;
@@ -321,7 +320,7 @@ final class SimulatedFleet {
                     this::onPeers);
             member.describe(new FleetMember.MemberDescription(List.of(address), "", "1"));
             share = member.add("f", limits, this);
-            controller = new CapacityController(function, this, random.split());
+            controller = new CapacityController(function, random.split());
         }
 
         /** Its monotonic clock. */
@@ -504,8 +503,20 @@ final class SimulatedFleet {
             int pending = (int) Math.ceil(Math.max(0, need - room));
             Demand demand = new Demand(
                     (long) arrived, (long) completed, (long) serviceNanos, busy, pending, new ServiceTimes(), list);
-            controller.evaluate(now(), demand, share.view(controller.workerIds()));
-            share.onEvaluated(controller.report(now()));
+            Plan plan = controller.evaluate(
+                    now(), demand, share.view(controller.workers().ids()));
+            carryOut(plan);
+            share.onEvaluated(controller.report(now(), plan));
+        }
+
+        private void carryOut(Plan plan) {
+            plan.kills().forEach(kill -> kill(kill.workerId()));
+            for (Plan.Launch launch : plan.launches()) {
+                String id = share.take();
+                controller.onLaunched(now(), id, launch);
+                launch(id, launch);
+            }
+            plan.drains().forEach(drain -> drain(drain.workerId()));
         }
 
         private long servedNanos = -1;
@@ -540,10 +551,10 @@ final class SimulatedFleet {
         void onConnected(SimulatedWorker worker) {
             connected.add(worker);
             execute(() -> {
-                controller.onDialled(now(), worker.id);
+                controller.workers().onDialled(now(), worker.id);
                 long deadline =
                         worker.deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE : worker.deadlineNanos - frozenNanos;
-                controller.onReady(now(), worker.id, deadline, worker.version);
+                carryOut(controller.onReady(now(), worker.id, deadline, worker.version));
                 lookSoon();
             });
         }
@@ -594,42 +605,37 @@ final class SimulatedFleet {
             }
         }
 
-        @Override
-        public String launch(String version, int downstreamShare) {
-            String id = share.take();
+        private void launch(String id, Plan.Launch launch) {
             invariants.onLaunch(this, id);
             launches++;
             launchedHere.put(id, time.millis() + LAUNCH_TIMEOUT.toMillis());
             SimulatedWorker worker = new SimulatedWorker(id, this);
-            worker.downstreamShare = downstreamShare;
-            worker.version = version.isEmpty() ? alias : version;
+            worker.downstreamShare = launch.downstreamShare();
+            worker.version = launch.version().isEmpty() ? alias : launch.version();
             everLaunched.put(id, worker);
             if (time.nanos() < throttledUntilNanos) {
                 note("launch " + id + " by " + member.id + " is throttled");
                 worker.exitedNanos = time.nanos();
                 time.after(SECOND / 20, () -> onExit(worker, Cause.THROTTLED));
-                return id;
+                return;
             }
             note("launch " + id + " by " + member.id);
             // Some start so slowly that they have been given up.
             long slowest = random.nextInt(40) == 0 && slowStarts ? 40 * SECOND : 3 * SECOND;
             // A dispatcher can be paused between its decision and the call.
             execute(() -> time.after(random.nextLong(SECOND / 5, slowest), worker::start));
-            return id;
         }
 
-        @Override
-        public void drain(String workerId, DrainCode reason, long graceNanos) {
+        private void drain(String workerId) {
             connected.stream()
                     .filter(worker -> worker.id.equals(workerId))
                     .findFirst()
                     .ifPresent(SimulatedWorker::drain);
         }
 
-        @Override
-        public void kill(String workerId, String reason) {
+        private void kill(String workerId) {
             if (!launchedHere.containsKey(workerId)) {
-                execute(() -> controller.onDisowned(now(), workerId));
+                controller.workers().onDisowned(now(), workerId);
                 return;
             }
             SimulatedWorker worker = everLaunched.get(workerId);
@@ -641,12 +647,6 @@ final class SimulatedFleet {
         }
 
         @Override
-        public void share(String workerId, int connections) {}
-
-        @Override
-        public void limit(String workerId, int exchanges, String reason) {}
-
-        @Override
         public void onChange() {
             lookSoon();
         }
@@ -654,22 +654,22 @@ final class SimulatedFleet {
         @Override
         public void onAdopted(String workerId) {
             note(member.id + " adopts " + workerId);
-            controller.onAdopted(workerId);
+            controller.workers().onAdopted(workerId);
         }
 
         @Override
         public void onDisowned(String workerId) {
-            controller.onDisowned(now(), workerId);
+            controller.workers().onDisowned(now(), workerId);
         }
 
         @Override
         public void onReplaced(String workerId) {
-            controller.onExpiring(workerId);
+            controller.workers().onExpiring(workerId);
         }
 
         @Override
         public void onEnded(String workerId) {
-            controller.onGivenUp(now(), workerId);
+            carryOut(controller.onGivenUp(now(), workerId));
         }
 
         @Override
