@@ -7,8 +7,8 @@ import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.capacity.WorkerFacts;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
-import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.FunctionShare;
+import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.SlotState;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
@@ -18,10 +18,8 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
-import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.lambdadispatcher.wire.worker.ControlMessage;
-import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.util.concurrent.EventExecutor;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
@@ -33,7 +31,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -53,9 +50,6 @@ import org.slf4j.LoggerFactory;
  * executor, except the latest snapshot and history, which any thread can read.
  */
 public final class LaunchSupervisor {
-    /** The time within which a worker must first be accepted with its launch token. */
-    static final Duration TOKEN_LIFE = Duration.ofMinutes(5);
-
     private static final Logger log = LoggerFactory.getLogger(LaunchSupervisor.class);
     private static final long TICK_MILLIS = 1000;
 
@@ -65,13 +59,8 @@ public final class LaunchSupervisor {
     private static final long GATHER_MILLIS = 20;
 
     private final FunctionPool pool;
-    private final GuardedLauncher launcher;
-    private final WorkerRegistry registry;
     private final EventExecutor executor;
-    private volatile Access access;
     private final @Nullable DirectFunction direct;
-    private final @Nullable FleetMember fleet;
-    private final DispatcherObserver observer;
     private final Confined confined;
     private final AtomicBoolean lookingSoon = new AtomicBoolean();
     private volatile CapacitySnapshot snapshot;
@@ -101,16 +90,12 @@ public final class LaunchSupervisor {
             DispatcherObserver observer) {
         this.pool = pool;
         String function = pool.options().name();
-        this.launcher = new GuardedLauncher(launcher, function, executor);
-        this.registry = registry;
         this.executor = executor;
-        this.access = access;
         this.direct = direct;
-        this.fleet = fleet;
-        this.observer = observer;
         this.snapshot = new CapacitySnapshot(function, 0, 0, 0, 0, 0, 0, 0, 0, null, null);
         this.history = new LaunchHistory(function, true, 0, List.of(), "");
-        this.confined = new Confined();
+        this.confined =
+                new Confined(new GuardedLauncher(launcher, function, executor), registry, access, fleet, observer);
     }
 
     /**
@@ -180,7 +165,7 @@ public final class LaunchSupervisor {
 
     /** Replaces what workers get that are launched from now on. */
     public void setAccess(Access value) {
-        access = value;
+        confined.requests.setAccess(value);
     }
 
     /** Replaces the capacity policy and the launch limits. Workers that run are kept. */
@@ -205,7 +190,7 @@ public final class LaunchSupervisor {
 
     /** Returns whether a worker of the fleet may connect that has no connection here. */
     SlotState slotState(String workerId) {
-        return confined.share == null ? SlotState.ENDED : confined.share.slotState(workerId);
+        return confined.fleet == null ? SlotState.ENDED : confined.fleet.slotState(workerId);
     }
 
     // Events of workers, from the registry.
@@ -270,26 +255,36 @@ public final class LaunchSupervisor {
     }
 
     /** Owns the controller and carries out its plans. Confined to the executor. */
-    private final class Confined implements FunctionShare.Listener {
+    private final class Confined implements FunctionShare.Listener, WorkerLaunches.Outcomes {
         private FunctionOptions function = pool.options();
         private final CapacityController controller = new CapacityController(function, new SecureRandom());
-        private final @Nullable FunctionShare share =
-                fleet == null ? null : fleet.add(function.name(), BudgetLimits.of(function), this);
-        private final WorkerLaunches launches =
-                new WorkerLaunches(function.name(), launcher, registry, executor, observer, this::onExit);
-        private final VersionFollower versions =
-                new VersionFollower(function.name(), launcher, executor, controller::onVersion);
-        private final WarmEnvironments environments = new WarmEnvironments(launcher);
+        private final @Nullable FunctionShare fleet;
+        private final LaunchRequests requests;
+        private final WorkerLaunches launches;
+        private final VersionFollower versions;
+        private final WarmEnvironments environments;
         private final LaunchLog changes = new LaunchLog(function.name());
         private final List<Future<?>> timers = new ArrayList<>();
-        private List<InetSocketAddress> advertisedAddresses = List.of();
         private long meteredNanos;
         private boolean switchedOff;
         private boolean closed;
 
+        Confined(
+                GuardedLauncher launcher,
+                WorkerRegistry registry,
+                Access access,
+                @Nullable FleetMember member,
+                DispatcherObserver observer) {
+            fleet = member == null ? null : member.add(function.name(), BudgetLimits.of(function), this);
+            requests = new LaunchRequests(fleet, access);
+            launches = new WorkerLaunches(pool, launcher, requests, registry, executor, observer, this);
+            versions = new VersionFollower(function.name(), launcher, executor, controller::onVersion);
+            environments = new WarmEnvironments(launcher);
+        }
+
         void start(List<InetSocketAddress> addresses) {
             assert executor.inEventLoop();
-            advertisedAddresses = addresses;
+            requests.setAddresses(addresses);
             timers.add(executor.scheduleAtFixedRate(() -> look(true), 0, TICK_MILLIS, TimeUnit.MILLISECONDS));
         }
 
@@ -300,8 +295,8 @@ public final class LaunchSupervisor {
             }
             function = value;
             controller.setOptions(value);
-            if (share != null) {
-                share.setLimits(BudgetLimits.of(value));
+            if (fleet != null) {
+                fleet.setLimits(BudgetLimits.of(value));
             }
             look(true);
         }
@@ -352,7 +347,7 @@ public final class LaunchSupervisor {
 
         /** Returns whether this dispatcher does what one dispatcher does for all. */
         private boolean isFirst() {
-            return share == null || share.isFirst();
+            return fleet == null || fleet.isFirst();
         }
 
         void close() {
@@ -375,8 +370,8 @@ public final class LaunchSupervisor {
 
         void setLaunching(boolean value) {
             assert executor.inEventLoop();
-            if (share != null) {
-                share.setLaunching(value);
+            if (fleet != null) {
+                fleet.setLaunching(value);
             }
             onLaunching(value);
         }
@@ -456,21 +451,22 @@ public final class LaunchSupervisor {
         void onDisconnected(String workerId, boolean clean) {
             // The launcher reports the exit later, when the worker has closed what it has opened.
             boolean exitFollows = function.capacity().downstream() != null && launches.contains(workerId);
-            if (clean && share != null && !exitFollows) {
-                share.onGoodbye(workerId);
+            if (clean && fleet != null && !exitFollows) {
+                fleet.onGoodbye(workerId);
             }
             controller.onDisconnected(now(), workerId, clean);
             lookSoon();
         }
 
-        private void onExit(String workerId, WorkerExit exit) {
+        @Override
+        public void onExit(String workerId, WorkerExit exit) {
             long now = now();
-            if (share != null && exit.cause() == Cause.LOST) {
-                share.onLost(workerId);
+            if (fleet != null && exit.cause() == Cause.LOST) {
+                fleet.onLost(workerId);
             }
             controller.onExit(now, workerId, exit);
-            if (share != null) {
-                share.hold(controller.throttledNanos(now));
+            if (fleet != null) {
+                fleet.hold(controller.throttledNanos(now));
             }
             lookSoon();
             endIfOver();
@@ -486,17 +482,17 @@ public final class LaunchSupervisor {
             }
             long now = now();
             meterOverflow();
-            FleetView view = share == null
+            FleetView view = fleet == null
                     ? FleetView.ALONE
-                    : share.view(controller.workers().ids());
+                    : fleet.view(controller.workers().ids());
             Plan plan = controller.evaluate(now, demand, view);
             carryOut(plan);
-            if (share != null) {
-                share.onEvaluated(controller.report(now, plan));
+            if (fleet != null) {
+                fleet.onEvaluated(controller.report(now, plan));
             }
             permitOverflow();
             publishPause(now);
-            CapacitySnapshot seen = controller.status(now, share == null ? null : share.obstacle());
+            CapacitySnapshot seen = controller.status(now, fleet == null ? null : fleet.obstacle());
             snapshot = seen;
             history = controller.history(now);
             changes.onSnapshot(seen);
@@ -531,59 +527,18 @@ public final class LaunchSupervisor {
         }
 
         private void carryOut(Plan plan) {
-            for (Plan.Limit limit : plan.limits()) {
-                log.info(
-                        "worker {} of {} now gets at most {} concurrent requests: {}",
-                        limit.workerId(),
-                        function.name(),
-                        limit.exchanges(),
-                        limit.reason());
-                pool.limit(limit.workerId(), limit.exchanges());
-            }
-            for (Plan.ShareChange change : plan.shareChanges()) {
-                log.info(
-                        "worker {} of {} may now have {} downstream connections",
-                        change.workerId(),
-                        function.name(),
-                        change.connections());
-                registry.tellShare(change.workerId(), change.connections());
-            }
-            for (Plan.Kill kill : plan.kills()) {
-                if (!launches.kill(
-                        kill.workerId(), kill.reason(), function.launching().launchTimeout())) {
-                    // Another dispatcher has launched it, so nothing can end it from here.
-                    controller.workers().onDisowned(now(), kill.workerId());
-                }
-            }
-            for (Plan.Launch launch : plan.launches()) {
-                controller.onLaunched(now(), launch(launch), launch);
-            }
-            for (Plan.Drain drain : plan.drains()) {
-                log.info("draining worker {} of function {}: {}", drain.workerId(), function.name(), drain.reason());
-                registry.drain(drain.workerId(), drain.reason(), Duration.ofNanos(drain.graceNanos()));
-            }
+            launches.carryOut(plan, function);
         }
 
-        /** Returns the id of the launched worker. */
-        private String launch(Plan.Launch launch) {
-            String id = share == null ? UUID.randomUUID().toString() : share.take();
-            // A slot of the fleet ends if the worker has not connected within the launch timeout.
-            Duration life = share == null ? TOKEN_LIFE : function.launching().launchTimeout();
-            life = life.compareTo(LaunchToken.MAX_LIFE) < 0 ? life : LaunchToken.MAX_LIFE;
-            Access current = access;
-            String token = new LaunchToken(function.name(), id, Instant.now().plus(life)).sign(current.key());
-            launches.launch(new LaunchRequest(
-                    function.name(),
-                    id,
-                    token,
-                    advertisedAddresses,
-                    function.connectionsPerWorker(),
-                    function.streamsPerConnection(),
-                    current.tlsFingerprints(),
-                    function.capacity().maxWorkerAge(),
-                    launch.version(),
-                    launch.downstreamShare()));
-            return id;
+        @Override
+        public void onLaunched(String workerId, Plan.Launch launch) {
+            controller.onLaunched(now(), workerId, launch);
+        }
+
+        @Override
+        public void onNotLaunchedHere(String workerId) {
+            // Nothing can end it from here.
+            controller.workers().onDisowned(now(), workerId);
         }
     }
 }
