@@ -316,7 +316,7 @@ public final class CapacityController {
             return draft.plan();
         }
         int ungranted = launchMissing(draft);
-        recycling.drainUnshared(draft);
+        recycling.drainEarly(draft);
         retirement
                 .replaced(nowNanos, workers.ready(), target.wanted())
                 .forEach(worker ->

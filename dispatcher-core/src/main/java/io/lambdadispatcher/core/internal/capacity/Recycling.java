@@ -99,7 +99,7 @@ final class Recycling {
      * Drains workers before their replacements are ready, because these cannot be launched as long
      * as the workers have too many downstream connections.
      */
-    void drainUnshared(PlanDraft draft) {
+    void drainEarly(PlanDraft draft) {
         int count = downstream.drainable(workers);
         for (WorkerLife worker : count == 0 ? List.<WorkerLife>of() : downstream.outdated(draft.nowNanos, workers)) {
             if (count > 0 && has(worker)) {

@@ -157,7 +157,7 @@ final class OwnSlots {
             Slot slot = budget.slot(id);
             if (mine.state == State.FREE
                     && slot != null
-                    && (slot.untilMillis() < latest || slot.share() != limits.downstreamShare())) {
+                    && (slot.untilMillis() < latest || slot.downstreamShare() != limits.downstreamShare())) {
                 mine.state = State.RETURNED;
             }
         });
@@ -250,8 +250,8 @@ final class OwnSlots {
             if (slot == null) {
                 continue;
             }
-            if (mine.connections > 0 && mine.connections < slot.share()) {
-                next.setShare(id, mine.connections);
+            if (mine.connections > 0 && mine.connections < slot.downstreamShare()) {
+                next.setDownstreamShare(id, mine.connections);
                 changed = true;
             }
             switch (mine.state) {

@@ -1,7 +1,7 @@
 package io.lambdadispatcher.core.internal.launch;
 
 import io.lambdadispatcher.core.internal.capacity.Plan;
-import io.lambdadispatcher.core.internal.fleet.FunctionShare;
+import io.lambdadispatcher.core.internal.fleet.FleetFunction;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor.Access;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
@@ -21,12 +21,12 @@ final class LaunchRequests {
     /** The time within which a worker must first be accepted with its launch token. */
     static final Duration TOKEN_LIFE = Duration.ofMinutes(5);
 
-    private final @Nullable FunctionShare fleet;
+    private final @Nullable FleetFunction fleet;
     private volatile Access access;
     private List<InetSocketAddress> addresses = List.of();
 
     /** @param fleet grants the slots; {@code null} = there is no fleet */
-    LaunchRequests(@Nullable FunctionShare fleet, Access access) {
+    LaunchRequests(@Nullable FleetFunction fleet, Access access) {
         this.fleet = fleet;
         this.access = access;
     }

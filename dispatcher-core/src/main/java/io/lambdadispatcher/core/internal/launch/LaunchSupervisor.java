@@ -7,7 +7,7 @@ import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.capacity.WorkerFacts;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
-import io.lambdadispatcher.core.internal.fleet.FunctionShare;
+import io.lambdadispatcher.core.internal.fleet.FleetFunction;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.SlotState;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
@@ -255,10 +255,10 @@ public final class LaunchSupervisor {
     }
 
     /** Owns the controller and carries out its plans. Confined to the executor. */
-    private final class Confined implements FunctionShare.Listener, WorkerLaunches.Outcomes {
+    private final class Confined implements FleetFunction.Listener, WorkerLaunches.Outcomes {
         private FunctionOptions function = pool.options();
         private final CapacityController controller = new CapacityController(function, new SecureRandom());
-        private final @Nullable FunctionShare fleet;
+        private final @Nullable FleetFunction fleet;
         private final LaunchRequests requests;
         private final WorkerLaunches launches;
         private final VersionFollower versions;

@@ -260,13 +260,13 @@ final class SimulatedFleet {
     }
 
     /** One dispatcher, with the real controller and the real member of the fleet. */
-    final class SimulatedDispatcher implements FunctionShare.Listener, SimulatedLedger.Watcher {
+    final class SimulatedDispatcher implements FleetFunction.Listener, SimulatedLedger.Watcher {
         final SimulatedLedger ledger = new SimulatedLedger(store, time, random.split(), this);
         private final ArrayDeque<Runnable> heldTasks = new ArrayDeque<>();
         final String address;
         final int zone = random.nextInt(2);
         final FleetMember member;
-        final FunctionShare share;
+        final FleetFunction fleetFunction;
         final CapacityController controller;
         final Set<SimulatedWorker> connected = new LinkedHashSet<>();
         private final Map<String, Long> launchedHere = new HashMap<>();
@@ -319,7 +319,7 @@ final class SimulatedFleet {
                     random.split(),
                     this::onPeers);
             member.describe(new FleetMember.MemberDescription(List.of(address), "", "1"));
-            share = member.add("f", limits, this);
+            fleetFunction = member.add("f", limits, this);
             controller = new CapacityController(function, random.split());
         }
 
@@ -380,7 +380,7 @@ final class SimulatedFleet {
         void setLaunching(boolean launching) {
             note(member.id + " is told: launching " + launching);
             switchedOnNanos = launching ? time.nanos() : -1;
-            share.setLaunching(launching);
+            fleetFunction.setLaunching(launching);
             onLaunching(launching);
         }
 
@@ -413,7 +413,7 @@ final class SimulatedFleet {
 
         private void everySecond() {
             execute(() -> {
-                if (share.isFirst()) {
+                if (fleetFunction.isFirst()) {
                     controller.onVersion(alias);
                 }
                 look(true);
@@ -504,15 +504,15 @@ final class SimulatedFleet {
             Demand demand = new Demand(
                     (long) arrived, (long) completed, (long) serviceNanos, busy, pending, new ServiceTimes(), list);
             Plan plan = controller.evaluate(
-                    now(), demand, share.view(controller.workers().ids()));
+                    now(), demand, fleetFunction.view(controller.workers().ids()));
             carryOut(plan);
-            share.onEvaluated(controller.report(now(), plan));
+            fleetFunction.onEvaluated(controller.report(now(), plan));
         }
 
         private void carryOut(Plan plan) {
             plan.kills().forEach(kill -> kill(kill.workerId()));
             for (Plan.Launch launch : plan.launches()) {
-                String id = share.take();
+                String id = fleetFunction.take();
                 controller.onLaunched(now(), id, launch);
                 launch(id, launch);
             }
@@ -544,7 +544,7 @@ final class SimulatedFleet {
             if (expiry != null) {
                 return worker.everAdmitted || time.millis() < expiry ? null : SlotState.ENDED;
             }
-            SlotState state = share.slotState(worker.id);
+            SlotState state = fleetFunction.slotState(worker.id);
             return state == SlotState.GRANTED ? null : state;
         }
 
@@ -563,7 +563,7 @@ final class SimulatedFleet {
             if (connected.remove(worker)) {
                 execute(() -> {
                     if (clean) {
-                        share.onGoodbye(worker.id);
+                        fleetFunction.onGoodbye(worker.id);
                         launchedHere.remove(worker.id);
                     }
                     controller.onDisconnected(now(), worker.id, clean);
@@ -579,10 +579,10 @@ final class SimulatedFleet {
                 execute(() -> {
                     launchedHere.remove(worker.id);
                     if (cause == Cause.LOST) {
-                        share.onLost(worker.id);
+                        fleetFunction.onLost(worker.id);
                     }
                     controller.onExit(now(), worker.id, new WorkerExit(cause, "exit"));
-                    share.hold(controller.throttledNanos(now()));
+                    fleetFunction.hold(controller.throttledNanos(now()));
                     lookSoon();
                 });
             }

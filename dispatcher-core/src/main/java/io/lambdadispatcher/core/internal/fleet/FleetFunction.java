@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><i>Threading:</i> confined to the executor of its {@link FleetMember}.
  */
-public final class FunctionShare {
+public final class FleetFunction {
 
     /** What the dispatcher must do because of the other dispatchers. */
     public interface Listener {
@@ -59,7 +59,7 @@ public final class FunctionShare {
      */
     private static final long ADOPTION_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-    private static final Logger log = LoggerFactory.getLogger(FunctionShare.class);
+    private static final Logger log = LoggerFactory.getLogger(FleetFunction.class);
 
     private final String function;
     private volatile BudgetLimits limits;
@@ -95,7 +95,7 @@ public final class FunctionShare {
 
     private double streams;
 
-    FunctionShare(String function, BudgetLimits limits, FleetMember member, Ledger ledger, Listener listener) {
+    FleetFunction(String function, BudgetLimits limits, FleetMember member, Ledger ledger, Listener listener) {
         this.function = function;
         this.limits = limits;
         this.member = member;
