@@ -2,6 +2,8 @@ package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.internal.capacity.WorkerLife.State;
 import io.lambdadispatcher.core.options.DownstreamBudget;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,54 +23,67 @@ final class DownstreamShares {
     /** How many workers may drain at the same time because there are too many connections. */
     private static final int PARTS = 4;
 
-    /** Tells a worker its share. */
-    interface Teller {
-        void tell(String workerId, int connections);
-    }
+    /** The longest life of a worker on Lambda: the maximum timeout of a function. */
+    private static final Duration LONGEST_LIFE = Duration.ofMinutes(15);
 
     private record Ghost(int held, long untilNanos) {}
 
     private final Map<String, Ghost> ghosts = new HashMap<>();
-    private @Nullable DownstreamBudget budget;
+    private FunctionOptions function;
+    /** Whether there were no connections for a worker that was missing. */
+    private boolean lacking;
 
-    DownstreamShares(@Nullable DownstreamBudget budget) {
-        this.budget = budget;
+    DownstreamShares(FunctionOptions function) {
+        this.function = function;
     }
 
-    void setBudget(@Nullable DownstreamBudget value) {
-        budget = value;
+    void setOptions(FunctionOptions value) {
+        function = value;
+    }
+
+    private @Nullable DownstreamBudget budget() {
+        return function.capacity().downstream();
     }
 
     /** Returns the share of a worker that is launched now; 0 = it has no limit. */
     int ofNewWorker() {
-        return budget == null ? 0 : budget.share();
+        DownstreamBudget now = budget();
+        return now == null ? 0 : now.share();
     }
 
-    /**
-     * Records that a worker has left, but may still run.
-     *
-     * @param untilNanos when it has certainly ended
-     */
-    void onLost(WorkerLife worker, long untilNanos) {
-        if (budget != null) {
-            ghosts.put(worker.id, new Ghost(worker.share.held(), untilNanos));
+    /** Records that a worker has left, but may still run. */
+    void onLost(WorkerLife worker) {
+        if (budget() != null) {
+            long until = worker.hasDeadline() ? worker.deadlineNanos() : latestEndNanos(worker);
+            ghosts.put(worker.id, new Ghost(worker.downstream.held(), until));
         }
     }
 
-    /** Returns how many workers there are connections for, beside those that may run. */
-    int room(long nowNanos, WorkerLives workers) {
-        DownstreamBudget now = budget;
+    /** Returns when a worker that has not said its deadline has certainly ended. */
+    private long latestEndNanos(WorkerLife worker) {
+        Duration age = function.capacity().maxWorkerAge();
+        Duration life = age.isZero() || age.compareTo(LONGEST_LIFE) > 0 ? LONGEST_LIFE : age;
+        return worker.launchedNanos
+                + function.launching().launchTimeout().plus(life).toNanos();
+    }
+
+    /** Returns for how many of the missing workers there are connections, beside those that may run. */
+    int permitted(long nowNanos, int missing, WorkerLives workers) {
+        DownstreamBudget now = budget();
         if (now == null) {
-            return Integer.MAX_VALUE;
+            lacking = false;
+            return missing;
         }
         ghosts.values().removeIf(ghost -> nowNanos - ghost.untilNanos >= 0);
-        return (int) Math.max(0, left(now, workers) / now.share());
+        int room = (int) Math.max(0, left(now, workers) / now.share());
+        lacking = missing > room;
+        return Math.min(missing, room);
     }
 
     private long left(DownstreamBudget now, WorkerLives workers) {
         long left = now.connections();
         for (WorkerLife worker : workers.all()) {
-            left -= counted(now, worker.share.held());
+            left -= counted(now, worker.downstream.held());
         }
         for (Ghost ghost : ghosts.values()) {
             left -= counted(now, ghost.held);
@@ -86,36 +101,37 @@ final class DownstreamShares {
      * @param mayRaise whether workers may be told a larger share. In a fleet, the ledger would have
      *     to know of it first, so a worker keeps a smaller share until it is replaced
      */
-    void tell(long nowNanos, WorkerLives workers, boolean mayRaise, Teller to) {
-        DownstreamBudget now = budget;
+    void tell(PlanDraft draft, WorkerLives workers, boolean mayRaise) {
+        DownstreamBudget now = budget();
         if (now == null) {
             return;
         }
         long left = left(now, workers);
         for (WorkerLife worker : workers.all()) {
-            int more = now.share() - worker.share.held();
+            int more = now.share() - worker.downstream.held();
             boolean fits = more <= 0 || mayRaise && more <= left;
             boolean connected = worker.is(State.DIALLED) || worker.is(State.READY);
             if (worker.ours
                     && connected
-                    && worker.share.reports()
+                    && worker.downstream.reports()
                     && fits
-                    && worker.share.mustTell(nowNanos, now.share())) {
+                    && worker.downstream.mustTell(draft.nowNanos, now.share())) {
                 left -= Math.max(0, more);
-                to.tell(worker.id, now.share());
+                draft.tellDownstreamShare(worker, now.share());
             }
         }
     }
 
     /** Returns the workers that must be replaced because their share cannot be reduced. */
     List<WorkerLife> outdated(long nowNanos, WorkerLives workers) {
-        DownstreamBudget now = budget;
+        DownstreamBudget now = budget();
         if (now == null) {
             return List.of();
         }
         return workers.ready().stream()
                 .filter(worker -> worker.ours)
-                .filter(worker -> worker.share.isUnlimited() || worker.share.isStuckAbove(nowNanos, now.share()))
+                .filter(worker ->
+                        worker.downstream.isUnlimited() || worker.downstream.isStuckAbove(nowNanos, now.share()))
                 .toList();
     }
 
@@ -124,7 +140,7 @@ final class DownstreamShares {
      * connections than the budget permits, so replacements cannot be launched.
      */
     int drainable(WorkerLives workers) {
-        DownstreamBudget now = budget;
+        DownstreamBudget now = budget();
         if (now == null || left(now, workers) >= 0) {
             return 0;
         }
@@ -133,11 +149,15 @@ final class DownstreamShares {
         return Math.max(0, Math.max(1, serving / PARTS) - draining);
     }
 
-    /** Returns the limit in one line, for people. */
-    String text(WorkerLives workers) {
-        DownstreamBudget now = budget;
-        return now == null
-                ? ""
+    /**
+     * Returns why fewer workers were launched than were missing, in one line, or {@code null} if
+     * there were connections for all.
+     */
+    @Nullable
+    String obstacle(WorkerLives workers) {
+        DownstreamBudget now = budget();
+        return now == null || !lacking
+                ? null
                 : "launching is limited by downstreamConnections: " + now.connections() + ", and "
                         + workers.count(worker -> true) + " workers run, start or end, with at most " + now.share()
                         + " connections each"

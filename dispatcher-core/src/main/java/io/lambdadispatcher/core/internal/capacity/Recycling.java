@@ -1,6 +1,9 @@
 package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.internal.capacity.WorkerLife.State;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
@@ -17,18 +20,28 @@ import org.jspecify.annotations.Nullable;
 final class Recycling {
     private static final int PARTS = 4;
 
+    private final WorkerLives workers;
+    private final Rollout rollout;
+    private final DownstreamShares downstream;
     /** In the order in which they are replaced. */
     private final Set<String> waiting = new LinkedHashSet<>();
     /** Their replacements are expected. */
     private final Set<String> marked = new HashSet<>();
 
+    Recycling(WorkerLives workers, Rollout rollout, DownstreamShares downstream) {
+        this.workers = workers;
+        this.rollout = rollout;
+        this.downstream = downstream;
+    }
+
     /** @return whether the worker will be replaced */
-    boolean add(@Nullable WorkerLife worker) {
+    boolean add(String workerId) {
+        WorkerLife worker = workers.get(workerId);
         if (worker == null || !worker.ours || hasLeft(worker)) {
             return false;
         }
-        if (!marked.contains(worker.id)) {
-            waiting.add(worker.id);
+        if (!marked.contains(workerId)) {
+            waiting.add(workerId);
         }
         return true;
     }
@@ -41,10 +54,11 @@ final class Recycling {
     /**
      * Marks the next workers as expiring.
      *
-     * @param outdated further workers to replace, as long as they are in this list
+     * @param maxAge the age from which workers are replaced; zero = no limit
      */
-    void markNext(WorkerLives workers, List<WorkerLife> outdated) {
-        if (waiting.isEmpty() && marked.isEmpty() && outdated.isEmpty()) {
+    void markNext(long nowNanos, Duration maxAge) {
+        List<WorkerLife> unfit = unfit(nowNanos, maxAge);
+        if (waiting.isEmpty() && marked.isEmpty() && unfit.isEmpty()) {
             return;
         }
         marked.removeIf(id -> hasLeft(workers.get(id)));
@@ -59,10 +73,38 @@ final class Recycling {
                 mark(worker);
             }
         }
-        for (Iterator<WorkerLife> next = outdated.iterator(); room > 0 && next.hasNext(); ) {
+        for (Iterator<WorkerLife> next = unfit.iterator(); room > 0 && next.hasNext(); ) {
             WorkerLife worker = next.next();
             if (!hasLeft(worker) && mark(worker)) {
                 room--;
+            }
+        }
+    }
+
+    /** Returns the workers that do not fit the options or the version, in the order of the need. */
+    private List<WorkerLife> unfit(long nowNanos, Duration maxAge) {
+        List<WorkerLife> unfit = new ArrayList<>(downstream.outdated(nowNanos, workers));
+        if (!maxAge.isZero()) {
+            // Their deadlines are later, because the age was set after they were ready. A new
+            // deadline in the past would cut off the requests of all of them.
+            workers.ready().stream()
+                    .filter(worker -> worker.ours && nowNanos - worker.launchedNanos >= maxAge.toNanos())
+                    .forEach(unfit::add);
+        }
+        unfit.addAll(rollout.outdated(workers));
+        return unfit;
+    }
+
+    /**
+     * Drains workers before their replacements are ready, because these cannot be launched as long
+     * as the workers have too many downstream connections.
+     */
+    void drainEarly(PlanDraft draft) {
+        int count = downstream.drainable(workers);
+        for (WorkerLife worker : count == 0 ? List.<WorkerLife>of() : downstream.outdated(draft.nowNanos, workers)) {
+            if (count > 0 && has(worker)) {
+                draft.drain(worker, DrainCode.REQUESTED);
+                count--;
             }
         }
     }

@@ -20,8 +20,8 @@ final class Retirement {
      */
     private static final long WORKERS_OWN_MARGIN_NANOS = 10 * SECOND;
 
-    /** The maximum share of the workers that drains per second, even if far fewer are needed. */
-    private static final double SCALE_IN_SHARE = 0.1;
+    /** The maximum fraction of the workers that drains per second, even if far fewer are needed. */
+    private static final double SCALE_IN_FRACTION = 0.1;
 
     private final ServiceTimes serviceTimes = new ServiceTimes();
     private long meanStartNanos = DEFAULT_START_NANOS;
@@ -120,7 +120,7 @@ final class Retirement {
         long serving = ready.stream()
                 .filter(worker -> !worker.isEjected() && !worker.isExpiring())
                 .count();
-        double most = Math.max(1, Math.ceil(ours.size() * SCALE_IN_SHARE));
+        double most = Math.max(1, Math.ceil(ours.size() * SCALE_IN_FRACTION));
         int leaving = (int) Math.min(Math.min(serving - kept, most), ours.size());
         int room = ready.size() - draining;
         return ours.subList(0, Math.max(0, leaving)).stream()

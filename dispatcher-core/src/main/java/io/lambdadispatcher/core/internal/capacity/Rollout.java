@@ -1,7 +1,6 @@
 package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
-import io.lambdadispatcher.core.internal.policy.Comparison;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.observe.RolloutSnapshot.State;
 import io.lambdadispatcher.core.options.LaunchLimits;
@@ -10,10 +9,8 @@ import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,16 +36,6 @@ import org.jspecify.annotations.Nullable;
 public final class Rollout {
     private static final int MOST_FAILED_LAUNCHES = 3;
 
-    /** A step does not end with fewer answers of the new version. A p99 needs as many. */
-    private static final int FEWEST_ANSWERS = 50;
-
-    private static final double QUANTILE = 0.99;
-    private static final int TIMES_SLOWER = 2;
-    private static final long NANOS_SLOWER = TimeUnit.MILLISECONDS.toNanos(10);
-
-    /** A JVM that has just begun to serve is slow, which says nothing about its version. */
-    private static final long COLD_NANOS = TimeUnit.SECONDS.toNanos(30);
-
     /**
      * A worker that was ejected only once may have had a few slow requests. It serves again some
      * seconds later.
@@ -59,14 +46,16 @@ public final class Rollout {
     private static final int PERIOD_SECONDS = 600;
 
     /**
-     * The part of this dispatcher in its fleet.
+     * The part of this dispatcher in a change that its fleet shares.
      *
      * @param self its id; empty if there is no fleet
      * @param conducts whether it decides
      * @param launcher who should launch the watched workers
+     * @param phase the phase of the fleet; empty if there is none. A phase that a newer version of
+     *     this library has written counts as none
      */
-    public record Seat(String self, boolean conducts, String launcher) {
-        static final Seat ALONE = new Seat("", true, "");
+    public record Seat(String self, boolean conducts, String launcher, String phase) {
+        static final Seat ALONE = new Seat("", true, "", "");
     }
 
     private enum Wish {
@@ -75,37 +64,7 @@ public final class Rollout {
         RESUME
     }
 
-    /** What the workers of one version did. */
-    private static final class Tally implements Comparison.Results {
-        /** Times to the first byte of the answers that warm workers gave, except failed ones. */
-        final ServiceTimes times = new ServiceTimes();
-
-        double completed;
-        double failed;
-
-        void add(WorkerDemand second, boolean warm) {
-            completed += second.completed();
-            failed += second.failed();
-            if (warm && second.answerTimes() != null) {
-                times.addAll(second.answerTimes());
-            }
-        }
-
-        @Override
-        public double completed() {
-            return completed;
-        }
-
-        @Override
-        public double failed() {
-            return failed;
-        }
-
-        boolean knowsTimes() {
-            return times.count() >= FEWEST_ANSWERS;
-        }
-    }
-
+    private final VersionComparison comparison = new VersionComparison();
     private LaunchLimits limits;
     private Seat seat = Seat.ALONE;
     private @Nullable RolloutPhase phase;
@@ -117,7 +76,6 @@ public final class Rollout {
     private Wish wish = Wish.NONE;
     private boolean surprised;
 
-    private Comparison<Tally> seen = new Comparison<>(new Tally(), new Tally(), new Tally());
     private int seconds;
     private long secondNanos;
     /** Whether a watched worker was ready at the latest second. */
@@ -153,21 +111,17 @@ public final class Rollout {
         wish = Wish.RESUME;
     }
 
-    /**
-     * Takes the phase that the fleet, or the dispatcher before a restart, had.
-     *
-     * @param text empty if there is none. A phase that a newer version of this library has written
-     *     counts as none
-     */
-    public void adopt(String text, Seat as) {
+    /** Takes the phase and the part that the dispatcher now has in its fleet. */
+    void take(Seat as) {
         seat = as;
         if (!as.conducts()) {
             // It will be old when this dispatcher becomes the conductor again.
             named = null;
         }
-        adopt(text);
+        adopt(as.phase());
     }
 
+    /** Takes the phase that the fleet, or the dispatcher before a restart, had. */
     void adopt(String text) {
         if (!text.equals(adopted)) {
             adopted = text;
@@ -196,7 +150,8 @@ public final class Rollout {
      * Returns the phase that this dispatcher wants the fleet to have next, or {@code null} if it
      * wants no change.
      */
-    public @Nullable String proposal() {
+    @Nullable
+    String proposal() {
         return proposal;
     }
 
@@ -213,30 +168,25 @@ public final class Rollout {
         if (next != null && last != null && next.isSameStep(last)) {
             return;
         }
-        boolean complete = next != null
-                && next.is(State.STEADY)
-                && last != null
-                && last.is(State.ROLLING)
-                && next.version().equals(last.next());
-        Tally old = complete ? seen.fresh() : seen.old();
-        // Both sides are compared since the beginning of the step, so that a sick database counts
-        // for both.
-        boolean begins = next != null && next.is(State.WATCHING);
-        seen = new Comparison<>(new Tally(), begins ? new Tally() : old, begins ? known() : seen.earlier());
+        if (next != null && next.is(State.WATCHING)) {
+            comparison.begin();
+        } else if (next != null && last != null && completes(last, next)) {
+            comparison.complete();
+        } else {
+            comparison.end();
+        }
         watching = false;
         watchedNanos = 0;
         failedLaunches = 0;
     }
 
-    /** Returns what is known of the old version. */
-    private Tally known() {
-        return seen.old().completed >= FEWEST_ANSWERS ? seen.old() : seen.earlier();
+    private static boolean completes(RolloutPhase last, RolloutPhase next) {
+        return next.is(State.STEADY) && last.is(State.ROLLING) && next.version().equals(last.next());
     }
 
     /** Records what a worker did in the last second. */
     void onExchanges(long nowNanos, WorkerLife worker, WorkerDemand second) {
-        Tally side = isNext(worker) ? seen.fresh() : seen.old();
-        side.add(second, worker.readyNanos(nowNanos) >= COLD_NANOS);
+        comparison.add(isNext(worker), second, worker.readyNanos(nowNanos));
     }
 
     /** Records that a launched worker is ready for the first time. */
@@ -361,7 +311,7 @@ public final class Rollout {
      */
     void onSecond(long nowNanos, WorkerLives workers, boolean mayBegin) {
         if (++seconds % PERIOD_SECONDS == 0 && (phase == null || !isChanging(phase))) {
-            seen = new Comparison<>(seen.fresh(), new Tally(), known());
+            comparison.rotate();
         }
         boolean ready = workers.count(this::isReadyAndWatched) > 0;
         watchedNanos += watching && ready ? nowNanos - secondNanos : 0;
@@ -460,7 +410,7 @@ public final class Rollout {
 
     private RolloutPhase watched(RolloutPhase now) {
         RolloutPolicy policy = limits.rollout();
-        if (watchedNanos < policy.stepTime().toNanos() || seen.fresh().completed < FEWEST_ANSWERS) {
+        if (watchedNanos < policy.stepTime().toNanos() || !comparison.isConclusive()) {
             return step(now.version(), now.next(), now.percent());
         }
         int percent = policy.stepAfter(now.percent());
@@ -483,7 +433,7 @@ public final class Rollout {
             return null;
         }
         if (wish == Wish.STOP) {
-            return Comparison.BY_OPERATOR;
+            return "an operator has stopped it";
         }
         if (failedLaunches >= MOST_FAILED_LAUNCHES) {
             return "workers of version " + now.next() + " fail: " + lastFailure;
@@ -493,28 +443,7 @@ public final class Rollout {
                 return "worker " + worker.id + " was ejected: " + worker.ejection();
             }
         }
-        String failure = seen.failure("version " + now.next(), "version " + now.version());
-        return failure == null ? slowness(now) : failure;
-    }
-
-    /** Returns why the new version is too slow; {@code null} = it is not, as far as known. */
-    private @Nullable String slowness(RolloutPhase now) {
-        Tally than = seen.old().knowsTimes() ? seen.old() : seen.earlier();
-        ServiceTimes times = seen.fresh().times;
-        if (!than.knowsTimes()) {
-            return null;
-        }
-        long p99 = than.times.quantileNanos(QUANTILE);
-        long slow = Math.max(TIMES_SLOWER * p99, p99 + NANOS_SLOWER);
-        return Comparison.isHigher(times.countFrom(slow), times.count(), than.times.countFrom(slow), than.times.count())
-                ? String.format(
-                        Locale.ROOT,
-                        "the p99 of version %s is %.0f ms, that of version %s %.0f ms",
-                        now.next(),
-                        times.quantileNanos(QUANTILE) / 1e6,
-                        now.version(),
-                        p99 / 1e6)
-                : null;
+        return comparison.problem(now.next(), now.version());
     }
 
     /** Returns what an operator sees; {@code null} if the launcher names no version. */

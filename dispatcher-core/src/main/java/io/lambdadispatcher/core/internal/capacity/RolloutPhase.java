@@ -8,7 +8,7 @@ import java.util.List;
  *
  * @param version the version that serves, or that served before the change
  * @param next the version that replaces it, or was refused; empty if there is none
- * @param percent the share of the workers that is watched in this step; 0 if none is
+ * @param percent the percentage of the workers that is watched in this step; 0 if none is
  * @param launcher the dispatcher of the fleet that launches the watched workers; empty if there is
  *     no fleet
  * @param reason why the change was stopped, in one line; empty if it was not

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +32,12 @@ final class WorkerLife {
     static final long NEVER = Long.MAX_VALUE;
 
     /**
+     * The time that a connected worker has to become ready, as a multiple of the launch timeout. A
+     * handler may start slowly, but a worker that hangs must not count as capacity forever.
+     */
+    private static final int TIMES_LONGER_TO_BE_READY = 4;
+
+    /**
      * The time for which a worker that has lost its connections, or is no longer ready, still
      * counts as capacity.
      */
@@ -51,7 +58,7 @@ final class WorkerLife {
     final long launchedNanos;
     final ConcurrencyLimit limit;
     /** The downstream connections that the worker may open. */
-    final WorkerShare share;
+    final DownstreamShare downstream;
 
     private State state;
     private long enteredNanos;
@@ -68,24 +75,24 @@ final class WorkerLife {
     /** What its exchanges were at the latest second. */
     private @Nullable WorkerDemand last;
 
-    private WorkerLife(String id, boolean ours, State state, long nowNanos, int streams, WorkerShare share) {
+    private WorkerLife(String id, boolean ours, State state, long nowNanos, int streams, DownstreamShare downstream) {
         this.id = id;
         this.ours = ours;
         this.state = state;
         this.launchedNanos = nowNanos;
         this.enteredNanos = nowNanos;
         this.limit = new ConcurrencyLimit(streams);
-        this.share = share;
+        this.downstream = downstream;
     }
 
     /** @param connections the downstream connections that it may open; 0 = not limited */
     static WorkerLife launched(String id, long nowNanos, int streams, int connections) {
-        return new WorkerLife(id, true, State.LAUNCHED, nowNanos, streams, WorkerShare.granted(connections));
+        return new WorkerLife(id, true, State.LAUNCHED, nowNanos, streams, DownstreamShare.granted(connections));
     }
 
     /** Creates a worker that the dispatcher has not launched. */
     static WorkerLife selfLaunched(String id, long nowNanos, int streams) {
-        return new WorkerLife(id, false, State.DIALLED, nowNanos, streams, WorkerShare.unknown());
+        return new WorkerLife(id, false, State.DIALLED, nowNanos, streams, DownstreamShare.unknown());
     }
 
     // The state machine.
@@ -187,14 +194,23 @@ final class WorkerLife {
     }
 
     /**
-     * Returns true once, if the worker has been in its state for the limit and must be killed.
+     * Returns once, if the worker does not start or end in time, why it must be killed: a predicate
+     * of a sentence about it. Otherwise, returns {@code null}.
      */
-    boolean endsAfter(long nowNanos, long limitNanos) {
-        if (killed || inStateNanos(nowNanos) < limitNanos) {
-            return false;
+    @Nullable
+    String overdue(long nowNanos, Duration launchTimeout) {
+        long times = inStateNanos(nowNanos) / launchTimeout.toNanos();
+        if (killed || times < 1) {
+            return null;
         }
-        killed = true;
-        return true;
+        String reason = switch (state) {
+            case LAUNCHED -> "has not dialled in within " + launchTimeout;
+            case DIALLED -> times < TIMES_LONGER_TO_BE_READY ? null : "has dialled in, but has not become ready";
+            case DRAINING -> parted ? "has drained, but has not exited within " + launchTimeout : null;
+            case READY, GONE -> null;
+        };
+        killed = reason != null;
+        return reason;
     }
 
     /** Records that the launcher reported the worker's exit, although it is still connected. */

@@ -1,8 +1,11 @@
 package io.lambdadispatcher.core.internal.capacity;
 
+import io.lambdadispatcher.core.internal.capacity.Plan.Launch;
 import io.lambdadispatcher.core.internal.capacity.WorkerLife.State;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -10,10 +13,11 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The workers of one function from launch to exit, oldest first. Confined to the controller's
- * thread.
+ * The workers of one function from launch to exit, oldest first. They are told what happens to one
+ * worker; the {@link CapacityController} is told of the events that also concern others. Confined to
+ * the controller's thread.
  */
-final class WorkerLives {
+public final class WorkerLives {
     private final Map<String, WorkerLife> workers = new LinkedHashMap<>();
     private final int streamsPerWorker;
 
@@ -21,28 +25,87 @@ final class WorkerLives {
         this.streamsPerWorker = streamsPerWorker;
     }
 
-    /**
-     * @param version the version that it was launched with; empty = the launcher has chosen it
-     * @param connections the downstream connections that it may open; 0 = not limited
-     */
-    void onLaunched(long nowNanos, String id, String version, int connections) {
-        WorkerLife worker = WorkerLife.launched(id, nowNanos, streamsPerWorker, connections);
-        worker.version = version;
+    // Events.
+
+    void onLaunched(long nowNanos, String id, Launch launch) {
+        WorkerLife worker = WorkerLife.launched(id, nowNanos, streamsPerWorker, launch.downstreamShare());
+        worker.version = launch.version();
         workers.put(id, worker);
     }
 
     /** Records that a worker has connected. An unknown worker is added as self-launched. */
-    WorkerLife onDialled(long nowNanos, String id) {
+    public void onDialled(long nowNanos, String id) {
+        dialled(nowNanos, id);
+    }
+
+    WorkerLife dialled(long nowNanos, String id) {
         WorkerLife worker =
                 workers.computeIfAbsent(id, unknown -> WorkerLife.selfLaunched(id, nowNanos, streamsPerWorker));
         worker.onDialled(nowNanos);
         return worker;
     }
 
+    /** Records that a connected worker takes no requests for now. */
+    public void onUnready(long nowNanos, String id) {
+        WorkerLife worker = workers.get(id);
+        if (worker != null) {
+            worker.onUnready(nowNanos);
+        }
+    }
+
+    /** Records that a worker drains, by itself or because something else drained it. */
+    public void onDraining(long nowNanos, String id) {
+        WorkerLife worker = workers.get(id);
+        if (worker != null) {
+            worker.onDraining(nowNanos);
+        }
+    }
+
+    /**
+     * Records that a worker has reported how many downstream connections it keeps to.
+     *
+     * @param connections 1 or more
+     */
+    public void onDownstreamShare(String id, int connections) {
+        WorkerLife worker = workers.get(id);
+        if (worker != null) {
+            worker.downstream.onReport(connections);
+        }
+    }
+
+    /** Records that another dispatcher's worker is now this one's. */
+    public void onAdopted(String id) {
+        WorkerLife worker = workers.get(id);
+        if (worker != null) {
+            worker.ours = true;
+        }
+    }
+
+    /** Records that a worker of this dispatcher is now another one's. */
+    public void onDisowned(long nowNanos, String id) {
+        WorkerLife worker = workers.get(id);
+        if (worker != null) {
+            worker.ours = false;
+            if (worker.is(State.LAUNCHED) || worker.hasParted()) {
+                onGone(nowNanos, worker);
+            }
+        }
+    }
+
+    /** Records that a worker must be replaced and drained soon. */
+    public void onExpiring(String id) {
+        WorkerLife worker = workers.get(id);
+        if (worker != null) {
+            worker.expire();
+        }
+    }
+
     void onGone(long nowNanos, WorkerLife worker) {
         worker.onGone(nowNanos);
         workers.remove(worker.id);
     }
+
+    // What is known.
 
     @Nullable
     WorkerLife get(String id) {
@@ -65,9 +128,24 @@ final class WorkerLives {
         return ready;
     }
 
-    /** Returns a copy. */
-    Set<String> ids() {
-        return Set.copyOf(workers.keySet());
+    /** Returns a copy in the order of the launches, so that a simulation repeats itself. */
+    public Set<String> ids() {
+        return Collections.unmodifiableSet(new LinkedHashSet<>(workers.keySet()));
+    }
+
+    /** Returns all workers by id, oldest first. */
+    public Map<String, WorkerFacts> facts(long nowNanos) {
+        Map<String, WorkerFacts> facts = new LinkedHashMap<>();
+        for (WorkerLife worker : workers.values()) {
+            facts.put(
+                    worker.id,
+                    new WorkerFacts(
+                            worker.is(State.LAUNCHED),
+                            worker.ours,
+                            nowNanos - worker.launchedNanos,
+                            worker.ejection()));
+        }
+        return facts;
     }
 
     int count(Predicate<WorkerLife> condition) {

@@ -47,19 +47,19 @@ final class WorkerTarget {
      * @param workers those of this dispatcher, and those that it shares with others
      * @param startNanos mean time from launch until a worker is ready
      */
-    void onSample(long nowNanos, Demand demand, PeerDemand peers, WorkerLives workers, long startNanos) {
+    void onSample(long nowNanos, Demand demand, FleetView fleet, WorkerLives workers, long startNanos) {
         double exchangesPerWorker = workers.exchangesPerWorker();
-        int capacity = peers.workers() + workers.count(worker -> worker.isCapacity(nowNanos));
+        int capacity = fleet.workers() + workers.count(worker -> worker.isCapacity(nowNanos));
         load.onSample(nowNanos, demand);
         backlog.onSample(nowNanos, demand, workers.count(WorkerLife::isStarting), startNanos);
         spend.advance(nowNanos, workers.count(worker -> worker.ours));
         rememberRequests(nowNanos, demand);
-        neededStreams = neededStreams(nowNanos, demand, capacity * exchangesPerWorker - peers.streams(), startNanos);
+        neededStreams = neededStreams(nowNanos, demand, capacity * exchangesPerWorker - fleet.streams(), startNanos);
         int needed =
-                (int) Math.min(Integer.MAX_VALUE, Math.ceil((neededStreams + peers.streams()) / exchangesPerWorker));
+                (int) Math.min(Integer.MAX_VALUE, Math.ceil((neededStreams + fleet.streams()) / exchangesPerWorker));
         int spare = needed > 0 || policy.minWorkers() > 0 ? policy.warmWorkers() : 0;
         int within = (int) Math.min(policy.maxWorkers(), Math.max(policy.minWorkers(), (long) needed + spare));
-        affordable = peers.prepaid() ? Integer.MAX_VALUE : spend.affordableWorkers();
+        affordable = fleet.prepaid() ? Integer.MAX_VALUE : spend.affordableWorkers();
         wanted = Math.min(within, affordable);
         kept = Math.min(recentlyWanted.add(nowNanos, wanted), affordable);
     }

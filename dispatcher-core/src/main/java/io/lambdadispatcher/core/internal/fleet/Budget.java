@@ -203,7 +203,7 @@ final class Budget {
         }
         long left = downstream.connections();
         for (Slot slot : slots.values()) {
-            left -= slot.share() == 0 ? downstream.share() : slot.share();
+            left -= slot.downstreamShare() == 0 ? downstream.share() : slot.downstreamShare();
         }
         return (int) Math.max(0, left / downstream.share());
     }
@@ -277,8 +277,8 @@ final class Budget {
     }
 
     /** Records that a worker has closed connections, and will not open more than so many. */
-    void setShare(String workerId, int connections) {
-        slots.computeIfPresent(workerId, (id, slot) -> slot.withShare(connections));
+    void setDownstreamShare(String workerId, int connections) {
+        slots.computeIfPresent(workerId, (id, slot) -> slot.withDownstreamShare(connections));
     }
 
     void markReplaced(String workerId) {
@@ -359,8 +359,8 @@ final class Budget {
                 slot.untilMillis() - slot.grantedMillis(),
                 slot.seen() ? 1 : 0,
                 slot.replaced() ? 1 : 0));
-        if (slot.share() > 0) {
-            parts.add(slot.share());
+        if (slot.downstreamShare() > 0) {
+            parts.add(slot.downstreamShare());
         }
         return parts;
     }

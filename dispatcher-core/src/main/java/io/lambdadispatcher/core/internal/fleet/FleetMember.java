@@ -77,7 +77,7 @@ public final class FleetMember {
     private final Ledger ledger;
     private final RandomGenerator random;
     private final Consumer<List<String>> onPeers;
-    private final Map<String, FunctionShare> shares = new LinkedHashMap<>();
+    private final Map<String, FleetFunction> functions = new LinkedHashMap<>();
     private final Map<String, Peer> peers = new TreeMap<>();
     private final Map<String, Long> leftNanos = new HashMap<>();
     /** Why each of these entries cannot be read, by key. */
@@ -128,10 +128,10 @@ public final class FleetMember {
     }
 
     /** Adds a function. Call before the first {@link #tick}. */
-    public FunctionShare add(String function, BudgetLimits limits, FunctionShare.Listener listener) {
-        FunctionShare share = new FunctionShare(function, limits, this, ledger, listener);
-        shares.put(function, share);
-        return share;
+    public FleetFunction add(String function, BudgetLimits limits, FleetFunction.Listener listener) {
+        FleetFunction added = new FleetFunction(function, limits, this, ledger, listener);
+        functions.put(function, added);
+        return added;
     }
 
     /** Returns an id for a worker of the fleet. No other worker has it. */
@@ -151,7 +151,7 @@ public final class FleetMember {
         }
     }
 
-    // What the shares ask.
+    // What the functions ask.
 
     /** Returns whether this dispatcher may launch workers and change the budgets. */
     public boolean isLeaseValid() {
@@ -228,7 +228,7 @@ public final class FleetMember {
     private FleetSnapshot newSnapshot() {
         List<Member> members = new ArrayList<>();
         Map<String, Double> own = new LinkedHashMap<>();
-        shares.forEach((function, share) -> own.put(function, share.streams()));
+        functions.forEach((name, function) -> own.put(name, function.streams()));
         members.add(new Member(id, true, description.addresses(), description.zone(), description.version(), 0, own));
         peers.forEach((peerId, peer) -> {
             Map<String, Double> streams = new LinkedHashMap<>();
@@ -247,7 +247,7 @@ public final class FleetMember {
                 isLeaseValid(),
                 renewed ? TimeUnit.NANOSECONDS.toMillis(time.nanos() - renewedNanos) : -1,
                 members,
-                shares.values().stream().map(FunctionShare::snapshot).toList(),
+                functions.values().stream().map(FleetFunction::snapshot).toList(),
                 List.copyOf(unreadable.keySet()));
     }
 
@@ -362,7 +362,7 @@ public final class FleetMember {
             return;
         }
         tellPeers();
-        shares.values().forEach(share -> share.onRead(byKey.get(share.key()), beganNanos));
+        functions.values().forEach(function -> function.onRead(byKey.get(function.key()), beganNanos));
     }
 
     private void onMembers(Map<String, Ledger.Entry> byKey, long look) {
@@ -414,7 +414,8 @@ public final class FleetMember {
 
     private boolean isParsed(String key) {
         return key.startsWith(PREFIX)
-                || shares.values().stream().anyMatch(share -> share.key().equals(key));
+                || functions.values().stream()
+                        .anyMatch(function -> function.key().equals(key));
     }
 
     /** Records that an entry cannot be read. The other entries count nevertheless. */
@@ -452,8 +453,8 @@ public final class FleetMember {
         long beganNanos = time.nanos();
         long beganMillis = time.millis();
         Map<String, MemberDemand> demands = new LinkedHashMap<>();
-        shares.forEach((function, share) -> demands.put(
-                function, new MemberDemand(share.streams(), share.limits().toString())));
+        functions.forEach((name, function) -> demands.put(
+                name, new MemberDemand(function.streams(), function.limits().toString())));
         beat++;
         MemberEntry entry =
                 new MemberEntry(beat, description.addresses(), description.zone(), description.version(), demands);
@@ -487,7 +488,7 @@ public final class FleetMember {
             failing = false;
             log.info("the ledger of the fleet can be reached again");
         }
-        shares.values().forEach(share -> share.onRenewed(wasValid));
+        functions.values().forEach(function -> function.onRenewed(wasValid));
     }
 
     /**
@@ -496,7 +497,7 @@ public final class FleetMember {
      */
     public void beginLeaving() {
         stopping = true;
-        shares.values().forEach(FunctionShare::stopLaunching);
+        functions.values().forEach(FleetFunction::stopLaunching);
         if (isAccompanied()) {
             leave();
         }
@@ -514,8 +515,9 @@ public final class FleetMember {
     public CompletableFuture<Void> leave() {
         if (left == null) {
             leaving = true;
-            left = CompletableFuture.allOf(
-                            shares.values().stream().map(FunctionShare::settle).toArray(CompletableFuture<?>[]::new))
+            left = CompletableFuture.allOf(functions.values().stream()
+                            .map(FleetFunction::settle)
+                            .toArray(CompletableFuture<?>[]::new))
                     .thenCompose(settled -> renewal)
                     .thenComposeAsync(renewed -> removeOwn(), executor)
                     .handle((removed, failure) -> null);

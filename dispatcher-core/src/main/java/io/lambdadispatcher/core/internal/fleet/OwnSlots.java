@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.fleet;
 
+import io.lambdadispatcher.core.internal.capacity.FleetReport.SlotUse;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -88,23 +89,17 @@ final class OwnSlots {
         throw new IllegalStateException("no free slot");
     }
 
-    /**
-     * Records what the dispatcher knows about a worker that it launched.
-     *
-     * @param everReady whether it has been ready
-     * @param capacity whether it serves for some time, or will
-     * @param connections the downstream connections that it keeps to; 0 or less = not known
-     */
-    void onUse(String workerId, boolean everReady, boolean capacity, int connections) {
-        Own slot = slots.get(workerId);
+    /** Records what the dispatcher knows about a worker that it launched. */
+    void onUse(SlotUse use) {
+        Own slot = slots.get(use.workerId());
         if (slot == null) {
             return;
         }
-        slot.connections = connections;
-        if (everReady) {
+        slot.connections = use.connections();
+        if (use.everReady()) {
             slot.advance(State.SEEN);
         }
-        if (!capacity) {
+        if (!use.capacity()) {
             slot.advance(State.REPLACED);
         }
     }
@@ -162,7 +157,7 @@ final class OwnSlots {
             Slot slot = budget.slot(id);
             if (mine.state == State.FREE
                     && slot != null
-                    && (slot.untilMillis() < latest || slot.share() != limits.downstreamShare())) {
+                    && (slot.untilMillis() < latest || slot.downstreamShare() != limits.downstreamShare())) {
                 mine.state = State.RETURNED;
             }
         });
@@ -255,8 +250,8 @@ final class OwnSlots {
             if (slot == null) {
                 continue;
             }
-            if (mine.connections > 0 && mine.connections < slot.share()) {
-                next.setShare(id, mine.connections);
+            if (mine.connections > 0 && mine.connections < slot.downstreamShare()) {
+                next.setDownstreamShare(id, mine.connections);
                 changed = true;
             }
             switch (mine.state) {

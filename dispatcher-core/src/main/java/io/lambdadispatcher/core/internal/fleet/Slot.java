@@ -11,27 +11,27 @@ package io.lambdadispatcher.core.internal.fleet;
  * @param seen whether the worker has connected to a dispatcher
  * @param replaced whether another worker may be launched in its place, because this one has ended,
  *     ends soon, or serves nobody
- * @param share how many downstream connections the worker may open at most; 0 = not limited
+ * @param downstreamShare how many downstream connections the worker may open at most; 0 = not limited
  */
-record Slot(String owner, long grantedMillis, long untilMillis, boolean seen, boolean replaced, int share) {
+record Slot(String owner, long grantedMillis, long untilMillis, boolean seen, boolean replaced, int downstreamShare) {
 
     Slot ownedBy(String dispatcher) {
-        return new Slot(dispatcher, grantedMillis, untilMillis, seen, replaced, share);
+        return new Slot(dispatcher, grantedMillis, untilMillis, seen, replaced, downstreamShare);
     }
 
     Slot until(long millis) {
-        return new Slot(owner, grantedMillis, millis, seen, replaced, share);
+        return new Slot(owner, grantedMillis, millis, seen, replaced, downstreamShare);
     }
 
     Slot asSeen() {
-        return new Slot(owner, grantedMillis, untilMillis, true, replaced, share);
+        return new Slot(owner, grantedMillis, untilMillis, true, replaced, downstreamShare);
     }
 
     Slot asReplaced() {
-        return new Slot(owner, grantedMillis, untilMillis, seen, true, share);
+        return new Slot(owner, grantedMillis, untilMillis, seen, true, downstreamShare);
     }
 
-    Slot withShare(int connections) {
+    Slot withDownstreamShare(int connections) {
         return new Slot(owner, grantedMillis, untilMillis, seen, replaced, connections);
     }
 }

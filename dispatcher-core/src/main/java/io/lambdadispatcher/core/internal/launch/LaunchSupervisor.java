@@ -2,11 +2,13 @@ package io.lambdadispatcher.core.internal.launch;
 
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
-import io.lambdadispatcher.core.internal.capacity.PeerDemand;
+import io.lambdadispatcher.core.internal.capacity.FleetView;
+import io.lambdadispatcher.core.internal.capacity.Plan;
+import io.lambdadispatcher.core.internal.capacity.WorkerFacts;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
+import io.lambdadispatcher.core.internal.fleet.FleetFunction;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
-import io.lambdadispatcher.core.internal.fleet.FunctionShare;
 import io.lambdadispatcher.core.internal.fleet.SlotState;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
@@ -16,11 +18,8 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
-import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.lambdadispatcher.wire.worker.ControlMessage;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
-import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.util.concurrent.EventExecutor;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
@@ -28,10 +27,10 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -45,15 +44,12 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Runs the {@link CapacityController} of one function. It passes the time, samples of the pool and
- * events of workers to the controller, and carries out the controller's actions.
+ * events of workers to the controller, and carries out its plans.
  *
  * <p><i>Threading:</i> any thread. All mutable state is in {@link Confined}, which runs on one
  * executor, except the latest snapshot and history, which any thread can read.
  */
 public final class LaunchSupervisor {
-    /** The time within which a worker must first be accepted with its launch token. */
-    static final Duration TOKEN_LIFE = Duration.ofMinutes(5);
-
     private static final Logger log = LoggerFactory.getLogger(LaunchSupervisor.class);
     private static final long TICK_MILLIS = 1000;
 
@@ -63,13 +59,8 @@ public final class LaunchSupervisor {
     private static final long GATHER_MILLIS = 20;
 
     private final FunctionPool pool;
-    private final GuardedLauncher launcher;
-    private final WorkerRegistry registry;
     private final EventExecutor executor;
-    private volatile Access access;
     private final @Nullable DirectFunction direct;
-    private final @Nullable FleetMember fleet;
-    private final DispatcherObserver observer;
     private final Confined confined;
     private final AtomicBoolean lookingSoon = new AtomicBoolean();
     private volatile CapacitySnapshot snapshot;
@@ -99,16 +90,12 @@ public final class LaunchSupervisor {
             DispatcherObserver observer) {
         this.pool = pool;
         String function = pool.options().name();
-        this.launcher = new GuardedLauncher(launcher, function, executor);
-        this.registry = registry;
         this.executor = executor;
-        this.access = access;
         this.direct = direct;
-        this.fleet = fleet;
-        this.observer = observer;
         this.snapshot = new CapacitySnapshot(function, 0, 0, 0, 0, 0, 0, 0, 0, null, null);
         this.history = new LaunchHistory(function, true, 0, List.of(), "");
-        this.confined = new Confined();
+        this.confined =
+                new Confined(new GuardedLauncher(launcher, function, executor), registry, access, fleet, observer);
     }
 
     /**
@@ -178,7 +165,7 @@ public final class LaunchSupervisor {
 
     /** Replaces what workers get that are launched from now on. */
     public void setAccess(Access value) {
-        access = value;
+        confined.requests.setAccess(value);
     }
 
     /** Replaces the capacity policy and the launch limits. Workers that run are kept. */
@@ -196,14 +183,14 @@ public final class LaunchSupervisor {
         return history;
     }
 
-    /** Returns what the controller knows about all workers, by id. */
-    public CompletableFuture<Map<String, CapacityController.Life>> lives() {
-        return CompletableFuture.supplyAsync(confined::lives, executor);
+    /** Returns what is known about all workers besides their connections, by id. */
+    CompletableFuture<Map<String, WorkerFacts>> facts() {
+        return CompletableFuture.supplyAsync(confined::facts, executor);
     }
 
     /** Returns whether a worker of the fleet may connect that has no connection here. */
     SlotState slotState(String workerId) {
-        return confined.share == null ? SlotState.ENDED : confined.share.slotState(workerId);
+        return confined.fleet == null ? SlotState.ENDED : confined.fleet.slotState(workerId);
     }
 
     // Events of workers, from the registry.
@@ -267,27 +254,37 @@ public final class LaunchSupervisor {
         });
     }
 
-    /** Owns the controller and carries out its actions. Confined to the executor. */
-    private final class Confined implements CapacityController.Actions, FunctionShare.Listener {
+    /** Owns the controller and carries out its plans. Confined to the executor. */
+    private final class Confined implements FleetFunction.Listener, WorkerLaunches.Outcomes {
         private FunctionOptions function = pool.options();
-        private final CapacityController controller = new CapacityController(function, this, new SecureRandom());
-        private final @Nullable FunctionShare share =
-                fleet == null ? null : fleet.add(function.name(), BudgetLimits.of(function), this);
-        private final WorkerLaunches launches =
-                new WorkerLaunches(function.name(), launcher, registry, executor, observer, this::onExit);
-        private final VersionFollower versions =
-                new VersionFollower(function.name(), launcher, executor, controller::onVersion);
-        private final WarmEnvironments environments = new WarmEnvironments(launcher);
+        private final CapacityController controller = new CapacityController(function, new SecureRandom());
+        private final @Nullable FleetFunction fleet;
+        private final LaunchRequests requests;
+        private final WorkerLaunches launches;
+        private final VersionFollower versions;
+        private final WarmEnvironments environments;
         private final LaunchLog changes = new LaunchLog(function.name());
         private final List<Future<?>> timers = new ArrayList<>();
-        private List<InetSocketAddress> advertisedAddresses = List.of();
         private long meteredNanos;
         private boolean switchedOff;
         private boolean closed;
 
+        Confined(
+                GuardedLauncher launcher,
+                WorkerRegistry registry,
+                Access access,
+                @Nullable FleetMember member,
+                DispatcherObserver observer) {
+            fleet = member == null ? null : member.add(function.name(), BudgetLimits.of(function), this);
+            requests = new LaunchRequests(fleet, access);
+            launches = new WorkerLaunches(pool, launcher, requests, registry, executor, observer, this);
+            versions = new VersionFollower(function.name(), launcher, executor, controller::onVersion);
+            environments = new WarmEnvironments(launcher);
+        }
+
         void start(List<InetSocketAddress> addresses) {
             assert executor.inEventLoop();
-            advertisedAddresses = addresses;
+            requests.setAddresses(addresses);
             timers.add(executor.scheduleAtFixedRate(() -> look(true), 0, TICK_MILLIS, TimeUnit.MILLISECONDS));
         }
 
@@ -298,21 +295,23 @@ public final class LaunchSupervisor {
             }
             function = value;
             controller.setOptions(value);
-            if (share != null) {
-                share.setLimits(BudgetLimits.of(value));
+            if (fleet != null) {
+                fleet.setLimits(BudgetLimits.of(value));
             }
             look(true);
         }
 
-        Map<String, CapacityController.Life> lives() {
-            return controller.lives(now());
+        Map<String, WorkerFacts> facts() {
+            return controller.workers().facts(now());
         }
 
         Set<String> drainNow(Collection<String> workerIds) {
-            long now = now();
-            Set<String> drained = workerIds.stream()
-                    .filter(id -> controller.drainNow(now, id))
-                    .collect(Collectors.toSet());
+            Set<String> drained = new HashSet<>();
+            for (String id : workerIds) {
+                Plan plan = controller.drainNow(now(), id);
+                carryOut(plan);
+                plan.drains().forEach(drain -> drained.add(drain.workerId()));
+            }
             lookSoon();
             return drained;
         }
@@ -339,17 +338,16 @@ public final class LaunchSupervisor {
         }
 
         /** Lets new workers get the launcher's version. In a fleet, one dispatcher asks for it. */
-        private void followVersion(long now) {
-            boolean surprised = controller.rollout().isSurprised();
+        private void followVersion(long now, boolean early) {
             LaunchLimits limits = function.launching();
             if (!limits.rollout().isOff() && !closed && isFirst()) {
-                versions.ask(now, limits.versionCheck().toNanos(), surprised);
+                versions.ask(now, limits.versionCheck().toNanos(), early);
             }
         }
 
         /** Returns whether this dispatcher does what one dispatcher does for all. */
         private boolean isFirst() {
-            return share == null || share.isFirst();
+            return fleet == null || fleet.isFirst();
         }
 
         void close() {
@@ -372,8 +370,8 @@ public final class LaunchSupervisor {
 
         void setLaunching(boolean value) {
             assert executor.inEventLoop();
-            if (share != null) {
-                share.setLaunching(value);
+            if (fleet != null) {
+                fleet.setLaunching(value);
             }
             onLaunching(value);
         }
@@ -394,23 +392,23 @@ public final class LaunchSupervisor {
         @Override
         public void onAdopted(String workerId) {
             log.info("worker {} of function {} is adopted", workerId, function.name());
-            controller.onAdopted(workerId);
+            controller.workers().onAdopted(workerId);
         }
 
         @Override
         public void onDisowned(String workerId) {
             log.info("worker {} of function {} has been adopted by another dispatcher", workerId, function.name());
-            controller.onDisowned(now(), workerId);
+            controller.workers().onDisowned(now(), workerId);
         }
 
         @Override
         public void onReplaced(String workerId) {
-            controller.onExpiring(workerId);
+            controller.workers().onExpiring(workerId);
         }
 
         @Override
         public void onEnded(String workerId) {
-            controller.onGivenUp(now(), workerId);
+            carryOut(controller.onGivenUp(now(), workerId));
         }
 
         private long now() {
@@ -420,57 +418,55 @@ public final class LaunchSupervisor {
 
         void onDialled(String workerId) {
             long now = now();
-            controller.onDialled(now, workerId);
+            controller.workers().onDialled(now, workerId);
             publishPause(now);
         }
 
         void onReady(String workerId, @Nullable Instant deadline, String version) {
             long now = now();
-            controller.onReady(
-                    now,
-                    workerId,
-                    deadline == null
-                            ? Long.MAX_VALUE
-                            : now + Duration.between(Instant.now(), deadline).toNanos(),
-                    version);
+            long deadlineNanos = deadline == null
+                    ? Long.MAX_VALUE
+                    : now + Duration.between(Instant.now(), deadline).toNanos();
+            carryOut(controller.onReady(now, workerId, deadlineNanos, version));
             lookSoon();
         }
 
         void onUnready(String workerId) {
-            controller.onUnready(now(), workerId);
+            controller.workers().onUnready(now(), workerId);
             lookSoon();
         }
 
         void onLoad(String workerId, ControlMessage.Load load) {
-            controller.onLoad(now(), workerId, load.memoryPermille(), load.loopLagMicros());
+            carryOut(controller.onLoad(now(), workerId, load.memoryPermille(), load.loopLagMicros()));
             if (load.downstreamShare() > 0) {
-                controller.onShare(workerId, load.downstreamShare());
+                controller.workers().onDownstreamShare(workerId, load.downstreamShare());
             }
         }
 
         void onDraining(String workerId) {
-            controller.onDraining(now(), workerId);
+            controller.workers().onDraining(now(), workerId);
             lookSoon();
         }
 
         void onDisconnected(String workerId, boolean clean) {
             // The launcher reports the exit later, when the worker has closed what it has opened.
             boolean exitFollows = function.capacity().downstream() != null && launches.contains(workerId);
-            if (clean && share != null && !exitFollows) {
-                share.onGoodbye(workerId);
+            if (clean && fleet != null && !exitFollows) {
+                fleet.onGoodbye(workerId);
             }
             controller.onDisconnected(now(), workerId, clean);
             lookSoon();
         }
 
-        private void onExit(String workerId, WorkerExit exit) {
+        @Override
+        public void onExit(String workerId, WorkerExit exit) {
             long now = now();
-            if (share != null && exit.cause() == Cause.LOST) {
-                share.onLost(workerId);
+            if (fleet != null && exit.cause() == Cause.LOST) {
+                fleet.onLost(workerId);
             }
             controller.onExit(now, workerId, exit);
-            if (share != null) {
-                share.hold(controller.throttledNanos(now));
+            if (fleet != null) {
+                fleet.hold(controller.throttledNanos(now));
             }
             lookSoon();
             endIfOver();
@@ -486,17 +482,21 @@ public final class LaunchSupervisor {
             }
             long now = now();
             meterOverflow();
-            controller.evaluate(now, demand, share == null ? PeerDemand.NONE : share.beforeEvaluation(controller));
-            if (share != null) {
-                share.afterEvaluation(controller, now);
+            FleetView view = fleet == null
+                    ? FleetView.ALONE
+                    : fleet.view(controller.workers().ids());
+            Plan plan = controller.evaluate(now, demand, view);
+            carryOut(plan);
+            if (fleet != null) {
+                fleet.onEvaluated(controller.report(now, plan));
             }
             permitOverflow();
             publishPause(now);
-            CapacitySnapshot seen = controller.status(now, share == null ? null : share.obstacle());
+            CapacitySnapshot seen = controller.status(now, fleet == null ? null : fleet.obstacle());
             snapshot = seen;
             history = controller.history(now);
             changes.onSnapshot(seen);
-            followVersion(now);
+            followVersion(now, plan.asksVersion());
             if (isFirst()) {
                 environments.keep(
                         now, closed || switchedOff ? 0 : function.capacity().warmEnvironments());
@@ -526,62 +526,19 @@ public final class LaunchSupervisor {
             pool.onLaunchPause(controller.pause(now), direct != null && controller.permitsOverflow());
         }
 
-        @Override
-        public int launchable(int count) {
-            return share == null ? count : share.launchable(count);
+        private void carryOut(Plan plan) {
+            launches.carryOut(plan, function);
         }
 
         @Override
-        public String launch(String version, int downstreamShare) {
-            String id = share == null ? UUID.randomUUID().toString() : share.take();
-            // A slot of the fleet ends if the worker has not connected within the launch timeout.
-            Duration life = share == null ? TOKEN_LIFE : function.launching().launchTimeout();
-            life = life.compareTo(LaunchToken.MAX_LIFE) < 0 ? life : LaunchToken.MAX_LIFE;
-            Access current = access;
-            String token = new LaunchToken(function.name(), id, Instant.now().plus(life)).sign(current.key());
-            launches.launch(new LaunchRequest(
-                    function.name(),
-                    id,
-                    token,
-                    advertisedAddresses,
-                    function.connectionsPerWorker(),
-                    function.streamsPerConnection(),
-                    current.tlsFingerprints(),
-                    function.capacity().maxWorkerAge(),
-                    version,
-                    downstreamShare));
-            return id;
+        public void onLaunched(String workerId, Plan.Launch launch) {
+            controller.onLaunched(now(), workerId, launch);
         }
 
         @Override
-        public void drain(String workerId, DrainCode reason, long graceNanos) {
-            log.info("draining worker {} of function {}: {}", workerId, function.name(), reason);
-            registry.drain(workerId, reason, Duration.ofNanos(graceNanos));
-        }
-
-        @Override
-        public void kill(String workerId, String reason) {
-            if (!launches.kill(workerId, reason, function.launching().launchTimeout())) {
-                // Another dispatcher has launched it, so nothing can end it from here.
-                executor.execute(() -> controller.onDisowned(now(), workerId));
-            }
-        }
-
-        @Override
-        public void share(String workerId, int connections) {
-            log.info("worker {} of {} may now have {} downstream connections", workerId, function.name(), connections);
-            registry.tellShare(workerId, connections);
-        }
-
-        @Override
-        public void limit(String workerId, int exchanges, String reason) {
-            log.info(
-                    "worker {} of {} now gets at most {} concurrent requests: {}",
-                    workerId,
-                    function.name(),
-                    exchanges,
-                    reason);
-            pool.limit(workerId, exchanges);
+        public void onNotLaunchedHere(String workerId) {
+            // Nothing can end it from here.
+            controller.workers().onDisowned(now(), workerId);
         }
     }
 }

@@ -1,6 +1,6 @@
 package io.lambdadispatcher.core.internal.launch;
 
-import io.lambdadispatcher.core.internal.capacity.CapacityController.Life;
+import io.lambdadispatcher.core.internal.capacity.WorkerFacts;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
@@ -26,37 +26,37 @@ public final class WorkerInspection {
      */
     public static CompletableFuture<List<WorkerSnapshot>> of(
             FunctionPool pool, WorkerRegistry registry, @Nullable LaunchSupervisor supervisor) {
-        CompletableFuture<Map<String, Life>> lives =
-                supervisor == null ? CompletableFuture.completedFuture(Map.of()) : supervisor.lives();
+        CompletableFuture<Map<String, WorkerFacts>> facts =
+                supervisor == null ? CompletableFuture.completedFuture(Map.of()) : supervisor.facts();
         String function = pool.options().name();
         return pool.inspectWorkers()
-                .thenCombine(lives, (uses, known) -> merge(function, registry.workers(function, uses), known));
+                .thenCombine(facts, (uses, known) -> merge(function, registry.workers(function, uses), known));
     }
 
     private static List<WorkerSnapshot> merge(
-            String function, List<WorkerSnapshot> connected, Map<String, Life> lives) {
+            String function, List<WorkerSnapshot> connected, Map<String, WorkerFacts> facts) {
         Instant now = Instant.now();
         Map<String, WorkerSnapshot> all = new LinkedHashMap<>();
-        lives.forEach((id, life) -> {
-            if (life.starting()) {
-                all.put(id, starting(function, id, now, life));
+        facts.forEach((id, known) -> {
+            if (known.starting()) {
+                all.put(id, starting(function, id, now, known));
             }
         });
         for (WorkerSnapshot worker : connected) {
-            Life life = lives.get(worker.workerId());
-            all.put(worker.workerId(), life == null ? worker : with(worker, now, life));
+            WorkerFacts known = facts.get(worker.workerId());
+            all.put(worker.workerId(), known == null ? worker : with(worker, now, known));
         }
         return new ArrayList<>(all.values());
     }
 
-    private static WorkerSnapshot starting(String function, String id, Instant now, Life life) {
+    private static WorkerSnapshot starting(String function, String id, Instant now, WorkerFacts known) {
         return new WorkerSnapshot(
                 function,
                 id,
                 State.STARTING,
-                life.launched(),
+                known.launched(),
                 null,
-                now.minusNanos(life.ageNanos()),
+                now.minusNanos(known.ageNanos()),
                 null,
                 0,
                 0,
@@ -71,15 +71,15 @@ public final class WorkerInspection {
                 "");
     }
 
-    private static WorkerSnapshot with(WorkerSnapshot worker, Instant now, Life life) {
-        boolean ejected = life.ejection() != null && worker.state() == State.READY;
+    private static WorkerSnapshot with(WorkerSnapshot worker, Instant now, WorkerFacts known) {
+        boolean ejected = known.ejection() != null && worker.state() == State.READY;
         return new WorkerSnapshot(
                 worker.function(),
                 worker.workerId(),
                 ejected ? State.EJECTED : worker.state(),
-                life.launched(),
+                known.launched(),
                 worker.remoteAddress(),
-                now.minusNanos(life.ageNanos()),
+                now.minusNanos(known.ageNanos()),
                 worker.deadline(),
                 worker.connections(),
                 worker.streams(),
@@ -88,7 +88,7 @@ public final class WorkerInspection {
                 worker.completed(),
                 worker.failed(),
                 worker.load(),
-                ejected ? life.ejection() : null,
+                ejected ? known.ejection() : null,
                 worker.version(),
                 worker.logStream(),
                 worker.zone());

@@ -1,7 +1,10 @@
 package io.lambdadispatcher.core.internal.launch;
 
+import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.launch.GuardedLauncher.Launch;
+import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
@@ -10,46 +13,61 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * The workers that this dispatcher has launched for one function and that have not ended. The exit
- * of each is reported exactly once, even if the launcher reports none of a worker that was killed.
- * Confined to the executor.
+ * Carries out the {@link Plan}s of one function, and keeps the workers that were launched here and
+ * have not ended. The exit of each is reported exactly once, even if the launcher reports none of a
+ * worker that was killed. Confined to the executor.
  */
 final class WorkerLaunches {
     private static final Logger log = LoggerFactory.getLogger(WorkerLaunches.class);
+
+    /** Is told on the executor what has become of a plan. */
+    interface Outcomes {
+        /** A worker is being launched. */
+        void onLaunched(String workerId, Plan.Launch launch);
+
+        /** A worker that was launched here has exited, or could not be launched. */
+        void onExit(String workerId, WorkerExit exit);
+
+        /** A worker cannot be killed, because another dispatcher has launched it. */
+        void onNotLaunchedHere(String workerId);
+    }
 
     /** @param killedFor why the worker is killed; {@code null} = it is not */
     private record Launched(Launch launch, @Nullable String killedFor) {}
 
     private final String function;
+    private final FunctionPool pool;
     private final GuardedLauncher launcher;
+    private final LaunchRequests requests;
     private final WorkerRegistry registry;
     private final EventExecutor executor;
     private final DispatcherObserver observer;
-    private final BiConsumer<String, WorkerExit> exits;
+    private final Outcomes outcomes;
     private final Map<String, Launched> launched = new HashMap<>();
     private boolean closed;
 
-    /** @param exits gets the id of each worker that has ended, and how it has */
     WorkerLaunches(
-            String function,
+            FunctionPool pool,
             GuardedLauncher launcher,
+            LaunchRequests requests,
             WorkerRegistry registry,
             EventExecutor executor,
             DispatcherObserver observer,
-            BiConsumer<String, WorkerExit> exits) {
-        this.function = function;
+            Outcomes outcomes) {
+        this.function = pool.options().name();
+        this.pool = pool;
         this.launcher = launcher;
+        this.requests = requests;
         this.registry = registry;
         this.executor = executor;
         this.observer = observer;
-        this.exits = exits;
+        this.outcomes = outcomes;
     }
 
     boolean isEmpty() {
@@ -65,39 +83,68 @@ final class WorkerLaunches {
         closed = true;
     }
 
-    /** Launches a worker. Its exit is reported later, even if the launch fails. */
-    void launch(LaunchRequest request) {
+    /** @param options the latest ones of the function */
+    void carryOut(Plan plan, FunctionOptions options) {
+        plan.limits().forEach(this::limit);
+        plan.shareChanges().forEach(this::tell);
+        plan.kills().forEach(kill -> kill(kill, options.launching().launchTimeout()));
+        plan.launches().forEach(launch -> launch(launch, options));
+        plan.drains().forEach(this::drain);
+    }
+
+    private void limit(Plan.Limit limit) {
+        log.info(
+                "worker {} of {} now gets at most {} concurrent requests: {}",
+                limit.workerId(),
+                function,
+                limit.exchanges(),
+                limit.reason());
+        pool.limit(limit.workerId(), limit.exchanges());
+    }
+
+    private void tell(Plan.ShareChange change) {
+        log.info(
+                "worker {} of {} may now have {} downstream connections",
+                change.workerId(),
+                function,
+                change.connections());
+        registry.tellShare(change.workerId(), change.connections());
+    }
+
+    private void drain(Plan.Drain drain) {
+        log.info("draining worker {} of function {}: {}", drain.workerId(), function, drain.reason());
+        registry.drain(drain.workerId(), drain.reason(), Duration.ofNanos(drain.graceNanos()));
+    }
+
+    private void launch(Plan.Launch order, FunctionOptions options) {
+        LaunchRequest request = requests.next(options, order);
         String id = request.workerId();
         registry.onLaunched(id);
         observer.onLaunch(function, id);
         Launch launch = launcher.launch(request);
         launched.put(id, new Launched(launch, null));
         launch.exit().whenComplete((exit, never) -> executor.execute(() -> onExit(id, exit)));
+        outcomes.onLaunched(id, order);
     }
 
-    /**
-     * Terminates a worker by force. Its exit is reported when the launcher has reported it.
-     *
-     * @param reason predicate of a sentence about the worker, for logs and its exit
-     * @param atMost time after which the exit is reported if the launcher has reported none
-     * @return false if the worker was not launched here or has ended, so nothing is done
-     */
-    boolean kill(String workerId, String reason, Duration atMost) {
+    /** @param atMost time after which the exit is reported if the launcher has reported none */
+    private void kill(Plan.Kill kill, Duration atMost) {
+        String workerId = kill.workerId();
         Launched worker = launched.get(workerId);
         if (worker == null) {
-            return false;
+            outcomes.onNotLaunchedHere(workerId);
+            return;
         }
-        String why = reason + registry.hintOnStrangers(function, workerId);
+        String why = kill.reason() + registry.hintOnStrangers(function, workerId);
         log.warn("worker {} of function {} {}. It is terminated.", workerId, function, why);
         launched.put(workerId, new Launched(worker.launch(), why));
         // Not every launcher can end the worker's process.
-        registry.cutOff(workerId, "the worker " + reason);
+        registry.cutOff(workerId, "the worker " + kill.reason());
         launcher.kill(worker.launch());
         executor.schedule(
                 () -> onExit(workerId, new WorkerExit(Cause.LOST, "the launcher has reported no exit")),
                 atMost.toNanos(),
                 TimeUnit.NANOSECONDS);
-        return true;
     }
 
     private void onExit(String workerId, WorkerExit reported) {
@@ -117,6 +164,6 @@ final class WorkerLaunches {
             log.atLevel(exit.cause() == Cause.NOT_READY ? Level.DEBUG : Level.WARN)
                     .log("worker {} of function {} exited ({}): {}", workerId, function, exit.cause(), exit.detail());
         }
-        exits.accept(workerId, exit);
+        outcomes.onExit(workerId, exit);
     }
 }

@@ -25,46 +25,14 @@ import org.junit.jupiter.api.Test;
 /** The controller with a clock that the test advances, and with workers that the test controls. */
 class CapacityControllerTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
-    /** Records the actions of the controller. */
-    private static final class Told implements CapacityController.Actions {
+    /** What the plans of the controller have said. */
+    private static final class Told {
         final List<String> launched = new ArrayList<>();
         final Map<String, DrainCode> drained = new LinkedHashMap<>();
         final Map<String, Long> graces = new HashMap<>();
         final List<String> killed = new ArrayList<>();
         final Map<String, Integer> limits = new HashMap<>();
         final Map<String, Integer> shares = new LinkedHashMap<>();
-
-        @Override
-        public int launchable(int count) {
-            return count;
-        }
-
-        @Override
-        public String launch(String version, int downstreamShare) {
-            launched.add("w" + launched.size());
-            return launched.get(launched.size() - 1);
-        }
-
-        @Override
-        public void drain(String workerId, DrainCode reason, long graceNanos) {
-            drained.put(workerId, reason);
-            graces.put(workerId, graceNanos);
-        }
-
-        @Override
-        public void kill(String workerId, String reason) {
-            killed.add(workerId);
-        }
-
-        @Override
-        public void share(String workerId, int connections) {
-            shares.put(workerId, connections);
-        }
-
-        @Override
-        public void limit(String workerId, int exchanges, String reason) {
-            limits.put(workerId, exchanges);
-        }
     }
 
     private final Told told = new Told();
@@ -86,14 +54,30 @@ class CapacityControllerTest {
     }
 
     private CapacityController controller(FunctionOptions function) {
-        return new CapacityController(function, told, new Random(42));
+        return new CapacityController(function, new Random(42));
+    }
+
+    private void carryOut(Plan plan) {
+        plan.limits().forEach(limit -> told.limits.put(limit.workerId(), limit.exchanges()));
+        plan.shareChanges().forEach(change -> told.shares.put(change.workerId(), change.connections()));
+        plan.kills().forEach(kill -> told.killed.add(kill.workerId()));
+        for (Plan.Launch launch : plan.launches()) {
+            String id = "w" + told.launched.size();
+            told.launched.add(id);
+            controller.onLaunched(now, id, launch);
+        }
+        for (Plan.Drain drain : plan.drains()) {
+            told.drained.put(drain.workerId(), drain.reason());
+            told.graces.put(drain.workerId(), drain.graceNanos());
+        }
     }
 
     private void look() {
-        controller.evaluate(
-                now,
-                new Demand(arrived, completed, serviceNanos, busy, pending, new ServiceTimes(), workers),
-                PeerDemand.NONE);
+        carryOut(controller.evaluate(now, demand(), FleetView.ALONE));
+    }
+
+    private Demand demand() {
+        return new Demand(arrived, completed, serviceNanos, busy, pending, new ServiceTimes(), workers);
     }
 
     private void pass(Duration time) {
@@ -105,12 +89,22 @@ class CapacityControllerTest {
 
     private void ready(String... ids) {
         for (String id : ids) {
-            controller.onReady(now, id, Long.MAX_VALUE, "");
+            ready(id, Long.MAX_VALUE);
         }
+    }
+
+    private void ready(String id, long deadlineNanos) {
+        carryOut(controller.onReady(now, id, deadlineNanos, ""));
     }
 
     private void readyAll() {
         ready(told.launched.toArray(String[]::new));
+    }
+
+    private boolean drainNow(String id) {
+        Plan plan = controller.drainNow(now, id);
+        carryOut(plan);
+        return !plan.drains().isEmpty();
     }
 
     private void fail(String id, Cause cause) {
@@ -170,7 +164,7 @@ class CapacityControllerTest {
         controller = controller(sharing(4, 20));
         look();
         readyAll();
-        told.launched.forEach(id -> controller.onShare(id, 4));
+        told.launched.forEach(id -> controller.workers().onDownstreamShare(id, 4));
         controller.setOptions(sharing(8, 20));
         pass(Duration.ofSeconds(2));
 
@@ -180,7 +174,7 @@ class CapacityControllerTest {
                 .as("4 workers may still have 4 connections each")
                 .hasSize(6);
 
-        told.launched.subList(0, 4).forEach(id -> controller.onShare(id, 2));
+        told.launched.subList(0, 4).forEach(id -> controller.workers().onDownstreamShare(id, 2));
         pass(Duration.ofSeconds(2));
         assertThat(told.launched).hasSize(8);
         assertThat(told.drained).isEmpty();
@@ -397,7 +391,7 @@ class CapacityControllerTest {
 
     @Test
     void should_count_workers_that_came_by_themselves() {
-        controller.onDialled(now, "guest");
+        controller.workers().onDialled(now, "guest");
         ready("guest");
         arrived = 5;
         busy = 5;
@@ -496,18 +490,18 @@ class CapacityControllerTest {
         look();
         ready("w0");
         fail("w0", Cause.LOST);
-        controller.onDisowned(now, "w0");
-        assertThat(controller.workerIds()).contains("w0");
+        controller.workers().onDisowned(now, "w0");
+        assertThat(controller.workers().ids()).contains("w0");
 
         controller.onDisconnected(now, "w0", false);
-        assertThat(controller.workerIds()).doesNotContain("w0");
+        assertThat(controller.workers().ids()).doesNotContain("w0");
     }
 
     @Test
     void should_have_a_replacement_ready_before_the_old_one_drains() {
         controller = controller(CapacityPolicy.fixed(1));
         look();
-        controller.onReady(now, "w0", now + 900 * SECOND, "");
+        ready("w0", now + 900 * SECOND);
         pass(Duration.ofSeconds(700));
         assertThat(told.launched).hasSize(1);
 
@@ -526,7 +520,7 @@ class CapacityControllerTest {
         controller = controller(CapacityPolicy.fixed(2));
         look();
         now += 20 * SECOND; // slow to start: replacements are launched early
-        told.launched.forEach(id -> controller.onReady(now, id, now + 60 * SECOND, ""));
+        told.launched.forEach(id -> ready(id, now + 60 * SECOND));
         while (told.launched.size() < 4) {
             pass(Duration.ofSeconds(1));
         }
@@ -543,7 +537,7 @@ class CapacityControllerTest {
     void should_give_a_drained_worker_until_its_deadline() {
         controller = controller(CapacityPolicy.fixed(1));
         look();
-        controller.onReady(now, "w0", now + 30 * SECOND, "");
+        ready("w0", now + 30 * SECOND);
         pass(Duration.ofSeconds(24));
         ready("w1");
         look();
@@ -555,7 +549,7 @@ class CapacityControllerTest {
     void should_drain_in_time_even_without_a_replacement() {
         controller = controller(CapacityPolicy.fixed(1));
         look();
-        controller.onReady(now, "w0", now + 30 * SECOND, "");
+        ready("w0", now + 30 * SECOND);
         pass(Duration.ofMillis(25_500));
         assertThat(told.drained).isEmpty();
         pass(Duration.ofMillis(1000));
@@ -568,7 +562,7 @@ class CapacityControllerTest {
         controller = controller(CapacityPolicy.fixed(2));
         look();
         readyAll();
-        controller.onDraining(now, "w0");
+        controller.workers().onDraining(now, "w0");
         look();
 
         assertThat(told.launched).hasSize(3);
@@ -580,7 +574,7 @@ class CapacityControllerTest {
                 function().capacity(CapacityPolicy.fixed(100)).build();
         controller = controller(function);
         look();
-        told.launched.forEach(id -> controller.onReady(now, id, now + 900 * SECOND, ""));
+        told.launched.forEach(id -> ready(id, now + 900 * SECOND));
         int most = 0;
         int before = told.launched.size();
         for (int second = 0; second < 898; second++) {
@@ -644,7 +638,7 @@ class CapacityControllerTest {
         readyAll();
         controller.onDisconnected(now, "w0", false);
         pass(Duration.ofSeconds(2));
-        controller.onDialled(now, "w0");
+        controller.workers().onDialled(now, "w0");
         readyAll();
         pass(Duration.ofSeconds(60));
 
@@ -669,7 +663,7 @@ class CapacityControllerTest {
 
         // The worker was disconnected before it received the drain message.
         controller.onDisconnected(now, "w0", false);
-        controller.onDialled(now, "w0");
+        controller.workers().onDialled(now, "w0");
         ready("w0");
         assertThat(told.drained).containsOnlyKeys("w0");
     }
@@ -683,10 +677,10 @@ class CapacityControllerTest {
         look();
         readyAll();
         pass(Duration.ofSeconds(10));
-        controller.onLoad(now, "w0", 500, 400_000);
+        carryOut(controller.onLoad(now, "w0", 500, 400_000));
         told.limits.clear();
         controller.onDisconnected(now, "w0", false);
-        controller.onDialled(now, "w0");
+        controller.workers().onDialled(now, "w0");
         ready("w0");
 
         assertThat(told.limits).containsEntry("w0", 70);
@@ -717,7 +711,7 @@ class CapacityControllerTest {
         controller = controller(CapacityPolicy.fixed(1));
         look();
         readyAll();
-        controller.onDraining(now, "w0");
+        controller.workers().onDraining(now, "w0");
         look();
         ready("w1");
         pass(Duration.ofMinutes(10)); // a long response
@@ -758,7 +752,7 @@ class CapacityControllerTest {
     void should_launch_another_for_one_that_hangs_at_its_start_and_is_not_seen_to_end() {
         controller = controller(CapacityPolicy.fixed(1));
         look();
-        controller.onDialled(now, "w0");
+        controller.workers().onDialled(now, "w0");
         pass(Duration.ofSeconds(121));
         assertThat(told.killed).containsExactly("w0");
 
@@ -774,7 +768,7 @@ class CapacityControllerTest {
         for (int second = 0; second < 600; second++) {
             pass(Duration.ofSeconds(1));
             for (; seen < told.launched.size(); seen++) {
-                controller.onDialled(now, told.launched.get(seen));
+                controller.workers().onDialled(now, told.launched.get(seen));
                 controller.onDisconnected(now, told.launched.get(seen), true);
                 fail(told.launched.get(seen), Cause.ENDED);
             }
@@ -898,7 +892,7 @@ class CapacityControllerTest {
         look();
         pass(Duration.ofSeconds(4));
         assertThat(controller.pause(now)).isNull();
-        controller.onDialled(now, "earlier");
+        controller.workers().onDialled(now, "earlier");
         pass(Duration.ofSeconds(1));
         assertThat(controller.pause(now)).isNull();
 
@@ -913,7 +907,9 @@ class CapacityControllerTest {
         assertThat(controller.pause(now)).isNotNull();
 
         controller.evaluate(
-                now, new Demand(0, 0, 0, 0, 0, new ServiceTimes(), List.of()), new PeerDemand(0, 1, true, true));
+                now,
+                new Demand(0, 0, 0, 0, 0, new ServiceTimes(), List.of()),
+                new FleetView(0, 1, true, true, 0, null));
         assertThat(controller.pause(now)).isNull();
     }
 
@@ -1033,7 +1029,7 @@ class CapacityControllerTest {
         pass(Duration.ofSeconds(5));
         assertThat(controller.status(now, null).ready()).isEqualTo(2);
 
-        controller.onUnready(now, "w0");
+        controller.workers().onUnready(now, "w0");
         pass(Duration.ofSeconds(2));
         assertThat(controller.status(now, null).ready()).isEqualTo(1);
         assertThat(told.launched).as("it may be back in a moment").hasSize(2);
@@ -1050,7 +1046,7 @@ class CapacityControllerTest {
         controller = controller(CapacityPolicy.fixed(1));
         look();
         readyAll();
-        controller.onUnready(now, "w0");
+        controller.workers().onUnready(now, "w0");
         pass(Duration.ofSeconds(110));
         assertThat(told.killed).doesNotContain("w0");
         pass(Duration.ofSeconds(15));
@@ -1210,7 +1206,7 @@ class CapacityControllerTest {
         eject(2);
         pass(Duration.ofSeconds(20));
         assertThat(told.drained).isEmpty();
-        assertThat(controller.lives(now).get("w0").ejection()).isEqualTo(REASON);
+        assertThat(controller.workers().facts(now).get("w0").ejection()).isEqualTo(REASON);
         eject(3);
         pass(Duration.ofSeconds(10));
         assertThat(told.drained).containsOnlyKeys("w0");
@@ -1263,10 +1259,10 @@ class CapacityControllerTest {
                 .build());
         look();
         readyAll();
-        controller.onLoad(now, "w0", 500, 400_000);
+        carryOut(controller.onLoad(now, "w0", 500, 400_000));
         assertThat(told.limits).isEmpty();
         pass(Duration.ofSeconds(10));
-        controller.onLoad(now, "w0", 500, 400_000);
+        carryOut(controller.onLoad(now, "w0", 500, 400_000));
         assertThat(told.limits).containsEntry("w0", 70);
 
         workers = List.of(sample("w0", 100));
@@ -1282,10 +1278,10 @@ class CapacityControllerTest {
                 .build());
         look();
         readyAll();
-        controller.onLoad(now, "w0", 500, 400_000);
+        carryOut(controller.onLoad(now, "w0", 500, 400_000));
         assertThat(told.limits).isEmpty();
         pass(Duration.ofSeconds(10));
-        controller.onLoad(now, "w0", 500, 400_000);
+        carryOut(controller.onLoad(now, "w0", 500, 400_000));
         arrived = 200;
         busy = 100;
         pending = 100;
@@ -1309,16 +1305,16 @@ class CapacityControllerTest {
         look();
         readyAll();
 
-        assertThat(controller.drainNow(now, "w0")).isTrue();
-        assertThat(controller.drainNow(now, "w0")).as("again").isFalse();
-        assertThat(controller.drainNow(now, "unknown")).isFalse();
+        assertThat(drainNow("w0")).isTrue();
+        assertThat(drainNow("w0")).as("again").isFalse();
+        assertThat(drainNow("unknown")).isFalse();
         assertThat(told.drained).isEqualTo(Map.of("w0", DrainCode.REQUESTED));
         assertThat(told.launched).hasSize(2);
         pass(Duration.ofSeconds(1));
 
         assertThat(told.launched).hasSize(3);
         assertThat(told.drained).hasSize(1);
-        assertThat(controller.drainNow(now, "w2")).as("a worker that starts").isFalse();
+        assertThat(drainNow("w2")).as("a worker that starts").isFalse();
     }
 
     @Test
@@ -1368,9 +1364,9 @@ class CapacityControllerTest {
         controller = controller(CapacityPolicy.between(1, 2));
         look();
         readyAll();
-        controller.onDialled(now, "self-launched");
-        controller.onReady(now, "self-launched", Long.MAX_VALUE, "");
-        controller.drainNow(now, "w0");
+        controller.workers().onDialled(now, "self-launched");
+        ready("self-launched", Long.MAX_VALUE);
+        drainNow("w0");
 
         assertThat(controller.recycle("w0")).as("it drains").isFalse();
         assertThat(controller.recycle("self-launched")).isFalse();

@@ -95,7 +95,7 @@ class DownstreamPropertyTest {
         }
     }
 
-    private static final class Run implements CapacityController.Actions {
+    private static final class Run {
         private final SplittableRandom random;
         private final PriorityQueue<Event> events = new PriorityQueue<>();
         private final Map<String, Worker> running = new LinkedHashMap<>();
@@ -117,7 +117,7 @@ class DownstreamPropertyTest {
             allListen = random.nextBoolean();
             calm = random.nextInt(3) == 0;
             policy = policy();
-            controller = new CapacityController(function(), this, new Random(seed));
+            controller = new CapacityController(function(), new Random(seed));
             if (random.nextBoolean()) {
                 controller.onVersion("1");
             }
@@ -244,7 +244,7 @@ class DownstreamPropertyTest {
                     .filter(worker -> worker.connected)
                     .map(worker -> new WorkerDemand(worker.id, 1, 1, 0, 0, null, 0, null))
                     .toList();
-            controller.evaluate(
+            carryOut(controller.evaluate(
                     now,
                     new Demand(
                             numbers,
@@ -254,27 +254,27 @@ class DownstreamPropertyTest {
                             wantedStreams - busy,
                             new ServiceTimes(),
                             withWorkers ? workers : null),
-                    PeerDemand.NONE);
+                    FleetView.ALONE));
         }
 
-        // What the controller does.
-
-        @Override
-        public int launchable(int count) {
-            return count;
+        private void carryOut(Plan plan) {
+            plan.shareChanges().forEach(this::tell);
+            plan.kills().forEach(this::kill);
+            plan.launches().forEach(this::launch);
+            plan.drains().forEach(this::drain);
         }
 
-        @Override
-        public String launch(String version, int downstreamShare) {
+        private void launch(Plan.Launch launch) {
             boolean listens = allListen || random.nextBoolean();
-            Worker worker = new Worker("w" + named++, downstreamShare, listens, now + LIFE);
+            Worker worker = new Worker("w" + named++, launch.downstreamShare(), listens, now + LIFE);
             running.put(worker.id, worker);
-            assertThat(downstreamShare).isPositive();
+            controller.onLaunched(now, worker.id, launch);
+            assertThat(worker.connections).isPositive();
             assertThat(connections()).as("connections after a launch").isLessThanOrEqualTo(limit());
             boolean fails = !calm && random.nextInt(20) == 0;
             if (fails) {
                 after(upTo(5), () -> end(worker, Cause.FAILED));
-                return worker.id;
+                return;
             }
             // Some start after they were given up.
             boolean late = !calm && random.nextInt(20) == 0;
@@ -283,7 +283,6 @@ class DownstreamPropertyTest {
             if (!calm && random.nextInt(15) == 0) {
                 after(upTo(100), () -> report(worker, Cause.LOST));
             }
-            return worker.id;
         }
 
         private void dial(Worker worker) {
@@ -294,8 +293,8 @@ class DownstreamPropertyTest {
                     return;
                 }
                 worker.connected = true;
-                controller.onDialled(now, worker.id);
-                controller.onReady(now, worker.id, worker.endNanos, "1");
+                controller.workers().onDialled(now, worker.id);
+                carryOut(controller.onReady(now, worker.id, worker.endNanos, "1"));
                 load(worker);
                 if (!calm && random.nextInt(10) == 0) {
                     after(upTo(60), () -> disconnect(worker));
@@ -313,28 +312,26 @@ class DownstreamPropertyTest {
 
         private void load(Worker worker) {
             if (worker.connected && running.containsKey(worker.id)) {
-                controller.onLoad(now, worker.id, 0, 0);
+                carryOut(controller.onLoad(now, worker.id, 0, 0));
                 if (worker.listens) {
-                    controller.onShare(worker.id, worker.connections);
+                    controller.workers().onDownstreamShare(worker.id, worker.connections);
                 }
                 after(5 * SECOND, () -> load(worker));
             }
         }
 
-        @Override
-        public void drain(String workerId, DrainCode reason, long graceNanos) {
-            Worker worker = running.get(workerId);
+        private void drain(Plan.Drain drain) {
+            Worker worker = running.get(drain.workerId());
             if (worker != null) {
-                replaced += reason == DrainCode.SCALE_IN ? 0 : 1;
+                replaced += drain.reason() == DrainCode.SCALE_IN ? 0 : 1;
                 worker.draining = true;
-                long nanos = Math.min(random.nextBoolean() ? SECOND : upTo(60), graceNanos);
+                long nanos = Math.min(random.nextBoolean() ? SECOND : upTo(60), drain.graceNanos());
                 after(nanos, () -> end(worker, Cause.ENDED));
             }
         }
 
-        @Override
-        public void kill(String workerId, String reason) {
-            Worker worker = running.get(workerId);
+        private void kill(Plan.Kill kill) {
+            Worker worker = running.get(kill.workerId());
             if (worker != null) {
                 // As on Lambda, which cannot end an invocation.
                 after(0, () -> report(worker, Cause.LOST));
@@ -358,10 +355,10 @@ class DownstreamPropertyTest {
             }
         }
 
-        @Override
-        public void share(String workerId, int connections) {
-            Worker worker = running.get(workerId);
+        private void tell(Plan.ShareChange change) {
+            Worker worker = running.get(change.workerId());
             if (worker != null) {
+                int connections = change.connections();
                 assertThat(worker.listens).isTrue();
                 worker.told = connections;
                 // A larger one is used immediately. A smaller one takes time, or is lost.
@@ -372,8 +369,5 @@ class DownstreamPropertyTest {
                 }
             }
         }
-
-        @Override
-        public void limit(String workerId, int exchanges, String reason) {}
     }
 }

@@ -12,7 +12,6 @@ import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.RolloutPolicy;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -58,37 +57,6 @@ class RolloutTest {
         }
     }
 
-    private final class Actions implements CapacityController.Actions {
-        @Override
-        public int launchable(int count) {
-            return count;
-        }
-
-        @Override
-        public String launch(String version, int downstreamShare) {
-            String id = "w" + launches++;
-            workers.put(id, new Worker(version.isEmpty() ? alias : version, now));
-            asked.merge(version, 1, Integer::sum);
-            return id;
-        }
-
-        @Override
-        public void drain(String workerId, DrainCode reason, long graceNanos) {
-            ended.add(workerId);
-        }
-
-        @Override
-        public void kill(String workerId, String reason) {
-            ended.add(workerId);
-        }
-
-        @Override
-        public void share(String workerId, int connections) {}
-
-        @Override
-        public void limit(String workerId, int exchanges, String reason) {}
-    }
-
     private final Map<String, Worker> workers = new LinkedHashMap<>();
     private final List<String> ended = new ArrayList<>();
     /** How many workers were launched with which version. */
@@ -120,7 +88,7 @@ class RolloutTest {
     private int mostOfNewVersion;
 
     private CapacityController controller(int maxWorkers) {
-        return new CapacityController(function(maxWorkers), new Actions(), random);
+        return new CapacityController(function(maxWorkers), random);
     }
 
     private FunctionOptions function(int maxWorkers) {
@@ -160,13 +128,24 @@ class RolloutTest {
                     demands.add(demand(id, worker));
                 }
             });
-            controller.evaluate(
-                    now, new Demand(busy == 0 ? 0 : now, 0, 0, busy, 0, new ServiceTimes(), demands), PeerDemand.NONE);
+            carryOut(controller.evaluate(
+                    now, new Demand(busy == 0 ? 0 : now, 0, 0, busy, 0, new ServiceTimes(), demands), FleetView.ALONE));
             int ready =
                     (int) workers.values().stream().filter(each -> each.ready).count() - ended.size();
             leastReady = Math.min(leastReady, ready);
             mostOfNewVersion = Math.max(mostOfNewVersion, count("8"));
         }
+    }
+
+    private void carryOut(Plan plan) {
+        plan.kills().forEach(kill -> ended.add(kill.workerId()));
+        for (Plan.Launch launch : plan.launches()) {
+            String id = "w" + launches++;
+            workers.put(id, new Worker(launch.version().isEmpty() ? alias : launch.version(), now));
+            asked.merge(launch.version(), 1, Integer::sum);
+            controller.onLaunched(now, id, launch);
+        }
+        plan.drains().forEach(drain -> ended.add(drain.workerId()));
     }
 
     private void endWorkers() {
@@ -188,7 +167,7 @@ class RolloutTest {
         } else {
             worker.ready = true;
             worker.readyNanos = now;
-            controller.onDialled(now, id);
+            controller.workers().onDialled(now, id);
             controller.onReady(now, id, Long.MAX_VALUE, worker.version);
         }
     }
@@ -596,7 +575,7 @@ class RolloutTest {
         }
         workers.forEach((id, worker) -> {
             if (worker.ready) {
-                controller.onDialled(now, id);
+                controller.workers().onDialled(now, id);
                 controller.onReady(now, id, Long.MAX_VALUE, worker.version);
             }
         });

@@ -61,9 +61,9 @@ class BudgetTest {
         BudgetLimits after = sharing(20, 8);
         Budget seen = Budget.parse(budget.text());
         assertThat(seen.grant(ids(20, 9), "b", NOW, after)).isZero();
-        seen.setShare("w0", 2);
+        seen.setDownstreamShare("w0", 2);
         assertThat(seen.grant(ids(20, 9), "b", NOW, after)).isEqualTo(1);
-        assertThat(seen.slot("w20").share()).isEqualTo(2);
+        assertThat(seen.slot("w20").downstreamShare()).isEqualTo(2);
     }
 
     @Test

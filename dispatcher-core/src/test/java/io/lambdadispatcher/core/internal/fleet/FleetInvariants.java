@@ -89,7 +89,7 @@ final class FleetInvariants {
         int limit = fleet.kind.downstreamConnections();
         int granted = 0;
         for (Slot slot : fleet.budget().slots().values()) {
-            granted += slot.share();
+            granted += slot.downstreamShare();
         }
         int used = 0;
         for (SimulatedWorker worker : fleet.workers.values()) {

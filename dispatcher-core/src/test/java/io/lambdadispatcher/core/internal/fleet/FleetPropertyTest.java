@@ -99,7 +99,7 @@ class FleetPropertyTest {
     private static void mustAgree(SimulatedFleet fleet) {
         List<SimulatedDispatcher> alive = fleet.serving();
         assertThat(fleet.budget().isLaunching()).isTrue();
-        assertThat(alive.stream().filter(each -> each.share.isFirst())).hasSize(1);
+        assertThat(alive.stream().filter(each -> each.fleetFunction.isFirst())).hasSize(1);
         List<String> addresses = alive.stream().map(each -> each.address).toList();
         assertThat(alive)
                 .allSatisfy(each ->

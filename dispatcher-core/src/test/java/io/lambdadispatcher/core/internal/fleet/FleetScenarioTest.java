@@ -287,7 +287,7 @@ class FleetScenarioTest {
         assertThat(fleet.launches).isEqualTo(launches);
         assertThat(fleet.workers).hasSize(launches);
         assertThat(fleet.dispatchers)
-                .allSatisfy(each -> assertThat(each.share.obstacle())
+                .allSatisfy(each -> assertThat(each.fleetFunction.obstacle())
                         .isEqualTo("launching is blocked because the ledger of the fleet cannot be reached"));
 
         fleet.setDown(false);
@@ -424,7 +424,7 @@ class FleetScenarioTest {
                 .allSatisfy(worker -> assertThat(worker.draining).isFalse());
         assertThat(fleet.dispatchers).allSatisfy(each -> {
             assertThat(each.member.isLeaseValid()).isTrue();
-            assertThat(each.share.obstacle())
+            assertThat(each.fleetFunction.obstacle())
                     .startsWith("launching is blocked because the entry 'function/f' of the fleet's ledger");
         });
 
@@ -501,14 +501,14 @@ class FleetScenarioTest {
     void should_delay_the_launches_of_all_dispatchers_after_one_was_throttled() {
         fleetOf(3, 20, 50);
         int launches = fleet.launches;
-        fleet.dispatchers.get(0).share.hold(30 * SECOND);
+        fleet.dispatchers.get(0).fleetFunction.hold(30 * SECOND);
         pass(2);
 
         fleet.streams = 150;
         pass(24);
         assertThat(fleet.launches).isEqualTo(launches);
         assertThat(fleet.dispatchers)
-                .allSatisfy(each -> assertThat(each.share.obstacle()).contains("were throttled"));
+                .allSatisfy(each -> assertThat(each.fleetFunction.obstacle()).contains("were throttled"));
 
         pass(15);
         assertThat(fleet.isDemandMet()).isTrue();
@@ -537,7 +537,9 @@ class FleetScenarioTest {
         for (int i = 0; i < 12; i++) {
             pass(1);
             List<String> now = fleet.serving().stream()
-                    .filter(each -> each.share.beforeEvaluation(each.controller).mayScaleIn())
+                    .filter(each -> each.fleetFunction
+                            .view(each.controller.workers().ids())
+                            .mayScaleIn())
                     .map(each -> each.member.id)
                     .toList();
             assertThat(now).hasSize(1);
@@ -566,8 +568,8 @@ class FleetScenarioTest {
         fleetOf(2, 20, 50);
         fleet.time.runUntil(fleet.time.nanos() + SECOND / 3);
         SimulatedDispatcher throttled = fleet.dispatchers.get(0);
-        throttled.share.hold(30 * SECOND);
-        throttled.share.flush();
+        throttled.fleetFunction.hold(30 * SECOND);
+        throttled.fleetFunction.flush();
         fleet.dispatchers.get(1).setLaunching(false);
 
         fleet.time.runUntil(fleet.time.nanos() + SECOND / 5);
@@ -594,14 +596,14 @@ class FleetScenarioTest {
     void should_let_one_dispatcher_be_first() {
         fleetOf(3, 4, 10);
         SimulatedDispatcher first = fleet.dispatchers.stream()
-                .filter(each -> each.share.isFirst())
+                .filter(each -> each.fleetFunction.isFirst())
                 .findAny()
                 .orElseThrow();
 
         first.ledger.cutOff = true;
         pass(12);
 
-        assertThat(fleet.dispatchers.stream().filter(each -> each.share.isFirst()))
+        assertThat(fleet.dispatchers.stream().filter(each -> each.fleetFunction.isFirst()))
                 .hasSize(1)
                 .doesNotContain(first);
     }
@@ -698,8 +700,8 @@ class FleetScenarioTest {
                 seen |= fleet.budget().slot(id).seen();
                 if (!fleet.budget().slot(id).seen()) {
                     assertThat(fleet.dispatchers)
-                            .allSatisfy(
-                                    each -> assertThat(each.share.slotState(id)).isEqualTo(SlotState.NOT_KNOWN));
+                            .allSatisfy(each ->
+                                    assertThat(each.fleetFunction.slotState(id)).isEqualTo(SlotState.NOT_KNOWN));
                 }
             }
         }
@@ -709,7 +711,8 @@ class FleetScenarioTest {
         assertThat(fleet.budget().slots().keySet())
                 .isNotEmpty()
                 .allSatisfy(id -> assertThat(fleet.dispatchers)
-                        .allSatisfy(each -> assertThat(each.share.slotState(id)).isEqualTo(SlotState.GRANTED)));
+                        .allSatisfy(each ->
+                                assertThat(each.fleetFunction.slotState(id)).isEqualTo(SlotState.GRANTED)));
     }
 
     @ParameterizedTest
@@ -732,6 +735,6 @@ class FleetScenarioTest {
 
         assertThat(fleet.isDemandMet()).isTrue();
         assertThat(fleet.budget().slot(orphan)).matches(Slot::replaced);
-        assertThat(fleet.serving().get(0).share.slotState(orphan)).isEqualTo(SlotState.ENDED);
+        assertThat(fleet.serving().get(0).fleetFunction.slotState(orphan)).isEqualTo(SlotState.ENDED);
     }
 }

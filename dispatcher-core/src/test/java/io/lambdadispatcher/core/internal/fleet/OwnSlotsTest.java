@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.core.internal.capacity.FleetReport.SlotUse;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -42,21 +43,21 @@ class OwnSlotsTest {
     void should_write_what_has_become_of_a_worker_until_the_budget_says_so() {
         grant("w0");
         own.take();
-        own.onUse("w0", false, true, 0);
+        own.onUse(new SlotUse("w0", false, true, 0));
         assertThat(change()).isFalse();
-        own.onUse("w0", true, true, 0);
+        own.onUse(new SlotUse("w0", true, true, 0));
         assertThat(change()).isTrue();
         assertThat(budget.slot("w0")).matches(Slot::seen);
         assertThat(change()).isFalse();
 
-        own.onUse("w0", true, false, 0);
+        own.onUse(new SlotUse("w0", true, false, 0));
         assertThat(own.leaving(budget)).isOne();
         assertThat(change()).isTrue();
         assertThat(budget.slot("w0")).matches(Slot::replaced);
         assertThat(own.leaving(budget)).isZero();
 
         own.onGoodbye("w0");
-        own.onUse("w0", true, true, 0);
+        own.onUse(new SlotUse("w0", true, true, 0));
         assertThat(change()).isTrue();
         assertThat(budget.slots()).isEmpty();
         assertThat(own.removeGone(budget)).isEmpty();
@@ -116,7 +117,7 @@ class OwnSlotsTest {
     void should_keep_the_slot_of_a_worker_that_may_run(boolean seen, boolean lost, boolean mayStart, boolean remains) {
         grant("w0");
         own.take();
-        own.onUse("w0", seen, true, 0);
+        own.onUse(new SlotUse("w0", seen, true, 0));
         if (lost) {
             own.onLost("w0");
         }

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.fleet;
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -10,7 +11,6 @@ import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -260,14 +260,13 @@ final class SimulatedFleet {
     }
 
     /** One dispatcher, with the real controller and the real member of the fleet. */
-    final class SimulatedDispatcher
-            implements CapacityController.Actions, FunctionShare.Listener, SimulatedLedger.Watcher {
+    final class SimulatedDispatcher implements FleetFunction.Listener, SimulatedLedger.Watcher {
         final SimulatedLedger ledger = new SimulatedLedger(store, time, random.split(), this);
         private final ArrayDeque<Runnable> heldTasks = new ArrayDeque<>();
         final String address;
         final int zone = random.nextInt(2);
         final FleetMember member;
-        final FunctionShare share;
+        final FleetFunction fleetFunction;
         final CapacityController controller;
         final Set<SimulatedWorker> connected = new LinkedHashSet<>();
         private final Map<String, Long> launchedHere = new HashMap<>();
@@ -320,8 +319,8 @@ final class SimulatedFleet {
                     random.split(),
                     this::onPeers);
             member.describe(new FleetMember.MemberDescription(List.of(address), "", "1"));
-            share = member.add("f", limits, this);
-            controller = new CapacityController(function, this, random.split());
+            fleetFunction = member.add("f", limits, this);
+            controller = new CapacityController(function, random.split());
         }
 
         /** Its monotonic clock. */
@@ -381,7 +380,7 @@ final class SimulatedFleet {
         void setLaunching(boolean launching) {
             note(member.id + " is told: launching " + launching);
             switchedOnNanos = launching ? time.nanos() : -1;
-            share.setLaunching(launching);
+            fleetFunction.setLaunching(launching);
             onLaunching(launching);
         }
 
@@ -414,7 +413,7 @@ final class SimulatedFleet {
 
         private void everySecond() {
             execute(() -> {
-                if (share.isFirst()) {
+                if (fleetFunction.isFirst()) {
                     controller.onVersion(alias);
                 }
                 look(true);
@@ -504,8 +503,20 @@ final class SimulatedFleet {
             int pending = (int) Math.ceil(Math.max(0, need - room));
             Demand demand = new Demand(
                     (long) arrived, (long) completed, (long) serviceNanos, busy, pending, new ServiceTimes(), list);
-            controller.evaluate(now(), demand, share.beforeEvaluation(controller));
-            share.afterEvaluation(controller, now());
+            Plan plan = controller.evaluate(
+                    now(), demand, fleetFunction.view(controller.workers().ids()));
+            carryOut(plan);
+            fleetFunction.onEvaluated(controller.report(now(), plan));
+        }
+
+        private void carryOut(Plan plan) {
+            plan.kills().forEach(kill -> kill(kill.workerId()));
+            for (Plan.Launch launch : plan.launches()) {
+                String id = fleetFunction.take();
+                controller.onLaunched(now(), id, launch);
+                launch(id, launch);
+            }
+            plan.drains().forEach(drain -> drain(drain.workerId()));
         }
 
         private long servedNanos = -1;
@@ -533,17 +544,17 @@ final class SimulatedFleet {
             if (expiry != null) {
                 return worker.everAdmitted || time.millis() < expiry ? null : SlotState.ENDED;
             }
-            SlotState state = share.slotState(worker.id);
+            SlotState state = fleetFunction.slotState(worker.id);
             return state == SlotState.GRANTED ? null : state;
         }
 
         void onConnected(SimulatedWorker worker) {
             connected.add(worker);
             execute(() -> {
-                controller.onDialled(now(), worker.id);
+                controller.workers().onDialled(now(), worker.id);
                 long deadline =
                         worker.deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE : worker.deadlineNanos - frozenNanos;
-                controller.onReady(now(), worker.id, deadline, worker.version);
+                carryOut(controller.onReady(now(), worker.id, deadline, worker.version));
                 lookSoon();
             });
         }
@@ -552,7 +563,7 @@ final class SimulatedFleet {
             if (connected.remove(worker)) {
                 execute(() -> {
                     if (clean) {
-                        share.onGoodbye(worker.id);
+                        fleetFunction.onGoodbye(worker.id);
                         launchedHere.remove(worker.id);
                     }
                     controller.onDisconnected(now(), worker.id, clean);
@@ -568,10 +579,10 @@ final class SimulatedFleet {
                 execute(() -> {
                     launchedHere.remove(worker.id);
                     if (cause == Cause.LOST) {
-                        share.onLost(worker.id);
+                        fleetFunction.onLost(worker.id);
                     }
                     controller.onExit(now(), worker.id, new WorkerExit(cause, "exit"));
-                    share.hold(controller.throttledNanos(now()));
+                    fleetFunction.hold(controller.throttledNanos(now()));
                     lookSoon();
                 });
             }
@@ -594,47 +605,37 @@ final class SimulatedFleet {
             }
         }
 
-        @Override
-        public int launchable(int count) {
-            return share.launchable(count);
-        }
-
-        @Override
-        public String launch(String version, int downstreamShare) {
-            String id = share.take();
+        private void launch(String id, Plan.Launch launch) {
             invariants.onLaunch(this, id);
             launches++;
             launchedHere.put(id, time.millis() + LAUNCH_TIMEOUT.toMillis());
             SimulatedWorker worker = new SimulatedWorker(id, this);
-            worker.downstreamShare = downstreamShare;
-            worker.version = version.isEmpty() ? alias : version;
+            worker.downstreamShare = launch.downstreamShare();
+            worker.version = launch.version().isEmpty() ? alias : launch.version();
             everLaunched.put(id, worker);
             if (time.nanos() < throttledUntilNanos) {
                 note("launch " + id + " by " + member.id + " is throttled");
                 worker.exitedNanos = time.nanos();
                 time.after(SECOND / 20, () -> onExit(worker, Cause.THROTTLED));
-                return id;
+                return;
             }
             note("launch " + id + " by " + member.id);
             // Some start so slowly that they have been given up.
             long slowest = random.nextInt(40) == 0 && slowStarts ? 40 * SECOND : 3 * SECOND;
             // A dispatcher can be paused between its decision and the call.
             execute(() -> time.after(random.nextLong(SECOND / 5, slowest), worker::start));
-            return id;
         }
 
-        @Override
-        public void drain(String workerId, DrainCode reason, long graceNanos) {
+        private void drain(String workerId) {
             connected.stream()
                     .filter(worker -> worker.id.equals(workerId))
                     .findFirst()
                     .ifPresent(SimulatedWorker::drain);
         }
 
-        @Override
-        public void kill(String workerId, String reason) {
+        private void kill(String workerId) {
             if (!launchedHere.containsKey(workerId)) {
-                execute(() -> controller.onDisowned(now(), workerId));
+                controller.workers().onDisowned(now(), workerId);
                 return;
             }
             SimulatedWorker worker = everLaunched.get(workerId);
@@ -646,12 +647,6 @@ final class SimulatedFleet {
         }
 
         @Override
-        public void share(String workerId, int connections) {}
-
-        @Override
-        public void limit(String workerId, int exchanges, String reason) {}
-
-        @Override
         public void onChange() {
             lookSoon();
         }
@@ -659,22 +654,22 @@ final class SimulatedFleet {
         @Override
         public void onAdopted(String workerId) {
             note(member.id + " adopts " + workerId);
-            controller.onAdopted(workerId);
+            controller.workers().onAdopted(workerId);
         }
 
         @Override
         public void onDisowned(String workerId) {
-            controller.onDisowned(now(), workerId);
+            controller.workers().onDisowned(now(), workerId);
         }
 
         @Override
         public void onReplaced(String workerId) {
-            controller.onExpiring(workerId);
+            controller.workers().onExpiring(workerId);
         }
 
         @Override
         public void onEnded(String workerId) {
-            controller.onGivenUp(now(), workerId);
+            carryOut(controller.onGivenUp(now(), workerId));
         }
 
         @Override

@@ -2,7 +2,11 @@ package io.lambdadispatcher.core.internal.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.internal.capacity.Plan;
+import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
@@ -16,6 +20,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -27,17 +32,40 @@ class WorkerLaunchesTest {
     private final List<String> exits = new ArrayList<>();
     private final CompletableFuture<WorkerExit> exit = new CompletableFuture<>();
     private int kills;
+    private @Nullable LaunchRequest request;
+    private final List<String> launched = new ArrayList<>();
+    private final List<String> notLaunchedHere = new ArrayList<>();
+    private final FunctionOptions function = FunctionOptions.builder("f")
+            .launching(LaunchLimits.builder().launchTimeout(AT_MOST).build())
+            .build();
     private final WorkerLaunches launches = new WorkerLaunches(
-            "f",
+            new FunctionPool(function, List.of(), DispatcherObserver.NONE),
             new GuardedLauncher(new Launcher(), "f", loop.eventLoop()),
+            new LaunchRequests(null, new LaunchSupervisor.Access(new byte[16], List.of())),
             new WorkerRegistry(Map.of()),
             loop.eventLoop(),
             DispatcherObserver.NONE,
-            (id, how) -> exits.add(id + " " + how.cause() + " " + how.detail()));
+            new WorkerLaunches.Outcomes() {
+                @Override
+                public void onLaunched(String workerId, Plan.Launch launch) {
+                    launched.add(workerId);
+                }
+
+                @Override
+                public void onExit(String workerId, WorkerExit how) {
+                    exits.add(how.cause() + " " + how.detail());
+                }
+
+                @Override
+                public void onNotLaunchedHere(String workerId) {
+                    notLaunchedHere.add(workerId);
+                }
+            });
 
     private final class Launcher implements WorkerLauncher {
         @Override
-        public LaunchedWorker launch(LaunchRequest request) {
+        public LaunchedWorker launch(LaunchRequest asked) {
+            request = asked;
             return new LaunchedWorker() {
                 @Override
                 public CompletionStage<WorkerExit> exit() {
@@ -58,7 +86,15 @@ class WorkerLaunchesTest {
     @BeforeEach
     void launch() {
         loop.freezeTime();
-        launches.launch(new LaunchRequest("f", "w", "", List.of(), 1, 1, List.of(), Duration.ZERO, "", 0));
+        Plan.Launch launch = new Plan.Launch("7", 3);
+        launches.carryOut(new Plan(List.of(launch), List.of(), List.of(), List.of(), List.of(), 0, false), function);
+        assertThat(launched).hasSize(1);
+        assertThat(request).matches(asked -> asked.version().equals("7") && asked.downstreamShare() == 3);
+    }
+
+    private void kill(String id) {
+        Plan.Kill kill = new Plan.Kill(id, "does not answer");
+        launches.carryOut(new Plan(List.of(), List.of(), List.of(kill), List.of(), List.of(), 0, false), function);
     }
 
     private void pass(Duration time) {
@@ -71,31 +107,31 @@ class WorkerLaunchesTest {
     void should_report_an_exit_on_the_executor() {
         exit.complete(DRAINED);
         assertThat(exits).isEmpty();
-        assertThat(launches.contains("w")).isTrue();
+        assertThat(launches.contains(launched.get(0))).isTrue();
         pass(Duration.ZERO);
-        assertThat(exits).containsExactly("w ENDED drained");
+        assertThat(exits).containsExactly("ENDED drained");
         assertThat(launches.isEmpty()).isTrue();
     }
 
     @Test
     void should_say_why_a_worker_was_killed() {
-        assertThat(launches.kill("w", "does not answer", AT_MOST)).isTrue();
+        kill(launched.get(0));
         assertThat(kills).isOne();
-        assertThat(launches.contains("w")).isTrue();
+        assertThat(launches.contains(launched.get(0))).isTrue();
         exit.complete(new WorkerExit(Cause.FAILED, "exit code 137"));
         pass(Duration.ZERO);
-        assertThat(exits).containsExactly("w FAILED the worker does not answer. The launcher says: exit code 137");
+        assertThat(exits).containsExactly("FAILED the worker does not answer. The launcher says: exit code 137");
         pass(AT_MOST);
         assertThat(exits).hasSize(1);
     }
 
     @Test
     void should_report_the_exit_of_a_killed_worker_once_though_its_launcher_reports_it_too_late() {
-        launches.kill("w", "does not answer", AT_MOST);
+        kill(launched.get(0));
         pass(AT_MOST.minusNanos(1));
         assertThat(exits).isEmpty();
         pass(Duration.ofNanos(1));
-        assertThat(exits).singleElement().asString().startsWith("w LOST ").endsWith("has reported no exit");
+        assertThat(exits).singleElement().asString().startsWith("LOST ").endsWith("has reported no exit");
         exit.complete(DRAINED);
         pass(Duration.ZERO);
         assertThat(exits).hasSize(1);
@@ -105,8 +141,9 @@ class WorkerLaunchesTest {
     void should_kill_no_worker_that_has_ended_or_was_launched_elsewhere() {
         exit.complete(DRAINED);
         pass(Duration.ZERO);
-        assertThat(launches.kill("w", "does not answer", AT_MOST)).isFalse();
-        assertThat(launches.kill("other", "does not answer", AT_MOST)).isFalse();
+        kill(launched.get(0));
+        kill("other");
+        assertThat(notLaunchedHere).containsExactly(launched.get(0), "other");
         assertThat(kills).isZero();
     }
 }

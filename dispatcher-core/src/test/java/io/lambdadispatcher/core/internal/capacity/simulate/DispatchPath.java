@@ -2,14 +2,14 @@ package io.lambdadispatcher.core.internal.capacity.simulate;
 
 import io.lambdadispatcher.core.internal.capacity.CapacityController;
 import io.lambdadispatcher.core.internal.capacity.Demand;
-import io.lambdadispatcher.core.internal.capacity.PeerDemand;
+import io.lambdadispatcher.core.internal.capacity.FleetView;
+import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.internal.pool.Choice;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
-import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -18,9 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The dispatcher in virtual time: the real {@link CapacityController} and the real choice among
@@ -87,7 +85,7 @@ final class DispatchPath implements Path {
         this.start = settings.workerStart();
         this.queueTimeoutNanos = function.queueTimeout().toNanos();
         this.contentionAbove = settings.get(SimulationSetting.CONTENTION_ABOVE);
-        this.controller = new CapacityController(function, new Actions(), random);
+        this.controller = new CapacityController(function, random);
         tick();
     }
 
@@ -221,7 +219,7 @@ final class DispatchPath implements Path {
 
     private void look(boolean withWorkers) {
         long now = time.nowNanos();
-        controller.evaluate(now, sample(withWorkers), PeerDemand.NONE);
+        carryOut(controller.evaluate(now, sample(withWorkers), FleetView.ALONE));
         CapacitySnapshot status = controller.status(now, null);
         timeline.add(new Timeline.Look(
                 counting ? (now - countingSinceNanos) / 1e9 : -1,
@@ -232,6 +230,22 @@ final class DispatchPath implements Path {
                 busy,
                 waiting.size(),
                 tally.arrived));
+    }
+
+    private void carryOut(Plan plan) {
+        for (Plan.Limit limit : plan.limits()) {
+            SimulatedWorker worker = workers.get(limit.workerId());
+            worker.limit = limit.exchanges();
+            settle(worker);
+            serveWaiting();
+        }
+        plan.kills().forEach(kill -> end(workers.get(kill.workerId()), Cause.FAILED, kill.reason()));
+        for (Plan.Launch launch : plan.launches()) {
+            SimulatedWorker worker = new SimulatedWorker("worker-" + named++, time.nowNanos());
+            launch(worker);
+            controller.onLaunched(time.nowNanos(), worker.id, launch);
+        }
+        plan.drains().forEach(drain -> drain(workers.get(drain.workerId()), drain.graceNanos()));
     }
 
     private Demand sample(boolean withWorkers) {
@@ -290,7 +304,7 @@ final class DispatchPath implements Path {
             return;
         }
         worker.dialled = true;
-        controller.onDialled(time.nowNanos(), worker.id);
+        controller.workers().onDialled(time.nowNanos(), worker.id);
         // Lambda's timeout starts after initialisation.
         worker.deadlineNanos = time.nowNanos() + settings.nanos(SimulationSetting.DEADLINE_SECONDS);
         time.at(worker.deadlineNanos, () -> end(worker, Cause.FAILED, "timed out"));
@@ -303,7 +317,7 @@ final class DispatchPath implements Path {
         }
         worker.open = true;
         settle(worker);
-        controller.onReady(time.nowNanos(), worker.id, worker.deadlineNanos, "");
+        carryOut(controller.onReady(time.nowNanos(), worker.id, worker.deadlineNanos, ""));
         lookSoon();
         serveWaiting();
     }
@@ -376,61 +390,6 @@ final class DispatchPath implements Path {
         if (counting && worker.startedNanos >= 0) {
             long from = Math.max(countingSinceNanos, worker.startedNanos);
             tally.gbSeconds += settings.get(SimulationSetting.MEGABYTES) / 1024 * (time.nowNanos() - from) / 1e9;
-        }
-    }
-
-    private @Nullable SimulatedWorker worker(String id) {
-        return workers.get(id);
-    }
-
-    /**
-     * Carries out the controller's decisions after its evaluation, because the controller must not
-     * be called back.
-     */
-    private final class Actions implements CapacityController.Actions {
-        @Override
-        public int launchable(int count) {
-            return count;
-        }
-
-        @Override
-        public String launch(String version, int downstreamShare) {
-            SimulatedWorker worker = new SimulatedWorker("worker-" + named++, time.nowNanos());
-            DispatchPath.this.launch(worker);
-            return worker.id;
-        }
-
-        @Override
-        public void drain(String workerId, DrainCode reason, long graceNanos) {
-            later(workerId, worker -> DispatchPath.this.drain(worker, graceNanos));
-        }
-
-        @Override
-        public void kill(String workerId, String reason) {
-            later(workerId, worker -> end(worker, Cause.FAILED, reason));
-        }
-
-        @Override
-        public void share(String workerId, int connections) {}
-
-        @Override
-        public void limit(String workerId, int exchanges, String reason) {
-            later(workerId, worker -> {
-                worker.limit = exchanges;
-                settle(worker);
-                serveWaiting();
-            });
-        }
-
-        private void later(String workerId, Consumer<SimulatedWorker> action) {
-            SimulatedWorker worker = worker(workerId);
-            if (worker != null) {
-                time.after(0, () -> {
-                    if (!worker.gone) {
-                        action.accept(worker);
-                    }
-                });
-            }
         }
     }
 }

@@ -1,7 +1,7 @@
 package io.lambdadispatcher.core.internal.fleet;
 
-import io.lambdadispatcher.core.internal.capacity.CapacityController;
-import io.lambdadispatcher.core.internal.capacity.PeerDemand;
+import io.lambdadispatcher.core.internal.capacity.FleetReport;
+import io.lambdadispatcher.core.internal.capacity.FleetView;
 import io.lambdadispatcher.core.internal.capacity.Rollout;
 import io.lambdadispatcher.core.observe.FleetSnapshot.FunctionSlots;
 import io.lambdadispatcher.core.spi.Ledger;
@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><i>Threading:</i> confined to the executor of its {@link FleetMember}.
  */
-public final class FunctionShare {
+public final class FleetFunction {
 
     /** What the dispatcher must do because of the other dispatchers. */
     public interface Listener {
@@ -59,7 +59,7 @@ public final class FunctionShare {
      */
     private static final long ADOPTION_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-    private static final Logger log = LoggerFactory.getLogger(FunctionShare.class);
+    private static final Logger log = LoggerFactory.getLogger(FleetFunction.class);
 
     private final String function;
     private volatile BudgetLimits limits;
@@ -95,7 +95,7 @@ public final class FunctionShare {
 
     private double streams;
 
-    FunctionShare(String function, BudgetLimits limits, FleetMember member, Ledger ledger, Listener listener) {
+    FleetFunction(String function, BudgetLimits limits, FleetMember member, Ledger ledger, Listener listener) {
         this.function = function;
         this.limits = limits;
         this.member = member;
@@ -124,25 +124,40 @@ public final class FunctionShare {
     // What the dispatcher asks and tells.
 
     /**
-     * Returns what the controller must know of the other dispatchers. Called before each
-     * evaluation.
+     * Returns what an evaluation must know of the fleet.
+     *
+     * @param workerIds the workers that this dispatcher launched or that are connected to it
      */
-    public PeerDemand beforeEvaluation(CapacityController controller) {
-        setKnown(controller.workerIds());
-        if (budget != null) {
-            controller.rollout().adopt(budget.rollout(), seat(budget));
-        }
-        return new PeerDemand(
-                member.peerStreams(function), peerWorkers(), member.isLeaseValid() && member.hasTurn(), true);
+    public FleetView view(Set<String> workerIds) {
+        setKnown(workerIds);
+        return new FleetView(
+                member.peerStreams(function),
+                peerWorkers(),
+                member.isLeaseValid() && member.hasTurn(),
+                true,
+                launchable(),
+                budget == null ? null : seat(budget));
     }
 
-    /** Tells the other dispatchers what this one needs and has. Called after each evaluation. */
-    public void afterEvaluation(CapacityController controller, long nowNanos) {
-        setKnown(controller.workerIds());
-        streams = controller.neededStreams();
-        controller.forEachLaunched(nowNanos, own::onUse);
+    /** Returns how many workers may be launched now. */
+    private int launchable() {
         if (budget != null) {
-            rolloutTo = controller.rollout().proposal();
+            own.returnOld(budget, member.time.millis(), limits);
+        }
+        return member.isLeaseValid() && unreadable == null ? own.free() : 0;
+    }
+
+    /**
+     * Tells the other dispatchers what this one needs and has, and asks for the workers that it
+     * could not launch. Called after each evaluation.
+     */
+    public void onEvaluated(FleetReport report) {
+        setKnown(report.workerIds());
+        streams = report.streams();
+        missing = own.isStopped() ? 0 : report.ungranted();
+        report.uses().forEach(own::onUse);
+        if (budget != null) {
+            rolloutTo = report.rollout();
             rolloutFrom = budget.rollout();
             target = budget.workers() - own.leaving(budget) + missing - own.free();
         }
@@ -153,7 +168,7 @@ public final class FunctionShare {
     private Rollout.Seat seat(Budget seen) {
         String launcher = Rollout.launcher(seen.rollout());
         boolean lives = launcher.equals(member.id) || member.isAlive(launcher);
-        return new Rollout.Seat(member.id, isFirst(), lives ? launcher : busiestOwner(seen));
+        return new Rollout.Seat(member.id, isFirst(), lives ? launcher : busiestOwner(seen), seen.rollout());
     }
 
     /**
@@ -170,7 +185,6 @@ public final class FunctionShare {
         return Collections.max(counts.entrySet(), Map.Entry.comparingByValue()).getKey();
     }
 
-    /** @param workerIds the workers that this dispatcher launched or that are connected to it */
     private void setKnown(Set<String> workerIds) {
         known = workerIds;
         own.onKnown(workerIds, limits.downstream() != null);
@@ -190,30 +204,11 @@ public final class FunctionShare {
     }
 
     /**
-     * Returns how many workers may be launched now. The fleet is asked for the rest after the
-     * evaluation.
-     *
-     * @param count how many are missing in the fleet
-     */
-    public int launchable(int count) {
-        if (own.isStopped()) {
-            return 0;
-        }
-        missing = count;
-        if (budget != null) {
-            own.returnOld(budget, member.time.millis(), limits);
-        }
-        return member.isLeaseValid() && unreadable == null ? Math.min(count, own.free()) : 0;
-    }
-
-    /**
-     * Returns the id with which the next worker is launched. {@link #launchable} must have returned
-     * more.
+     * Returns the id with which the next worker is launched. Called at most as often as the latest
+     * {@link #view} permits.
      */
     public String take() {
-        String id = own.take();
-        missing--;
-        return id;
+        return own.take();
     }
 
     /** Returns what was granted and not launched, and asks for nothing more. */

@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
  * How many downstream connections one worker may open: what it was told, and what it has confirmed.
  * Until it confirms a smaller share, it may still use the larger one.
  */
-final class WorkerShare {
+final class DownstreamShare {
     /** The worker has been told nothing by this dispatcher, and has confirmed nothing. */
     private static final int UNKNOWN = -1;
     /** A worker repeats its share every 5 s. If it does not confirm, the message may be lost. */
@@ -23,18 +23,18 @@ final class WorkerShare {
     /** Whether the worker reports its share, so that it can be told another one. */
     private boolean reports;
 
-    private WorkerShare(int connections) {
+    private DownstreamShare(int connections) {
         told = connections;
         held = connections;
     }
 
     /** Creates the share of a worker that is launched with it; 0 = without a limit. */
-    static WorkerShare granted(int connections) {
-        return new WorkerShare(connections);
+    static DownstreamShare granted(int connections) {
+        return new DownstreamShare(connections);
     }
 
-    static WorkerShare unknown() {
-        return new WorkerShare(UNKNOWN);
+    static DownstreamShare unknown() {
+        return new DownstreamShare(UNKNOWN);
     }
 
     /**

@@ -1,0 +1,28 @@
+package io.lambdadispatcher.core.internal.capacity;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The fleet at one evaluation of one function: what the other dispatchers need and have, and what
+ * the fleet permits this dispatcher.
+ *
+ * @param streams worker streams that the clients of the other dispatchers need
+ * @param workers workers that serve or start there, and that this dispatcher does not know
+ * @param mayScaleIn whether this dispatcher may drain workers that are not needed. One dispatcher
+ *     may at a time, otherwise each would drain one worker for the same reason
+ * @param prepaid whether the spending limit is kept by a charge for each worker before its launch.
+ *     If not, it limits the number of workers
+ * @param launchable how many workers may be launched now
+ * @param rollout the part of this dispatcher in a change to another version; {@code null} = as
+ *     before
+ */
+public record FleetView(
+        double streams,
+        int workers,
+        boolean mayScaleIn,
+        boolean prepaid,
+        int launchable,
+        Rollout.@Nullable Seat rollout) {
+    /** There is no other dispatcher. */
+    public static final FleetView ALONE = new FleetView(0, 0, true, false, Integer.MAX_VALUE, null);
+}

@@ -1,0 +1,77 @@
+package io.lambdadispatcher.core.internal.capacity;
+
+import io.lambdadispatcher.core.internal.capacity.Plan.Drain;
+import io.lambdadispatcher.core.internal.capacity.Plan.Kill;
+import io.lambdadispatcher.core.internal.capacity.Plan.Launch;
+import io.lambdadispatcher.core.internal.capacity.Plan.Limit;
+import io.lambdadispatcher.core.internal.capacity.Plan.ShareChange;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Collects what one evaluation, or one event, decides. Confined to the controller's thread. */
+final class PlanDraft {
+    /** The time of the evaluation or event. */
+    final long nowNanos;
+
+    private final List<Launch> launches = new ArrayList<>(0);
+    private final List<Drain> drains = new ArrayList<>(0);
+    private final List<Kill> kills = new ArrayList<>(0);
+    private final List<Limit> limits = new ArrayList<>(0);
+    private final List<ShareChange> shareChanges = new ArrayList<>(0);
+
+    PlanDraft(long nowNanos) {
+        this.nowNanos = nowNanos;
+    }
+
+    void launch(String version, int downstreamShare) {
+        launches.add(new Launch(version, downstreamShare));
+    }
+
+    /** Drains a worker that does not drain yet. */
+    void drain(WorkerLife worker, DrainCode reason) {
+        if (worker.onDraining(nowNanos)) {
+            tellToDrain(worker, reason);
+        }
+    }
+
+    /** Tells a worker to drain, even if it was told before. */
+    void tellToDrain(WorkerLife worker, DrainCode reason) {
+        drains.add(new Drain(worker.id, reason, Retirement.graceNanos(nowNanos, worker)));
+    }
+
+    void kill(WorkerLife worker, String reason) {
+        kills.add(new Kill(worker.id, reason));
+    }
+
+    void limit(WorkerLife worker, String reason) {
+        limits.add(new Limit(worker.id, worker.allowed(), reason));
+    }
+
+    /** @param before the worker's limit before the latest event. If it is the same, nothing is said */
+    void limitIfChanged(WorkerLife worker, int before) {
+        if (worker.allowed() != before) {
+            boolean less = worker.allowed() < before;
+            limit(worker, less ? "its event loop is late, or its heap is full" : "it is less loaded");
+        }
+    }
+
+    void tellDownstreamShare(WorkerLife worker, int connections) {
+        shareChanges.add(new ShareChange(worker.id, connections));
+    }
+
+    Plan plan() {
+        return plan(0, false);
+    }
+
+    Plan plan(int ungranted, boolean asksVersion) {
+        return new Plan(
+                List.copyOf(launches),
+                List.copyOf(drains),
+                List.copyOf(kills),
+                List.copyOf(limits),
+                List.copyOf(shareChanges),
+                ungranted,
+                asksVersion);
+    }
+}
