@@ -8,7 +8,7 @@ Ten requests of 100 ms each are served at a time. Of 300 requests per second, 40
 times. Before and after that, 60 per second arrive in the same proportions. A request is good if it is answered within a second of the time
 at which it should start.
 
-- dispatcher: ./dispatcher with two local workers and function.priority-header.
+- dispatcher: ./dispatcher with two local workers and function.priority: normal by x-priority.
 - neutral: the same without priorities.
 - haproxy: HAProxy in front of two servers, with maxconn, timeout queue, set-priority-class, and a refusal if too many requests are queued.
 
@@ -234,7 +234,7 @@ async def serve(port):
 def contender(name):
     if name == "haproxy":
         return HaProxy()
-    priorities = {"function-priority-header": "x-priority", "http-failure-header": "x-failure"}
+    priorities = {"function-priority": "normal by x-priority", "http-failure-header": "x-failure"}
     return Dispatcher(name, priorities if name == "dispatcher" else {"http-failure-header": "x-failure"})
 
 

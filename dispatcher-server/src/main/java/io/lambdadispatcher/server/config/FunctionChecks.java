@@ -4,6 +4,7 @@ import io.lambdadispatcher.aws.FunctionName;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.options.RetryCondition;
+import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
 import java.time.Duration;
@@ -25,12 +26,18 @@ final class FunctionChecks extends Checks {
         super(dispatcher, checked, complete, problems);
     }
 
-    /** Checks a setting that names another function. */
-    void checkOther(Setting<String> setting, Map<String, SettingValues> names) {
-        String other = checked.find(setting);
-        if (other != null && complete) {
+    /** Checks the function that gets copies of requests. */
+    void checkShadow(Map<String, SettingValues> names) {
+        ShadowPolicy shadow = checked.get(FunctionSettings.FUNCTION_SHADOW);
+        if (!shadow.isOff() && complete) {
+            String other = shadow.function();
             boolean known = names.containsKey(other) && !other.equals(checked.get(FunctionSettings.FUNCTION_NAME));
-            require(known, setting, "the name of another function", setting, FunctionSettings.FUNCTION_NAME);
+            require(
+                    known,
+                    FunctionSettings.FUNCTION_SHADOW,
+                    "the name of another function after to",
+                    FunctionSettings.FUNCTION_SHADOW,
+                    FunctionSettings.FUNCTION_NAME);
         }
     }
 
@@ -70,14 +77,9 @@ final class FunctionChecks extends Checks {
     }
 
     void checkTraffic() {
-        require(
-                checked.get(FunctionSettings.FUNCTION_CACHE_STALE_IF_ERROR)
-                                .compareTo(FunctionConfiguration.LONGEST_STALE)
-                        <= 0,
-                FunctionSettings.FUNCTION_CACHE_STALE_IF_ERROR,
-                "at most 365d");
         checkAdmission();
-        for (ContentEncoding encoding : checked.get(FunctionSettings.FUNCTION_COMPRESSION)) {
+        for (ContentEncoding encoding :
+                checked.get(FunctionSettings.FUNCTION_COMPRESSION).encodings()) {
             require(
                     encoding.isAvailable(),
                     FunctionSettings.FUNCTION_COMPRESSION,
@@ -96,23 +98,6 @@ final class FunctionChecks extends Checks {
     }
 
     private void checkAdmission() {
-        int burst = checked.get(FunctionSettings.FUNCTION_RATE_LIMIT_BURST);
-        require(
-                burst
-                        <= checked.get(FunctionSettings.FUNCTION_RATE_LIMIT)
-                                .map(Rate::requests)
-                                .orElse(burst),
-                FunctionSettings.FUNCTION_RATE_LIMIT_BURST,
-                "at most the number of requests of function.rate-limit",
-                FunctionSettings.FUNCTION_RATE_LIMIT,
-                FunctionSettings.FUNCTION_RATE_LIMIT_BURST);
-        require(
-                checked.isSet(FunctionSettings.FUNCTION_TENANT_HEADER)
-                        || checked.get(FunctionSettings.FUNCTION_MAX_TENANT_REQUESTS) == 0,
-                FunctionSettings.FUNCTION_MAX_TENANT_REQUESTS,
-                "0, or function.tenant-header to be set",
-                FunctionSettings.FUNCTION_TENANT_HEADER,
-                FunctionSettings.FUNCTION_MAX_TENANT_REQUESTS);
         require(
                 checked.get(FunctionSettings.FUNCTION_SHED_DELAY).compareTo(Duration.ofHours(1)) <= 0,
                 FunctionSettings.FUNCTION_SHED_DELAY,
@@ -120,28 +105,7 @@ final class FunctionChecks extends Checks {
                 FunctionSettings.FUNCTION_SHED_DELAY);
     }
 
-    void checkBreaker() {
-        Duration open = checked.get(FunctionSettings.FUNCTION_BREAKER_OPEN);
-        require(
-                open.compareTo(Duration.ofMillis(100)) >= 0 && open.compareTo(Duration.ofHours(1)) <= 0,
-                FunctionSettings.FUNCTION_BREAKER_OPEN,
-                "100ms to 1h",
-                FunctionSettings.FUNCTION_BREAKER_OPEN);
-    }
-
-    /** A route may switch off what its function has, so this concerns only functions. */
-    private void checkUnused() {
-        require(
-                checked.get(FunctionSettings.FUNCTION_BREAKER_LATENCY).isZero()
-                        || checked.get(FunctionSettings.FUNCTION_BREAKER_ERRORS) > 0,
-                FunctionSettings.FUNCTION_BREAKER_LATENCY,
-                "0, or function.breaker-errors to be set",
-                FunctionSettings.FUNCTION_BREAKER_LATENCY,
-                FunctionSettings.FUNCTION_BREAKER_ERRORS);
-    }
-
     void checkFunction() {
-        checkUnused();
         checkTraffic();
         checkEither(FunctionSettings.FUNCTION_SECRET, FunctionSettings.FUNCTION_SECRET_FILE);
         int maxWorkers = checked.get(FunctionSettings.FUNCTION_MAX_WORKERS);

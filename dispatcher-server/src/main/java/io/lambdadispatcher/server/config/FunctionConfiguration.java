@@ -13,12 +13,10 @@ import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.Priority;
-import io.lambdadispatcher.core.options.RateLimit;
-import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
-import java.time.Duration;
+import io.lambdadispatcher.server.config.HttpValueTypes.Compression;
+import io.lambdadispatcher.server.config.PolicyValueTypes.RequestPriority;
 import java.util.List;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,14 +50,6 @@ public record FunctionConfiguration(
         DIRECT
     }
 
-    /** The methods of the requests that are copied to another function. */
-    enum ShadowMethods {
-        /** Those that only read. */
-        SAFE,
-        /** Every method. */
-        ALL
-    }
-
     /** The launcher of a function's workers. */
     public enum Launcher {
         /** None: workers launch themselves, and sign their own tokens. */
@@ -75,8 +65,6 @@ public record FunctionConfiguration(
 
     /** The name of the function's own admission policy and breaker. */
     private static final String OF_FUNCTION = "default";
-
-    static final Duration LONGEST_STALE = Duration.ofDays(365);
 
     /** @param routes the entries of {@code routes} for this function */
     static FunctionConfiguration of(SettingValues values, List<SettingValues> routes) {
@@ -137,7 +125,7 @@ public record FunctionConfiguration(
                 .deadline(deadline.build())
                 .attempts(attempts)
                 .affinity(values.get(FunctionSettings.FUNCTION_AFFINITY))
-                .shadow(shadow(values))
+                .shadow(values.get(FunctionSettings.FUNCTION_SHADOW))
                 .compression(compression(values))
                 .breaker(breaker(values, breakerName))
                 .cache(cache(values))
@@ -145,51 +133,40 @@ public record FunctionConfiguration(
     }
 
     private static CompressionPolicy compression(SettingValues values) {
+        Compression compression = values.get(FunctionSettings.FUNCTION_COMPRESSION);
         return CompressionPolicy.builder()
                 // FunctionChecks reports the others.
-                .encodings(values.get(FunctionSettings.FUNCTION_COMPRESSION).stream()
+                .encodings(compression.encodings().stream()
                         .filter(ContentEncoding::isAvailable)
                         .toList())
                 .types(values.get(FunctionSettings.FUNCTION_COMPRESSION_TYPES))
-                .minBytes(values.get(FunctionSettings.FUNCTION_COMPRESSION_MIN_SIZE))
+                .minBytes(compression.minBytes())
                 .build();
-    }
-
-    private static ShadowPolicy shadow(SettingValues values) {
-        String function = values.find(FunctionSettings.FUNCTION_SHADOW);
-        return function == null
-                ? ShadowPolicy.NONE
-                : ShadowPolicy.builder(function)
-                        .share(values.get(FunctionSettings.FUNCTION_SHADOW_SHARE) / 100.0)
-                        .allMethods(values.get(FunctionSettings.FUNCTION_SHADOW_METHODS) == ShadowMethods.ALL)
-                        .build();
     }
 
     private static BreakerPolicy breaker(SettingValues values, String name) {
-        return BreakerPolicy.builder(name)
-                .errors(values.get(FunctionSettings.FUNCTION_BREAKER_ERRORS) / 100.0)
-                .latency(values.get(FunctionSettings.FUNCTION_BREAKER_LATENCY))
-                .open(values.get(FunctionSettings.FUNCTION_BREAKER_OPEN))
-                .build();
-    }
-
-    private static Duration min(Duration one, Duration other) {
-        return one.compareTo(other) < 0 ? one : other;
+        BreakerPolicy.Builder policy = BreakerPolicy.builder(name);
+        values.get(FunctionSettings.FUNCTION_CIRCUIT_BREAKER)
+                .ifPresent(breaker -> policy.errors(breaker.errorPercent() / 100.0)
+                        .latency(breaker.slow())
+                        .open(breaker.open()));
+        return policy.build();
     }
 
     /** Its name is the route, because a handler may see by which one a request came. */
     private static CachePolicy cache(SettingValues values) {
         return values.get(FunctionSettings.FUNCTION_CACHE)
-                ? CachePolicy.builder(route(values).withoutWeight().toString())
-                        // FunctionChecks reports a longer time.
-                        .staleIfError(min(values.get(FunctionSettings.FUNCTION_CACHE_STALE_IF_ERROR), LONGEST_STALE))
-                        .maxBodyBytes(values.get(FunctionSettings.FUNCTION_CACHE_MAX_BODY))
-                        .build()
-                : CachePolicy.OFF;
+                .map(caching -> CachePolicy.builder(
+                                route(values).withoutWeight().toString())
+                        .staleIfError(caching.staleIfError())
+                        .maxBodyBytes(caching.maxBodyBytes())
+                        .build())
+                .orElse(CachePolicy.OFF);
     }
 
     private static String admissionName(SettingValues function, SettingValues values) {
-        return limits(values).equals(limits(function)) ? OF_FUNCTION : nameOf(route(values));
+        boolean same = FunctionSettings.LIMITS.stream().allMatch(limit -> values.hasSame(limit, function));
+        return same ? OF_FUNCTION : nameOf(route(values));
     }
 
     /**
@@ -206,46 +183,25 @@ public record FunctionConfiguration(
     }
 
     private static boolean hasPriorities(SettingValues values) {
-        return values.get(FunctionSettings.FUNCTION_PRIORITY) != Priority.NORMAL
-                || values.isSet(FunctionSettings.FUNCTION_PRIORITY_HEADER);
-    }
-
-    private static List<Object> limits(SettingValues values) {
-        return FunctionSettings.LIMITS.stream()
-                .<Object>map(setting -> Optional.ofNullable(values.find(setting)))
-                .toList();
+        RequestPriority priority = values.get(FunctionSettings.FUNCTION_PRIORITY);
+        return priority.priority() != Priority.NORMAL || priority.header() != null;
     }
 
     private static AdmissionPolicy admission(SettingValues values, String name, boolean priorities) {
         AdmissionPolicy.Builder policy = AdmissionPolicy.builder(name)
                 .maxRequests(values.get(FunctionSettings.FUNCTION_MAX_REQUESTS))
                 .shedDelay(values.get(FunctionSettings.FUNCTION_SHED_DELAY));
+        RequestPriority priority = values.get(FunctionSettings.FUNCTION_PRIORITY);
         if (priorities) {
-            policy.priority(values.get(FunctionSettings.FUNCTION_PRIORITY));
+            policy.priority(priority.priority());
         }
-        values.get(FunctionSettings.FUNCTION_RATE_LIMIT).ifPresent(rate -> policy.rateLimit(rateLimit(values, rate)));
-        String tenantHeader = values.find(FunctionSettings.FUNCTION_TENANT_HEADER);
-        if (tenantHeader != null) {
-            policy.tenants(tenantHeader, values.get(FunctionSettings.FUNCTION_MAX_TENANT_REQUESTS));
+        if (priority.header() != null) {
+            policy.priorityHeader(priority.header());
         }
-        String priorityHeader = values.find(FunctionSettings.FUNCTION_PRIORITY_HEADER);
-        if (priorityHeader != null) {
-            policy.priorityHeader(priorityHeader);
-        }
+        values.get(FunctionSettings.FUNCTION_RATE_LIMIT).ifPresent(policy::rateLimit);
+        values.get(FunctionSettings.FUNCTION_TENANT_HEADER)
+                .ifPresent(tenants -> policy.tenants(tenants.header(), tenants.maxRequests()));
         return policy.build();
-    }
-
-    private static RateLimit rateLimit(SettingValues values, Rate rate) {
-        RateLimit limit = RateLimit.of(rate.requests(), rate.window());
-        int burst = values.get(FunctionSettings.FUNCTION_RATE_LIMIT_BURST);
-        // FunctionChecks reports a burst that is too large.
-        limit = burst == 0 ? limit : limit.burst(Math.min(burst, rate.requests()));
-        String key = values.get(FunctionSettings.FUNCTION_RATE_LIMIT_KEY);
-        return switch (key) {
-            case "client" -> limit;
-            case "route" -> limit.perRoute();
-            default -> limit.perHeader(key);
-        };
     }
 
     private static @Nullable DirectOptions direct(SettingValues values) {

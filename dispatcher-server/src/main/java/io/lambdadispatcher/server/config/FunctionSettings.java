@@ -1,13 +1,10 @@
 package io.lambdadispatcher.server.config;
 
 import static io.lambdadispatcher.server.config.HttpValueTypes.affinity;
-import static io.lambdadispatcher.server.config.HttpValueTypes.encodingsOrOff;
 import static io.lambdadispatcher.server.config.HttpValueTypes.headerNames;
 import static io.lambdadispatcher.server.config.HttpValueTypes.host;
 import static io.lambdadispatcher.server.config.HttpValueTypes.mediaTypes;
 import static io.lambdadispatcher.server.config.HttpValueTypes.pathPrefix;
-import static io.lambdadispatcher.server.config.HttpValueTypes.rateKey;
-import static io.lambdadispatcher.server.config.HttpValueTypes.requestHeaderName;
 import static io.lambdadispatcher.server.config.ValueType.bool;
 import static io.lambdadispatcher.server.config.ValueType.choice;
 import static io.lambdadispatcher.server.config.ValueType.className;
@@ -15,22 +12,24 @@ import static io.lambdadispatcher.server.config.ValueType.duration;
 import static io.lambdadispatcher.server.config.ValueType.hedgeDelay;
 import static io.lambdadispatcher.server.config.ValueType.number;
 import static io.lambdadispatcher.server.config.ValueType.positiveDuration;
-import static io.lambdadispatcher.server.config.ValueType.rateOrOff;
 import static io.lambdadispatcher.server.config.ValueType.retryConditions;
 import static io.lambdadispatcher.server.config.ValueType.rollout;
-import static io.lambdadispatcher.server.config.ValueType.size;
 import static io.lambdadispatcher.server.config.ValueType.text;
 
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.CompressionPolicy;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DirectEventFormat;
-import io.lambdadispatcher.core.options.Priority;
+import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.RolloutPolicy;
+import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
-import io.lambdadispatcher.server.config.FunctionConfiguration.ShadowMethods;
+import io.lambdadispatcher.server.config.HttpValueTypes.Compression;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Caching;
+import io.lambdadispatcher.server.config.PolicyValueTypes.CircuitBreaker;
+import io.lambdadispatcher.server.config.PolicyValueTypes.RequestPriority;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Tenants;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -43,8 +42,6 @@ import java.util.Set;
 public final class FunctionSettings {
     private static final ValueType<String> LAMBDA =
             text("LAMBDA", "the name or ARN of a Lambda function, with or without :alias or :version", 170);
-
-    private static final ValueType<String> OTHER_FUNCTION = text("NAME", "the name of another function", 256);
 
     private static final SettingTopic FUNCTION = new SettingTopic("Functions and their routes");
     public static final Setting<String> FUNCTION_NAME = FUNCTION.setting(
@@ -129,43 +126,27 @@ public final class FunctionSettings {
                     + " routes of the function.");
 
     private static final SettingTopic ADMISSION = new SettingTopic("Admission");
-    public static final Setting<Optional<Rate>> FUNCTION_RATE_LIMIT = ADMISSION
-            .setting("function.rate-limit", rateOrOff(), "off")
+    public static final Setting<Optional<RateLimit>> FUNCTION_RATE_LIMIT = ADMISSION
+            .setting("function.rate-limit", PolicyValueTypes.rateLimit(), "off")
             .ofRoutes()
-            .doc("Maximum rate of requests with the same function.rate-limit-key. Others get 429.");
-    public static final Setting<Integer> FUNCTION_RATE_LIMIT_BURST = ADMISSION
-            .setting("function.rate-limit-burst", number(0, 1_000_000), "0")
-            .ofRoutes()
-            .doc("Number of requests that function.rate-limit permits at the same time, at most its own number."
-                    + " 0 means its own number.");
-    public static final Setting<String> FUNCTION_RATE_LIMIT_KEY = ADMISSION
-            .setting("function.rate-limit-key", rateKey(), "client")
-            .ofRoutes()
-            .doc("Whose requests function.rate-limit counts together: client = those of an address, route = all, or"
-                    + " those with the same value of the header with this name.");
+            .doc("Maximum rate of requests. Others get 429. burst = how many are permitted at the same time, by default"
+                    + " the number of the rate. by = whose requests count together: client = those of an address, which"
+                    + " is the default, route = all, or those with the same value of the header with this name.");
     public static final Setting<Integer> FUNCTION_MAX_REQUESTS = ADMISSION
             .setting("function.max-requests", number(0, 10_000_000), "0")
             .ofRoutes()
             .doc("Maximum number of unfinished requests, including queued ones. Others get 503. 0 means no limit.");
-    public static final Setting<String> FUNCTION_TENANT_HEADER = ADMISSION
-            .setting("function.tenant-header", requestHeaderName())
+    public static final Setting<Optional<Tenants>> FUNCTION_TENANT_HEADER = ADMISSION
+            .setting("function.tenant-header", PolicyValueTypes.tenants(), "off")
             .ofRoutes()
-            .doc(
-                    "Header that names the tenant, for function.max-tenant-requests. Clients must not be able to choose it.");
-    public static final Setting<Integer> FUNCTION_MAX_TENANT_REQUESTS = ADMISSION
-            .setting("function.max-tenant-requests", number(0, 10_000_000), "0")
+            .doc("Header that names the tenant. Clients must not be able to choose it. max-requests = maximum number of"
+                    + " each tenant's unfinished requests, including queued ones. Others get 429.");
+    public static final Setting<RequestPriority> FUNCTION_PRIORITY = ADMISSION
+            .setting("function.priority", PolicyValueTypes.priority(), "normal")
             .ofRoutes()
-            .doc("Maximum number of each tenant's unfinished requests, including queued ones. Others get 429."
-                    + " 0 means no limit.");
-    public static final Setting<Priority> FUNCTION_PRIORITY = ADMISSION
-            .setting("function.priority", choice(Priority.class), "normal")
-            .ofRoutes()
-            .doc("Priority of requests if not all can be served. Sheddable ones are refused first.");
-    public static final Setting<String> FUNCTION_PRIORITY_HEADER = ADMISSION
-            .setting("function.priority-header", requestHeaderName())
-            .ofRoutes()
-            .doc("Header with a priority, which takes precedence over function.priority. Other values are ignored."
-                    + " Clients must not be able to choose it.");
+            .doc("Priority of requests if not all can be served. Sheddable ones are refused first. by = a header with"
+                    + " the priority, which takes precedence. Other values of it are ignored. Clients must not be able to"
+                    + " choose it.");
     public static final Setting<Duration> FUNCTION_SHED_DELAY = ADMISSION
             .setting("function.shed-delay", positiveDuration(), "100ms")
             .ofRoutes()
@@ -174,69 +155,43 @@ public final class FunctionSettings {
                             + " times as long. At most 1h. Applies only if there are priorities.");
 
     private static final SettingTopic RELEASE = new SettingTopic("Shadow traffic");
-    public static final Setting<String> FUNCTION_SHADOW = RELEASE.setting("function.shadow", OTHER_FUNCTION)
+    public static final Setting<ShadowPolicy> FUNCTION_SHADOW = RELEASE.setting(
+                    "function.shadow", PolicyValueTypes.shadow(), "off")
             .ofRoutes()
-            .doc("Another function, which gets copies of requests. Its responses are dropped and only compared. Clients"
-                    + " never wait for it. If this is not set, no request is copied.");
-    public static final Setting<Integer> FUNCTION_SHADOW_SHARE = RELEASE.setting(
-                    "function.shadow-share", number(1, 100), "10")
-            .ofRoutes()
-            .doc("Share of the requests that is copied, in percent.");
-    public static final Setting<ShadowMethods> FUNCTION_SHADOW_METHODS = RELEASE.setting(
-                    "function.shadow-methods", choice(ShadowMethods.class), "safe")
-            .ofRoutes()
-            .doc("Methods of the requests that are copied: safe = GET, HEAD, OPTIONS and TRACE, all = every method. A"
-                    + " copied POST can write twice.");
+            .doc("Sends copies of this share of the requests to another function. Its responses are dropped and only"
+                    + " compared. Clients never wait for it. Only requests with GET, HEAD, OPTIONS and TRACE are copied."
+                    + " With of all, every method is, so a copied POST can write twice.");
 
     private static final SettingTopic COMPRESSION = new SettingTopic("Compression");
-    public static final Setting<List<ContentEncoding>> FUNCTION_COMPRESSION = COMPRESSION
-            .setting("function.compression", encodingsOrOff(), "off")
+    public static final Setting<Compression> FUNCTION_COMPRESSION = COMPRESSION
+            .setting("function.compression", HttpValueTypes.compression(), "off")
             .ofRoutes()
             .doc("Compresses responses for clients that accept it. The first encoding wins if a client accepts several"
-                    + " equally.");
+                    + " equally. Responses smaller than min-size, by default 1KiB, are not compressed. Those whose size is"
+                    + " not known in advance are.");
     public static final Setting<List<String>> FUNCTION_COMPRESSION_TYPES = COMPRESSION
             .setting("function.compression-types", mediaTypes(), String.join(", ", CompressionPolicy.DEFAULT_TYPES))
             .ofRoutes()
             .doc("Types of the responses that are compressed.");
-    public static final Setting<Integer> FUNCTION_COMPRESSION_MIN_SIZE = COMPRESSION
-            .setting("function.compression-min-size", size(0, 1024 * 1024), "1KiB")
-            .ofRoutes()
-            .doc("Smaller responses are not compressed. Those whose size is not known in advance are.");
 
-    private static final SettingTopic FAILURE = new SettingTopic("Breakers");
-    public static final Setting<Integer> FUNCTION_BREAKER_ERRORS = FAILURE.setting(
-                    "function.breaker-errors", number(0, 100), "0")
+    private static final SettingTopic FAILURE = new SettingTopic("Circuit breakers");
+    public static final Setting<Optional<CircuitBreaker>> FUNCTION_CIRCUIT_BREAKER = FAILURE.setting(
+                    "function.circuit-breaker", PolicyValueTypes.circuitBreaker(), "off")
             .ofRoutes()
-            .doc(
-                    "Opens the breaker if this share of the requests fails, in percent, with responses of 5xx, lost workers"
-                            + " or timeouts. While it is open, requests get 503 immediately. 0 means no breaker.");
-    public static final Setting<Duration> FUNCTION_BREAKER_LATENCY = FAILURE.setting(
-                    "function.breaker-latency", duration(), "0")
-            .ofRoutes()
-            .doc("Time without the headers of a response after which a request has failed for function.breaker-errors."
-                    + " It begins when a worker has the complete request. 0 means no limit.");
-    public static final Setting<Duration> FUNCTION_BREAKER_OPEN = FAILURE.setting(
-                    "function.breaker-open", positiveDuration(), "5s")
-            .ofRoutes()
-            .doc(
-                    "Time for which the breaker is open, up to four times as long if it opens again. Then 20 % of the requests"
-                            + " pass for this time, then 60 %. 100ms to 1h.");
+            .doc("Opens the breaker if this share of the requests fails, with responses of 5xx, lost workers or"
+                    + " timeouts. While it is open, requests get 503 immediately. slow = a request has failed if it has no"
+                    + " headers of a response this long after a worker has the complete request. open = time for which the"
+                    + " breaker is open, by default 5s, and up to four times as long if it opens again. Then 20 % of the"
+                    + " requests pass for this time, then 60 %.");
 
     private static final SettingTopic CACHE = new SettingTopic("Stored responses");
-    public static final Setting<Boolean> FUNCTION_CACHE = CACHE.setting("function.cache", bool(), "false")
+    public static final Setting<Optional<Caching>> FUNCTION_CACHE = CACHE.setting(
+                    "function.cache", PolicyValueTypes.caching(), "off")
             .ofRoutes()
             .doc("Stores responses whose cache-control or expires allows it, and answers later requests with them."
-                    + " Identical requests in flight share one response.");
-    public static final Setting<Duration> FUNCTION_CACHE_STALE_IF_ERROR = CACHE.setting(
-                    "function.cache-stale-if-error", duration(), "0s")
-            .ofRoutes()
-            .doc(
-                    "For this time after the end of its freshness, a stored response replaces an error, unless the response"
-                            + " says another time. At most 365d.");
-    public static final Setting<Integer> FUNCTION_CACHE_MAX_BODY = CACHE.setting(
-                    "function.cache-max-body", size(1, 64 << 20), "1MiB")
-            .ofRoutes()
-            .doc("Size of the largest body that is stored.");
+                    + " Identical requests in flight share one response. stale-if-error = for this time after the end of"
+                    + " its freshness, a stored response replaces an error, unless the response says another time. max-body"
+                    + " = size of the largest body that is stored, by default 1MiB.");
 
     private static final SettingTopic DIRECT = new SettingTopic("Direct requests");
     public static final Setting<Mode> FUNCTION_MODE = DIRECT.setting("function.mode", choice(Mode.class), "dispatch")
@@ -377,13 +332,7 @@ public final class FunctionSettings {
                             + " workers. It invokes them every 4 minutes.");
 
     /** Limits whose counts a route shares with its function if it sets none of them. */
-    static final List<Setting<?>> LIMITS = List.of(
-            FUNCTION_RATE_LIMIT,
-            FUNCTION_RATE_LIMIT_BURST,
-            FUNCTION_RATE_LIMIT_KEY,
-            FUNCTION_MAX_REQUESTS,
-            FUNCTION_TENANT_HEADER,
-            FUNCTION_MAX_TENANT_REQUESTS);
+    static final List<Setting<?>> LIMITS = List.of(FUNCTION_RATE_LIMIT, FUNCTION_MAX_REQUESTS, FUNCTION_TENANT_HEADER);
 
     static final List<SettingTopic> TOPICS =
             List.of(FUNCTION, TRAFFIC, ADMISSION, RELEASE, COMPRESSION, FAILURE, CACHE, DIRECT, LAUNCHING, SCALING);

@@ -48,7 +48,7 @@ public record ValueType<T>(
     static final Pattern SPACES = Pattern.compile("\\s+");
     static final Pattern COMMAS = Pattern.compile("[\\s,]+");
     private static final Pattern DURATION = Pattern.compile("(\\d{1,15})(ms|s|m|h|d)");
-    private static final Pattern RATE = Pattern.compile("(\\d{1,7})/([smhd])");
+    private static final Pattern PERCENT = Pattern.compile("(\\d{1,4})%");
     private static final Pattern ROLLOUT = Pattern.compile("((?:\\d{1,3}% +)+)for +(\\S+)");
     private static final Pattern RATIO = Pattern.compile("0|1|[01]\\.0{1,9}|0?\\.\\d{1,9}");
     private static final Pattern SIZE = Pattern.compile("(\\d{1,15})(B|KiB|MiB|GiB)?");
@@ -110,6 +110,23 @@ public record ValueType<T>(
         return secret ? text.getBytes(StandardCharsets.UTF_8).length + " bytes" : '"' + text + '"';
     }
 
+    /** A value of this type, or {@code off} instead. */
+    ValueType<T> orOff(T off) {
+        return new ValueType<>(
+                "off|" + label, "off, or " + expected, items -> isOff(items) ? off : parser.apply(items), separator);
+    }
+
+    /** A value of this type, or {@code off} as an empty one. */
+    ValueType<Optional<T>> orOff() {
+        return new ValueType<Optional<T>>(label, expected, items -> Optional.of(parser.apply(items)), separator)
+                .orOff(Optional.empty());
+    }
+
+    /** YAML 1.1 reads an unquoted off as false, and many editors write false. */
+    private static boolean isOff(List<String> items) {
+        return items.equals(List.of("off")) || items.equals(List.of("false"));
+    }
+
     static <T> ValueType<T> single(String label, String expected, Function<String, T> parser) {
         return new ValueType<>(label, expected, items -> parser.apply(items.get(0)), null);
     }
@@ -137,7 +154,7 @@ public record ValueType<T>(
                 text -> text.equals("auto") ? 0 : number(text, min, max));
     }
 
-    private static int number(String text, int min, int max) {
+    static int number(String text, int min, int max) {
         return within(Integer.parseInt(text), min, max);
     }
 
@@ -171,26 +188,38 @@ public record ValueType<T>(
     }
 
     static ValueType<Duration> positiveDuration() {
-        return single("DURATION", "a positive duration such as 500ms, 10s, 15m or 1h", text -> {
-            Duration duration = parseDuration(text);
-            require(!duration.isZero());
-            return duration;
-        });
+        return single(
+                "DURATION", "a positive duration such as 500ms, 10s, 15m or 1h", ValueType::parsePositiveDuration);
+    }
+
+    static Duration parsePositiveDuration(String text) {
+        Duration duration = parseDuration(text);
+        require(!duration.isZero());
+        return duration;
+    }
+
+    /** A share such as {@code 25%}, as a whole number of hundredths. */
+    static ValueType<Integer> percent(int min, int max) {
+        String expected = "a share from " + min + "% to " + max + "%";
+        return single(min + "%.." + max + "%", expected, text -> parsePercent(text, min, max));
+    }
+
+    static int parsePercent(String text, int min, int max) {
+        Matcher matcher = PERCENT.matcher(text);
+        require(matcher.matches());
+        return number(matcher.group(1), min, max);
     }
 
     /** How workers of a new version replace the others. */
     static ValueType<RolloutPolicy> rollout() {
-        String expected = "fast, careful, off, or rising shares of the workers from 1% to 100% and the time of each,"
+        String expected = "fast, careful, or rising shares of the workers from 1% to 100% and the time of each,"
                 + " such as 10% 50% for 5m";
-        return single("fast|careful|off|STEPS", expected, text -> {
+        ValueType<RolloutPolicy> rollout = single("fast|careful|STEPS", expected, text -> {
             switch (text) {
                 case "fast":
                     return RolloutPolicy.FAST;
                 case "careful":
                     return RolloutPolicy.CAREFUL;
-                // YAML 1.1 reads an unquoted off as false, and many editors write false.
-                case "off", "false":
-                    return RolloutPolicy.OFF;
                 default:
                     Matcher steps = ROLLOUT.matcher(text);
                     require(steps.matches());
@@ -201,22 +230,18 @@ public record ValueType<T>(
                             parseDuration(steps.group(2)));
             }
         });
+        return rollout.orOff(RolloutPolicy.OFF);
     }
 
     /** A fixed delay, a percentile of the response times, or {@code off}. */
     static ValueType<HedgeDelay> hedgeDelay() {
-        return single("off|pNN|DURATION", "off, p50 to p99, or a positive duration such as 50ms", text -> {
-            // YAML 1.1 reads an unquoted off as false, and many editors write false.
-            if (text.equals("off") || text.equals("false")) {
-                return HedgeDelay.OFF;
-            }
-            if (text.startsWith("p")) {
-                return new HedgeDelay(Duration.ZERO, number(text.substring(1), 50, 99));
-            }
-            Duration delay = parseDuration(text);
-            require(!delay.isZero());
-            return new HedgeDelay(delay, 0);
-        });
+        ValueType<HedgeDelay> delay = single(
+                "pNN|DURATION",
+                "p50 to p99, or a positive duration such as 50ms",
+                text -> text.startsWith("p")
+                        ? new HedgeDelay(Duration.ZERO, number(text.substring(1), 50, 99))
+                        : new HedgeDelay(parsePositiveDuration(text), 0));
+        return delay.orOff(HedgeDelay.OFF);
     }
 
     static ValueType<Set<RetryCondition>> retryConditions() {
@@ -238,7 +263,7 @@ public record ValueType<T>(
                 COMMAS);
     }
 
-    private static Duration parseDuration(String text) {
+    static Duration parseDuration(String text) {
         Matcher matcher = DURATION.matcher(text);
         require(matcher.matches());
         long count = Long.parseLong(matcher.group(1));
@@ -252,20 +277,6 @@ public record ValueType<T>(
         // A long holds 292 years in nanoseconds. No timeout is longer than LONGEST.
         require(duration.compareTo(LONGEST) <= 0);
         return duration;
-    }
-
-    /** A number of requests in a time, or {@code off} as an empty value. */
-    static ValueType<Optional<Rate>> rateOrOff() {
-        return single(
-                "RATE|off",
-                "off, or a number of requests per s, m, h or d, such as 600/m, at most 1000000",
-                text -> text.equals("off") || text.equals("false") ? Optional.empty() : Optional.of(rate(text)));
-    }
-
-    private static Rate rate(String text) {
-        Matcher matcher = RATE.matcher(text);
-        require(matcher.matches());
-        return new Rate(number(matcher.group(1), 1, 1_000_000), parseDuration("1" + matcher.group(2)));
     }
 
     /** A size in bytes. */
@@ -286,7 +297,7 @@ public record ValueType<T>(
                 text -> text.equals("auto") ? 0 : parseSize(text, minBytes, maxBytes));
     }
 
-    private static int parseSize(String text, int minBytes, int maxBytes) {
+    static int parseSize(String text, int minBytes, int maxBytes) {
         Matcher matcher = SIZE.matcher(text);
         require(matcher.matches());
         String unit = matcher.group(2);

@@ -473,7 +473,7 @@ class ConfigurationLoaderTest {
                                 + " line 10, column 31)",
                         "routes[6].attempt-timeout: expected 0, or function.retry-on to contain timeout, got \"1s\" ("
                                 + file + " line 11, column 31)",
-                        "routes[7].hedge-after: expected off, p50 to p99, or a positive duration such as 50ms, got"
+                        "routes[7].hedge-after: expected off, or p50 to p99, or a positive duration such as 50ms, got"
                                 + " \"p101\" (" + file + " line 12, column 31)");
     }
 
@@ -481,10 +481,10 @@ class ConfigurationLoaderTest {
     void should_load_shadows() throws Exception {
         write(
                 "functions:",
-                "  - {name: shop, weight: 100, shadow: next, shadow-share: 25}",
+                "  - {name: shop, weight: 100, shadow: 25% to next}",
                 "  - {name: next, weight: 0}",
                 "routes:",
-                "  - {function: shop, path: /pay, shadow-methods: all}");
+                "  - {function: shop, path: /pay, shadow: 100% of all to next}");
 
         FunctionConfiguration shop = loadWithSecret().functions().get(0);
 
@@ -494,7 +494,7 @@ class ConfigurationLoaderTest {
         assertThat(shadow.allMethods()).isFalse();
         assertThat(shadow.maxRequests()).isEqualTo(100);
         ShadowPolicy ofPay = shop.routes().get(0).policy().shadow();
-        assertThat(ofPay.share()).isEqualTo(0.25);
+        assertThat(ofPay.share()).isEqualTo(1);
         assertThat(ofPay.allMethods()).isTrue();
     }
 
@@ -502,22 +502,23 @@ class ConfigurationLoaderTest {
     void should_refuse_shadows_that_cannot_be() throws Exception {
         write(
                 "functions:",
-                "  - {name: a, path: /a, shadow: x}",
-                "  - {name: b, path: /b, shadow: b}",
-                "  - {name: c, path: /c, shadow-share: 0}",
+                "  - {name: a, path: /a, shadow: 10% to x}",
+                "  - {name: b, path: /b, shadow: 10% to b}",
+                "  - {name: c, path: /c, shadow: 0% to a}",
                 "routes:",
-                "  - {function: a, path: /r, shadow: y}",
-                "  - {function: a, path: /s, shadow: a}");
+                "  - {function: a, path: /r, shadow: 10% to y}",
+                "  - {function: a, path: /s, shadow: 10% to a}");
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
 
         assertThat(problems())
                 .extracting(problem -> problem.substring(0, problem.indexOf(" (")))
                 .containsExactlyInAnyOrder(
-                        "function a, shadow: expected the name of another function, got \"x\"",
-                        "function b, shadow: expected the name of another function, got \"b\"",
-                        "function c, shadow-share: expected a whole number from 1 to 100, got \"0\"",
-                        "routes[0].shadow: expected the name of another function, got \"y\"",
-                        "routes[1].shadow: expected the name of another function, got \"a\"");
+                        "function a, shadow: expected the name of another function after to, got \"10% to x\"",
+                        "function b, shadow: expected the name of another function after to, got \"10% to b\"",
+                        "function c, shadow: expected off, or 1% to 100% of the requests and the name of another"
+                                + " function, such as 10% to shop-next, or 10% of all to shop-next, got \"0% to a\"",
+                        "routes[0].shadow: expected the name of another function after to, got \"10% to y\"",
+                        "routes[1].shadow: expected the name of another function after to, got \"10% to a\"");
     }
 
     @Test
@@ -526,8 +527,9 @@ class ConfigurationLoaderTest {
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
 
         assertThat(problems())
-                .containsExactly("function.rollout: expected fast, careful, off, or rising shares of the workers from"
-                        + " 1% to 100% and the time of each, such as 10% 50% for 5m, got \"50% 10% for 5m\" (" + file
+                .containsExactly("function.rollout: expected off, or fast, careful, or rising shares of the workers"
+                        + " from 1% to 100% and the time of each, such as 10% 50% for 5m, got \"50% 10% for 5m\" ("
+                        + file
                         + " line 1, column 1)");
     }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.RolloutPolicy;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Caching;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
@@ -70,7 +71,7 @@ class ValueTypeTest {
     @ParameterizedTest
     @ValueSource(strings = {"host", "Host", "connection", "keep-alive", "expect"})
     void should_refuse_headers_that_no_policy_sees(String name) {
-        assertRefused(HttpValueTypes.rateKey(), name);
+        assertRefused(PolicyValueTypes.rateLimit(), "5/s by " + name);
         assertRefused(HttpValueTypes.requestHeaderName(), name);
         assertRefused(HttpValueTypes.headerNames(), name);
         assertRefused(HttpValueTypes.affinity(), "header " + name);
@@ -81,7 +82,6 @@ class ValueTypeTest {
         assertThat(parse(HttpValueTypes.requestHeaderName(), "X-Tenant")).isEqualTo("x-tenant");
         assertThat(parse(HttpValueTypes.headerNames(), "X-A, te")).containsExactly("x-a", "te");
         assertRefused(HttpValueTypes.requestHeaderName(), "a b");
-        assertRefused(HttpValueTypes.rateKey(), "a b");
     }
 
     private static void assertRefused(ValueType<?> type, String text) {
@@ -149,6 +149,31 @@ class ValueTypeTest {
             })
     void should_refuse_what_is_no_rollout(String text) {
         assertThatThrownBy(() -> parse(ValueType.rollout(), text)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void should_read_what_is_cached() {
+        assertThat(parse(PolicyValueTypes.caching(), "off")).isEmpty();
+        assertThat(parse(PolicyValueTypes.caching(), "false")).isEmpty();
+        assertThat(parse(PolicyValueTypes.caching(), "on")).contains(new Caching(Duration.ZERO, 1 << 20));
+        assertThat(parse(PolicyValueTypes.caching(), "true")).contains(new Caching(Duration.ZERO, 1 << 20));
+        assertThat(parse(PolicyValueTypes.caching(), "on max-body 2KiB  stale-if-error 1h"))
+                .contains(new Caching(Duration.ofHours(1), 2048));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "1h",
+                "on max-body",
+                "on max-body 65MiB",
+                "on stale-if-error 366d",
+                "on stale-if-error 1h stale-if-error 2h",
+                "on for 1h"
+            })
+    void should_refuse_what_says_nothing_about_a_cache(String text) {
+        assertRefused(PolicyValueTypes.caching(), text);
     }
 
     @Test

@@ -1,0 +1,165 @@
+package io.lambdadispatcher.server.config;
+
+import static io.lambdadispatcher.server.config.ValueType.SPACES;
+import static io.lambdadispatcher.server.config.ValueType.require;
+import static io.lambdadispatcher.server.config.ValueType.single;
+
+import io.lambdadispatcher.core.options.Priority;
+import io.lambdadispatcher.core.options.RateLimit;
+import io.lambdadispatcher.core.options.ShadowPolicy;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Types of values that hold a whole policy: one word that says most, and pairs of a keyword and a
+ * value in any order, such as {@code 600/m burst 50 by client}.
+ */
+final class PolicyValueTypes {
+    static final Duration LONGEST_STALE = Duration.ofDays(365);
+    private static final int MOST_REQUESTS = 10_000_000;
+    private static final Duration SHORTEST_OPEN = Duration.ofMillis(100);
+    private static final Duration LONGEST_OPEN = Duration.ofHours(1);
+    private static final Pattern RATE = Pattern.compile("(\\d{1,7})/([smhd])");
+    private static final Pattern SHADOW = Pattern.compile("(\\d{1,3})%( of all)? to (.+)");
+
+    private PolicyValueTypes() {}
+
+    /**
+     * Whose requests a limit counts together.
+     *
+     * @param header names the tenant, in lower case
+     * @param maxRequests of each tenant that are unfinished; 0 = any number
+     */
+    record Tenants(String header, int maxRequests) {}
+
+    /** @param header says the priority of a request instead, in lower case; {@code null} = none */
+    record RequestPriority(Priority priority, @Nullable String header) {}
+
+    /**
+     * @param errorPercent share of failures that opens the circuit breaker
+     * @param slow time after which a request has failed; zero = any
+     * @param open time for which it is open
+     */
+    record CircuitBreaker(int errorPercent, Duration slow, Duration open) {}
+
+    /** @param staleIfError time for which a response replaces errors after its freshness */
+    record Caching(Duration staleIfError, int maxBodyBytes) {}
+
+    /** A text of words: the first, and the values of the keywords that follow it. */
+    private record Phrase(String first, Map<String, String> values) {
+        static Phrase parse(String text, String... keywords) {
+            String[] words = SPACES.split(text.trim());
+            require(words.length % 2 == 1);
+            Map<String, String> values = new HashMap<>();
+            for (int i = 1; i < words.length; i += 2) {
+                require(List.of(keywords).contains(words[i]));
+                require(values.putIfAbsent(words[i], words[i + 1]) == null);
+            }
+            return new Phrase(words[0], values);
+        }
+
+        <T> T value(String keyword, Function<String, T> parser, T otherwise) {
+            String text = values.get(keyword);
+            return text == null ? otherwise : parser.apply(text);
+        }
+    }
+
+    static ValueType<Optional<RateLimit>> rateLimit() {
+        String expected = "a number of requests per s, m, h or d, at most 1000000, and optionally a smaller burst, and"
+                + " whose requests count together: by client, by route, or by the name of a header, such as 600/m burst"
+                + " 50 by x-api-key";
+        return single("N/m [burst N] [by client|route|NAME]", expected, text -> {
+                    Phrase phrase = Phrase.parse(text, "burst", "by");
+                    Matcher rate = RATE.matcher(phrase.first);
+                    require(rate.matches());
+                    int requests = ValueType.number(rate.group(1), 1, 1_000_000);
+                    RateLimit limit = RateLimit.of(requests, ValueType.parseDuration("1" + rate.group(2)));
+                    int burst = phrase.value("burst", number -> ValueType.number(number, 1, requests), requests);
+                    String key = phrase.value("by", HttpValueTypes::requestHeader, "client");
+                    return switch (key) {
+                        case "client" -> limit.burst(burst);
+                        case "route" -> limit.burst(burst).perRoute();
+                        default -> limit.burst(burst).perHeader(key);
+                    };
+                })
+                .orOff();
+    }
+
+    static ValueType<Optional<Tenants>> tenants() {
+        String expected = HttpValueTypes.requestHeaderName().expected()
+                + ", and optionally the number of each tenant's requests, such as x-tenant max-requests 20";
+        return single("NAME [max-requests N]", expected, text -> {
+                    Phrase phrase = Phrase.parse(text, "max-requests");
+                    return new Tenants(
+                            HttpValueTypes.requestHeader(phrase.first),
+                            phrase.value("max-requests", number -> ValueType.number(number, 1, MOST_REQUESTS), 0));
+                })
+                .orOff();
+    }
+
+    static ValueType<RequestPriority> priority() {
+        ValueType<Priority> priorities = ValueType.choice(Priority.class);
+        String expected = priorities.expected() + ", and optionally a header that says it instead, such as normal by"
+                + " x-priority";
+        return single(priorities.label() + " [by NAME]", expected, text -> {
+            Phrase phrase = Phrase.parse(text, "by");
+            return new RequestPriority(
+                    priorities.parser().apply(List.of(phrase.first)),
+                    phrase.value("by", HttpValueTypes::requestHeader, null));
+        });
+    }
+
+    static ValueType<ShadowPolicy> shadow() {
+        String expected =
+                "1% to 100% of the requests and the name of another function, such as 10% to shop-next, or 10%"
+                        + " of all to shop-next";
+        return single(
+                        "N% [of all] to NAME",
+                        expected, text -> {
+                            Matcher matcher = SHADOW.matcher(text);
+                            require(matcher.matches());
+                            return ShadowPolicy.builder(matcher.group(3))
+                                    .share(ValueType.number(matcher.group(1), 1, 100) / 100.0)
+                                    .allMethods(matcher.group(2) != null)
+                                    .build();
+                        })
+                .orOff(ShadowPolicy.NONE);
+    }
+
+    static ValueType<Optional<CircuitBreaker>> circuitBreaker() {
+        String expected = "1% to 100% of the requests, and optionally a time after which one is slow, and for how long"
+                + " it is open, from 100ms to 1h, such as 50% slow 500ms open 5s";
+        return single(
+                        "N% [slow TIME] [open TIME]",
+                        expected, text -> {
+                            Phrase phrase = Phrase.parse(text, "slow", "open");
+                            Duration open = phrase.value("open", ValueType::parseDuration, Duration.ofSeconds(5));
+                            require(open.compareTo(SHORTEST_OPEN) >= 0 && open.compareTo(LONGEST_OPEN) <= 0);
+                            Duration slow = phrase.value("slow", ValueType::parsePositiveDuration, Duration.ZERO);
+                            return new CircuitBreaker(ValueType.parsePercent(phrase.first, 1, 100), slow, open);
+                        })
+                .orOff();
+    }
+
+    static ValueType<Optional<Caching>> caching() {
+        String expected = "on, and optionally a time of at most 365d for stale responses, and the size of the largest"
+                + " body, from 1B to 64MiB, such as on stale-if-error 1h max-body 1MiB";
+        return single("on [stale-if-error TIME] [max-body SIZE]", expected, text -> {
+                    Phrase phrase = Phrase.parse(text, "stale-if-error", "max-body");
+                    // YAML 1.1 reads an unquoted on as true, and many editors write true.
+                    require(phrase.first.equals("on") || phrase.first.equals("true"));
+                    Duration stale = phrase.value("stale-if-error", ValueType::parseDuration, Duration.ZERO);
+                    require(stale.compareTo(LONGEST_STALE) <= 0);
+                    int body = phrase.value("max-body", size -> ValueType.parseSize(size, 1, 64 << 20), 1 << 20);
+                    return new Caching(stale, body);
+                })
+                .orOff();
+    }
+}
