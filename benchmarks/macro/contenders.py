@@ -261,8 +261,7 @@ class LambdaDispatcher(Contender):
             "shutdown-delay": "0",
             "function-launcher": "self",
             # The worker chooses these numbers. The settings are the maximum that a dispatcher accepts.
-            "function-connections": 64,
-            "function-streams": 1000,
+            "function-worker-concurrency": "64000 connections 64",
             **self.flags,
         }
 

@@ -138,15 +138,14 @@ class Side:
     def function(self, pool):
         common = {"name": pool.name, "header": f"x-function: {pool.name}"}
         if self.name == "direct":
-            return {**common, "mode": "direct", "event-format": "alb", "direct-lambda": pool.name}
+            return {**common, "mode": "direct", "event-format": "alb", "lambda": pool.name}
         return {
             **common,
             "launcher": "lambda",
             "lambda": pool.name,
             "min-workers": pool.least,
             "max-workers": pool.most,
-            "connections": 1,
-            "streams": pool.streams,
+            "worker-concurrency": pool.streams,
             "request-timeout": f"{pool.timeout_millis}ms",
         }
 

@@ -97,13 +97,14 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end -}}
 {{- $places := dict "workers.secret" (dig "workers" "secret" "" .Values.config) -}}
 {{- $_ := set $places "admin.token" (dig "admin" "token" "" .Values.config) -}}
+{{- $_ := set $places "admin.read-token" (dig "admin" "read-token" "" .Values.config) -}}
 {{- $_ := set $places "function.secret" (dig "function" "secret" "" .Values.config) -}}
 {{- range $i, $function := .Values.config.functions -}}
 {{- $_ := set $places (printf "functions[%d].secret" $i) (dig "secret" "" $function) -}}
 {{- end -}}
 {{- range $setting, $secret := $places -}}
-{{- if $secret -}}
-{{- fail (printf "config.%s: expected no secret, because everyone who may read ConfigMaps would see it. Create a Secret, name it in secrets, and set config.%s-file to /secrets/NAME/KEY" $setting $setting) -}}
+{{- if and $secret (not (hasPrefix "file:" (toString $secret))) -}}
+{{- fail (printf "config.%s: expected no secret, because everyone who may read ConfigMaps would see it. Create a Secret, name it in secrets, and set config.%s to file:/secrets/NAME/KEY" $setting $setting) -}}
 {{- end -}}
 {{- end -}}
 {{- if and .Values.networkPolicy.enabled (not .Values.networkPolicy.workers) -}}

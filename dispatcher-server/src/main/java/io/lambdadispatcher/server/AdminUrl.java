@@ -2,6 +2,7 @@ package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.server.AdminCommand.WrongUseException;
 import io.lambdadispatcher.server.config.Settings;
+import io.lambdadispatcher.server.config.ValueType;
 import io.lambdadispatcher.server.status.AdminRequest;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.tls.PemFile;
@@ -105,7 +106,10 @@ final class AdminUrl {
 
     private @Nullable String token(ParseResult arguments) throws WrongUseException {
         String text = environment.get(Settings.ADMIN_TOKEN.variable());
-        String file = arguments.matchedOptionValue(TOKEN_FILE, environment.get(Settings.ADMIN_TOKEN_FILE.variable()));
+        String named = text != null && text.startsWith(ValueType.SECRET_FILE)
+                ? text.substring(ValueType.SECRET_FILE.length())
+                : null;
+        String file = arguments.matchedOptionValue(TOKEN_FILE, named);
         if (file == null && text == null) {
             return null;
         }

@@ -12,11 +12,11 @@ enum BasicSetting {
     CERTIFICATE(Settings.PUBLIC_TLS_CERTIFICATE, "FILE", "Certificate chain of the TLS port, PEM"),
     KEY(Settings.PUBLIC_TLS_KEY, "FILE", "Private key of the TLS port, PEM"),
     WORKERS_PORT(Settings.WORKERS_PORT, "PORT", "Port that workers connect to"),
-    SECRET(Settings.WORKERS_SECRET_FILE, "FILE", "Secret that authenticates workers"),
+    SECRET(Settings.WORKERS_SECRET, "file:FILE", "Secret that authenticates workers"),
     FUNCTION(FunctionSettings.FUNCTION_NAME, "NAME", "Name of the function"),
     LAUNCHER(FunctionSettings.FUNCTION_LAUNCHER, "NAME", "self, local or lambda"),
     LAMBDA(FunctionSettings.FUNCTION_LAMBDA, "LAMBDA", "Lambda function of the workers"),
-    STREAMS(FunctionSettings.FUNCTION_STREAMS, "N", "Concurrent requests per worker"),
+    CONCURRENCY(FunctionSettings.FUNCTION_WORKER_CONCURRENCY, "N", "Requests in flight on a worker"),
     MIN_WORKERS(FunctionSettings.FUNCTION_MIN_WORKERS, "N", "Minimum number of workers"),
     MAX_WORKERS(FunctionSettings.FUNCTION_MAX_WORKERS, "N", "Maximum number of workers"),
     REQUEST_TIMEOUT(FunctionSettings.FUNCTION_REQUEST_TIMEOUT, "TIME", "Maximum time of a response"),
@@ -24,7 +24,7 @@ enum BasicSetting {
     SPENDING(FunctionSettings.FUNCTION_SPENDING_LIMIT, "N", "GB-seconds per hour, 0 = any"),
     FLEET(Settings.FLEET_TABLE, "TABLE", "DynamoDB table of the fleet"),
     ADMIN_PORT(Settings.ADMIN_PORT, "PORT", "Port of the live page"),
-    ADMIN_TOKENS(Settings.ADMIN_TOKEN_FILE, "FILE", "Tokens that allow changes"),
+    ADMIN_TOKENS(Settings.ADMIN_TOKEN, "file:FILE", "Tokens that allow changes"),
     LOG_LEVEL(Settings.LOG_LEVEL, "LEVEL", "error to trace"),
     GRACE(Settings.SHUTDOWN_GRACE, "TIME", "Time to finish after SIGTERM");
 

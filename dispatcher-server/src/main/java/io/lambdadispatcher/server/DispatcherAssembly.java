@@ -175,7 +175,7 @@ final class DispatcherAssembly {
     }
 
     private void changeSecrets(DispatcherChange change) {
-        List<byte[]> common = configuration.find(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
+        List<byte[]> common = configuration.find(Settings.WORKERS_SECRET);
         if (common != null) {
             change.secret(common.get(0), others(common));
         }
@@ -226,7 +226,7 @@ final class DispatcherAssembly {
     }
 
     private void workers(Dispatcher.Builder builder) throws StartException {
-        List<byte[]> common = configuration.find(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
+        List<byte[]> common = configuration.find(Settings.WORKERS_SECRET);
         if (common != null) {
             builder.secret(common.get(0), others(common));
         }

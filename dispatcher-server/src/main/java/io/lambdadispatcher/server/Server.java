@@ -286,8 +286,8 @@ final class Server {
     }
 
     private AdminAccess adminAccess() {
-        List<byte[]> tokens = configuration.find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE);
-        List<byte[]> readTokens = configuration.find(Settings.ADMIN_READ_TOKEN_FILE);
+        List<byte[]> tokens = configuration.find(Settings.ADMIN_TOKEN);
+        List<byte[]> readTokens = configuration.find(Settings.ADMIN_READ_TOKEN);
         return new AdminAccess(
                 configuration.get(Settings.ADMIN_HOSTS),
                 tokens == null ? List.of() : tokens,

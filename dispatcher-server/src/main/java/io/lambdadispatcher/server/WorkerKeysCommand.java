@@ -34,7 +34,7 @@ final class WorkerKeysCommand extends SettingsCommand {
 
     @Override
     int run(Configuration configuration, PrintWriter out) throws StartException {
-        List<byte[]> common = configuration.find(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
+        List<byte[]> common = configuration.find(Settings.WORKERS_SECRET);
         for (FunctionConfiguration function : configuration.functions()) {
             List<byte[]> secrets = function.secrets() == null ? common : function.secrets();
             if (secrets != null) {

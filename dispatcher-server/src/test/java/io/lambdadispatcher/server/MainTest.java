@@ -85,9 +85,8 @@ class MainTest {
         assertThat(run(downstream("49"))).isEqualTo(ExitCode.USAGE);
 
         assertThat(err.toString())
-                .contains("function.downstream-connections: expected at least 50: 10"
-                        + " (function.downstream-connections-per-worker) for each of 4 workers (function.min-workers) and"
-                        + " of 1 that replace others, got \"49\"");
+                .contains("function.downstream-connections: expected at least 50: 10 (per-worker) for each of 4 workers"
+                        + " (function.min-workers) and of 1 that replace others, got \"49 per-worker 10\"");
     }
 
     private static String[] downstream(String connections) {
@@ -98,8 +97,7 @@ class MainTest {
             "--function-handler=io.lambdadispatcher.server.demo.DemoHandler",
             "--function-min-workers=4",
             "--function-max-workers=50",
-            "--function-downstream-connections=" + connections,
-            "--function-downstream-connections-per-worker=10"
+            "--function-downstream-connections=" + connections + " per-worker 10"
         };
     }
 

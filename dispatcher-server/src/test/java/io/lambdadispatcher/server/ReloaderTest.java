@@ -84,7 +84,7 @@ class ReloaderTest {
                 String.join(
                         "\n",
                         "public.plain: {host: 127.0.0.1, port: 0}",
-                        "workers: {host: 127.0.0.1, port: 0, secret-file: " + directory.resolve("secret") + "}",
+                        "workers: {host: 127.0.0.1, port: 0, secret: 'file:" + directory.resolve("secret") + "'}",
                         "admin: {port: 0, token: " + token + "}",
                         "shutdown.grace: 1s",
                         String.join("\n", functions)));
@@ -191,7 +191,7 @@ class ReloaderTest {
 
         assertThat(nextLine()).isEqualTo(directory.resolve("secret") + " changed: reloaded. In force now:");
         assertThat(nextLine())
-                .isEqualTo("  workers.secret-file: " + directory.resolve("secret") + " with other contents");
+                .isEqualTo("  workers.secret: file:" + directory.resolve("secret") + " with other contents");
         assertThat(log.poll(200, TimeUnit.MILLISECONDS)).as("a second reload").isNull();
     }
 
@@ -202,7 +202,7 @@ class ReloaderTest {
         Files.writeString(directory.resolve("secret"), "short");
         assertThat(nextLine())
                 .isEqualTo(directory.resolve("secret") + " changed: the reload was refused, and nothing has changed:");
-        assertThat(nextLine()).startsWith("  workers.secret-file: expected a readable file that holds");
+        assertThat(nextLine()).startsWith("  workers.secret: expected at least 16 random bytes, or file: and");
         assertThat(log.poll(200, TimeUnit.MILLISECONDS)).as("a second try").isNull();
 
         Files.writeString(directory.resolve("secret"), "the-second-secret-of-workers");
@@ -217,12 +217,12 @@ class ReloaderTest {
         String settings = Files.readString(file());
         Files.writeString(file(), settings.replace(directory.resolve("secret").toString(), next.toString()));
         assertThat(nextLine()).isEqualTo(file() + " changed: the reload was refused, and nothing has changed:");
-        assertThat(nextLine()).startsWith("  workers.secret-file: expected a readable file that holds");
+        assertThat(nextLine()).startsWith("  workers.secret: expected at least 16 random bytes, or file: and");
         assertThat(log.poll(200, TimeUnit.MILLISECONDS)).as("a second try").isNull();
 
         Files.writeString(next, "the-second-secret-of-workers");
         assertThat(nextLine()).isEqualTo(next + " changed: reloaded. In force now:");
-        assertThat(nextLine()).isEqualTo("  workers.secret-file: " + directory.resolve("secret") + " -> " + next);
+        assertThat(nextLine()).isEqualTo("  workers.secret: file:" + directory.resolve("secret") + " -> file:" + next);
         assertThat(log.poll(200, TimeUnit.MILLISECONDS)).as("a second reload").isNull();
     }
 

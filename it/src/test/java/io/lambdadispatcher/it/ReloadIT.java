@@ -128,7 +128,7 @@ class ReloadIT {
 
     private static void write(int blue, int green, String more) throws IOException {
         String function =
-                "- {name: %s, path: /, weight: %d, launcher: local, min-workers: 1, max-workers: 1, streams: 50,"
+                "- {name: %s, path: /, weight: %d, launcher: local, min-workers: 1, max-workers: 1, worker-concurrency: 50,"
                         + " handler: io.lambdadispatcher.server.demo.DemoHandler}";
         replace(
                 settings(),

@@ -49,7 +49,7 @@ final class ServedProgram implements AutoCloseable {
         settings.put("FUNCTION_HANDLER", "io.lambdadispatcher.server.demo.DemoHandler");
         settings.put("FUNCTION_MIN_WORKERS", "2");
         settings.put("FUNCTION_MAX_WORKERS", "2");
-        settings.put("FUNCTION_STREAMS", "2");
+        settings.put("FUNCTION_WORKER_CONCURRENCY", "2");
         settings.put("FUNCTION_QUEUE_TIMEOUT", "20s");
         settings.put("FUNCTION_REQUEST_TIMEOUT", "15s");
         settings.putAll(more);

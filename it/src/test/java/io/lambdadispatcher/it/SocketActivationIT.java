@@ -86,7 +86,7 @@ class SocketActivationIT {
                     Map.entry("FUNCTION_NAME", "shop"),
                     Map.entry("FUNCTION_LAUNCHER", "local"),
                     Map.entry("FUNCTION_HANDLER", DemoHandler.class.getName()),
-                    Map.entry("FUNCTION_STREAMS", "50"),
+                    Map.entry("FUNCTION_WORKER_CONCURRENCY", "50"),
                     Map.entry("FUNCTION_MIN_WORKERS", "2"),
                     Map.entry("FUNCTION_MAX_WORKERS", "2"),
                     Map.entry("LOCAL_JVM_FLAGS", "-Xmx128m -XX:TieredStopAtLevel=1"));

@@ -52,11 +52,6 @@ public final class Configuration {
         return values.find(setting);
     }
 
-    /** Returns the value of the first setting that is set; {@code null} if neither is. */
-    public <T> @Nullable T find(Setting<T> setting, Setting<T> other) {
-        return values.find(setting, other);
-    }
-
     /** Returns the certificates of the public TLS port; {@code null} = none are set. */
     public @Nullable TlsOptions publicTls() {
         TlsOptions tls = tls(

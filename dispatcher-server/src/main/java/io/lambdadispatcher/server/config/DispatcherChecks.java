@@ -35,11 +35,8 @@ final class DispatcherChecks extends Checks {
         checkTls(Settings.WORKERS_TLS_CERTIFICATE, Settings.WORKERS_TLS_KEY, Settings.WORKERS_TLS_CLIENT_CERTIFICATES);
         checkTls(Settings.ADMIN_TLS_CERTIFICATE, Settings.ADMIN_TLS_KEY, null);
         checkPorts();
-        checkEither(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
-        checkEither(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE);
         checkToken(Settings.ADMIN_TOKEN);
-        checkToken(Settings.ADMIN_TOKEN_FILE);
-        checkToken(Settings.ADMIN_READ_TOKEN_FILE);
+        checkToken(Settings.ADMIN_READ_TOKEN);
         boolean trusted = checked.get(Settings.FORWARDING_TRUST).isProxied();
         require(
                 trusted || !checked.isSet(Settings.FORWARDING_CLIENT_HEADER),
@@ -78,11 +75,10 @@ final class DispatcherChecks extends Checks {
             require(!checked.isSet(Settings.FLEET_ENDPOINT), Settings.FLEET_ENDPOINT, expected);
         }
         if (checked.isSet(Settings.FLEET_TABLE)) {
-            boolean secret = checked.isSet(Settings.WORKERS_SECRET) || checked.isSet(Settings.WORKERS_SECRET_FILE);
             require(
-                    !complete || secret,
+                    !complete || checked.isSet(Settings.WORKERS_SECRET),
                     Settings.FLEET_TABLE,
-                    "workers.secret or workers.secret-file to be set as well, the same for all dispatchers");
+                    "workers.secret to be set as well, the same for all dispatchers");
             require(
                     !Configuration.isOff(checked, Settings.WORKERS_TLS_CERTIFICATE)
                             || isLoopback(checked.get(Settings.WORKERS_HOST)),

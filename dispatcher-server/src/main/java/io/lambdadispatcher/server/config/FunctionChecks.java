@@ -7,6 +7,8 @@ import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Downstream;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Spillover;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -14,8 +16,6 @@ import java.util.function.Consumer;
 
 /** Rules between the settings of one function, or of one of its routes. */
 final class FunctionChecks extends Checks {
-    private static final Duration SHORTEST_OVERFLOW = Duration.ofMillis(10);
-
     /** One entry of the fleet's ledger names all workers of a function. */
     private static final int MOST_WORKERS_IN_FLEET = 1800;
 
@@ -107,7 +107,6 @@ final class FunctionChecks extends Checks {
 
     void checkFunction() {
         checkTraffic();
-        checkEither(FunctionSettings.FUNCTION_SECRET, FunctionSettings.FUNCTION_SECRET_FILE);
         int maxWorkers = checked.get(FunctionSettings.FUNCTION_MAX_WORKERS);
         boolean inOrder = checked.get(FunctionSettings.FUNCTION_MIN_WORKERS) <= maxWorkers;
         require(
@@ -131,9 +130,7 @@ final class FunctionChecks extends Checks {
             checkDirect(maxWorkers);
             return;
         }
-        if (checked.get(FunctionSettings.FUNCTION_DIRECT_OVERFLOW)) {
-            checkOverflow();
-        }
+        checked.get(FunctionSettings.FUNCTION_SPILLOVER).ifPresent(this::checkSpillover);
         switch (checked.get(FunctionSettings.FUNCTION_LAUNCHER)) {
             case LOCAL -> checkLocal(maxWorkers);
             case LAMBDA -> checkLambda(maxWorkers);
@@ -142,27 +139,26 @@ final class FunctionChecks extends Checks {
     }
 
     private void checkDownstream(int maxWorkers) {
-        int connections = checked.get(FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS);
-        int perWorker = checked.get(FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER);
-        if (connections == 0) {
+        Downstream downstream = checked.get(FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS);
+        int perWorker = downstream.perWorker();
+        if (downstream.connections() == 0) {
             return;
         }
         require(
                 maxWorkers > 0,
                 FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS,
-                "0, because no workers are launched (function.max-workers is 0), so nothing limits their number",
+                "off, because no workers are launched (function.max-workers is 0), so nothing limits their number",
                 FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS,
                 FunctionSettings.FUNCTION_MAX_WORKERS);
         int workers = Math.max(1, checked.get(FunctionSettings.FUNCTION_MIN_WORKERS));
         long least = DownstreamBudget.least(perWorker, workers);
         require(
-                connections >= least,
+                downstream.connections() >= least,
                 FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS,
-                "at least " + least + ": " + perWorker + " (function.downstream-connections-per-worker) for each of "
+                "at least " + least + ": " + perWorker + " (per-worker) for each of "
                         + workers + " workers (function.min-workers) and of " + (least / perWorker - workers)
                         + " that replace others",
                 FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS,
-                FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER,
                 FunctionSettings.FUNCTION_MIN_WORKERS);
     }
 
@@ -175,38 +171,31 @@ final class FunctionChecks extends Checks {
                 FunctionSettings.FUNCTION_MAX_WORKERS);
         boolean self = checked.get(FunctionSettings.FUNCTION_LAUNCHER) == Launcher.SELF;
         require(self, FunctionSettings.FUNCTION_LAUNCHER, "self" + noWorkers);
-        boolean overflow = checked.get(FunctionSettings.FUNCTION_DIRECT_OVERFLOW);
+        boolean spills = checked.get(FunctionSettings.FUNCTION_SPILLOVER).isPresent();
         require(
-                !overflow,
-                FunctionSettings.FUNCTION_DIRECT_OVERFLOW,
-                "false, because in mode direct all requests are direct");
-        checkDirectName();
+                !spills,
+                FunctionSettings.FUNCTION_SPILLOVER,
+                "off, because in mode direct all requests are direct",
+                FunctionSettings.FUNCTION_SPILLOVER);
+        checkLambdaName();
     }
 
-    private void checkOverflow() {
-        Duration after = checked.get(FunctionSettings.FUNCTION_DIRECT_OVERFLOW_AFTER);
-        boolean inRange = after.compareTo(SHORTEST_OVERFLOW) >= 0
-                && after.compareTo(checked.get(FunctionSettings.FUNCTION_QUEUE_TIMEOUT)) < 0;
-        String expected = "at least 10ms, and less than function.queue-timeout";
+    private void checkSpillover(Spillover spillover) {
         require(
-                inRange,
-                FunctionSettings.FUNCTION_DIRECT_OVERFLOW_AFTER,
-                expected,
-                FunctionSettings.FUNCTION_DIRECT_OVERFLOW_AFTER,
+                spillover.after().compareTo(checked.get(FunctionSettings.FUNCTION_QUEUE_TIMEOUT)) < 0,
+                FunctionSettings.FUNCTION_SPILLOVER,
+                "less than function.queue-timeout",
+                FunctionSettings.FUNCTION_SPILLOVER,
                 FunctionSettings.FUNCTION_QUEUE_TIMEOUT);
         boolean launchesLambda = checked.get(FunctionSettings.FUNCTION_LAUNCHER) == Launcher.LAMBDA;
-        if (!launchesLambda || checked.isSet(FunctionSettings.FUNCTION_DIRECT_LAMBDA)) {
-            checkDirectName();
+        if (!launchesLambda && spillover.lambda() == null) {
+            checkLambdaName();
         }
     }
 
-    private void checkDirectName() {
-        boolean own = checked.isSet(FunctionSettings.FUNCTION_DIRECT_LAMBDA);
-        checkLambdaName(own ? FunctionSettings.FUNCTION_DIRECT_LAMBDA : FunctionSettings.FUNCTION_LAMBDA);
-    }
-
     /** Checks the name. If the setting is not set, the function's own name is used. */
-    private void checkLambdaName(Setting<String> setting) {
+    private void checkLambdaName() {
+        Setting<String> setting = FunctionSettings.FUNCTION_LAMBDA;
         String lambda = checked.find(setting);
         if (lambda != null) {
             require(FunctionName.isOne(lambda), setting, setting.type().expected(), setting);
@@ -270,7 +259,7 @@ final class FunctionChecks extends Checks {
                 !dispatcher.isSet(Settings.WORKERS_TLS_CLIENT_CERTIFICATES),
                 FunctionSettings.FUNCTION_LAUNCHER,
                 "workers.tls.client-certificates not to be set, because a worker on Lambda has no certificate");
-        checkLambdaName(FunctionSettings.FUNCTION_LAMBDA);
+        checkLambdaName();
     }
 
     private void checkSelf(int maxWorkers) {
@@ -283,21 +272,17 @@ final class FunctionChecks extends Checks {
         require(
                 !complete
                         || dispatcher.isSet(Settings.WORKERS_SECRET)
-                        || dispatcher.isSet(Settings.WORKERS_SECRET_FILE)
-                        || checked.isSet(FunctionSettings.FUNCTION_SECRET)
-                        || checked.isSet(FunctionSettings.FUNCTION_SECRET_FILE),
+                        || checked.isSet(FunctionSettings.FUNCTION_SECRET),
                 FunctionSettings.FUNCTION_LAUNCHER,
-                "function.secret, workers.secret or a file with one of them to be set, because self-launched workers"
+                "function.secret or workers.secret to be set, because self-launched workers"
                         + " sign their tokens with it");
         require(
                 !complete
                         || dispatcher.isSet(Settings.WORKERS_SECRET)
-                        || dispatcher.isSet(Settings.WORKERS_SECRET_FILE)
                         || dispatcher.isSet(Settings.WORKERS_TLS_CERTIFICATE)
-                        || !checked.isSet(FunctionSettings.FUNCTION_SECRET)
-                                && !checked.isSet(FunctionSettings.FUNCTION_SECRET_FILE),
+                        || !checked.isSet(FunctionSettings.FUNCTION_SECRET),
                 FunctionSettings.FUNCTION_LAUNCHER,
-                "workers.secret or workers.secret-file to be set beside function.secret, because the key of the worker"
+                "workers.secret to be set beside function.secret, because the key of the worker"
                         + " port follows from it, and self-launched workers must know that key");
     }
 }

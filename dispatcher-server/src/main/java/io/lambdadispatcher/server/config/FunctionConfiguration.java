@@ -15,7 +15,11 @@ import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.server.config.HttpValueTypes.Compression;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Concurrency;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Downstream;
 import io.lambdadispatcher.server.config.PolicyValueTypes.RequestPriority;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Rollout;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Spillover;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -70,11 +74,12 @@ public record FunctionConfiguration(
     static FunctionConfiguration of(SettingValues values, List<SettingValues> routes) {
         // If any route has a priority, all have, because their requests wait in one queue.
         boolean priorities = hasPriorities(values) || routes.stream().anyMatch(FunctionConfiguration::hasPriorities);
+        Concurrency concurrency = values.get(FunctionSettings.FUNCTION_WORKER_CONCURRENCY);
         FunctionOptions options = FunctionOptions.builder(values.get(FunctionSettings.FUNCTION_NAME))
                 .capacity(capacity(values))
                 .launching(launching(values))
-                .connectionsPerWorker(values.get(FunctionSettings.FUNCTION_CONNECTIONS))
-                .streamsPerConnection(values.get(FunctionSettings.FUNCTION_STREAMS))
+                .connectionsPerWorker(concurrency.connections())
+                .streamsPerConnection(concurrency.streams())
                 .queue(
                         values.get(FunctionSettings.FUNCTION_QUEUE_LIMIT),
                         values.get(FunctionSettings.FUNCTION_QUEUE_TIMEOUT))
@@ -96,7 +101,7 @@ public record FunctionConfiguration(
                 lambda(values),
                 directLambda(values),
                 values.find(FunctionSettings.FUNCTION_HANDLER),
-                values.find(FunctionSettings.FUNCTION_SECRET, FunctionSettings.FUNCTION_SECRET_FILE));
+                values.find(FunctionSettings.FUNCTION_SECRET));
     }
 
     static Route route(SettingValues values) {
@@ -206,14 +211,13 @@ public record FunctionConfiguration(
 
     private static @Nullable DirectOptions direct(SettingValues values) {
         DirectOptions.Builder options = DirectOptions.builder(values.get(FunctionSettings.FUNCTION_EVENT_FORMAT))
-                .maxConcurrent(values.get(FunctionSettings.FUNCTION_DIRECT_LIMIT));
+                .maxConcurrent(values.get(FunctionSettings.FUNCTION_MAX_CONCURRENT_INVOCATIONS));
         if (values.get(FunctionSettings.FUNCTION_MODE) == Mode.DIRECT) {
             return options.build();
         }
-        return values.get(FunctionSettings.FUNCTION_DIRECT_OVERFLOW)
-                ? options.overflowAfter(values.get(FunctionSettings.FUNCTION_DIRECT_OVERFLOW_AFTER))
-                        .build()
-                : null;
+        return values.get(FunctionSettings.FUNCTION_SPILLOVER)
+                .map(spillover -> options.overflowAfter(spillover.after()).build())
+                .orElse(null);
     }
 
     private static String lambda(SettingValues values) {
@@ -222,18 +226,19 @@ public record FunctionConfiguration(
     }
 
     private static String directLambda(SettingValues values) {
-        String named = values.find(FunctionSettings.FUNCTION_DIRECT_LAMBDA);
-        return named == null ? lambda(values) : named;
+        return values.get(FunctionSettings.FUNCTION_SPILLOVER)
+                .map(Spillover::lambda)
+                .orElseGet(() -> lambda(values));
     }
 
     private static CapacityPolicy capacity(SettingValues values) {
         int min = values.get(FunctionSettings.FUNCTION_MIN_WORKERS);
         // FunctionChecks reports a maximum below the minimum.
         int max = Math.max(min, values.get(FunctionSettings.FUNCTION_MAX_WORKERS));
-        int perWorker = values.get(FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER);
-        int connections = values.get(FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS);
+        Downstream downstream = values.get(FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS);
+        int connections = downstream.connections();
         // FunctionChecks reports a number that is not enough.
-        boolean divisible = max > 0 && connections >= DownstreamBudget.least(perWorker, min);
+        boolean divisible = max > 0 && connections >= DownstreamBudget.least(downstream.perWorker(), min);
         return CapacityPolicy.builder()
                 .workers(min, max)
                 .warmWorkers(values.get(FunctionSettings.FUNCTION_WARM_WORKERS))
@@ -242,18 +247,19 @@ public record FunctionConfiguration(
                 .scaleInAfter(values.get(FunctionSettings.FUNCTION_SCALE_IN_AFTER))
                 .warmEnvironments(values.get(FunctionSettings.FUNCTION_WARM_ENVIRONMENTS))
                 .maxWorkerAge(values.get(FunctionSettings.FUNCTION_MAX_WORKER_AGE))
-                .downstreamConnections(divisible ? connections : 0, perWorker)
+                .downstreamConnections(divisible ? connections : 0, downstream.perWorker())
                 .build();
     }
 
     private static LaunchLimits launching(SettingValues values) {
+        Rollout rollout = values.get(FunctionSettings.FUNCTION_ROLLOUT);
         return LaunchLimits.builder()
                 .launchesPerMinute(values.get(FunctionSettings.FUNCTION_LAUNCHES_PER_MINUTE))
                 .gbSecondsPerHour(values.get(FunctionSettings.FUNCTION_SPENDING_LIMIT))
                 .workerMegabytes(values.get(FunctionSettings.FUNCTION_WORKER_MEMORY))
                 .launchTimeout(values.get(FunctionSettings.FUNCTION_LAUNCH_TIMEOUT))
-                .versionCheck(values.get(FunctionSettings.FUNCTION_VERSION_CHECK))
-                .rollout(values.get(FunctionSettings.FUNCTION_ROLLOUT))
+                .versionCheck(rollout.poll())
+                .rollout(rollout.policy())
                 .build();
     }
 }

@@ -5,7 +5,6 @@ import static io.lambdadispatcher.server.config.HttpValueTypes.headerNames;
 import static io.lambdadispatcher.server.config.HttpValueTypes.host;
 import static io.lambdadispatcher.server.config.HttpValueTypes.mediaTypes;
 import static io.lambdadispatcher.server.config.HttpValueTypes.pathPrefix;
-import static io.lambdadispatcher.server.config.ValueType.bool;
 import static io.lambdadispatcher.server.config.ValueType.choice;
 import static io.lambdadispatcher.server.config.ValueType.className;
 import static io.lambdadispatcher.server.config.ValueType.duration;
@@ -13,7 +12,6 @@ import static io.lambdadispatcher.server.config.ValueType.hedgeDelay;
 import static io.lambdadispatcher.server.config.ValueType.number;
 import static io.lambdadispatcher.server.config.ValueType.positiveDuration;
 import static io.lambdadispatcher.server.config.ValueType.retryConditions;
-import static io.lambdadispatcher.server.config.ValueType.rollout;
 import static io.lambdadispatcher.server.config.ValueType.text;
 
 import io.lambdadispatcher.core.options.Affinity;
@@ -21,14 +19,17 @@ import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.RetryCondition;
-import io.lambdadispatcher.core.options.RolloutPolicy;
 import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
 import io.lambdadispatcher.server.config.HttpValueTypes.Compression;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Caching;
 import io.lambdadispatcher.server.config.PolicyValueTypes.CircuitBreaker;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Concurrency;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Downstream;
 import io.lambdadispatcher.server.config.PolicyValueTypes.RequestPriority;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Rollout;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Spillover;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Tenants;
 import java.time.Duration;
 import java.util.List;
@@ -200,19 +201,14 @@ public final class FunctionSettings {
     public static final Setting<DirectEventFormat> FUNCTION_EVENT_FORMAT = DIRECT.setting(
                     "function.event-format", choice(DirectEventFormat.class), "http-api-v2")
             .doc("Event format in which the function sees direct requests. It also sets their size limits.");
-    public static final Setting<Boolean> FUNCTION_DIRECT_OVERFLOW = DIRECT.setting(
-                    "function.direct-overflow", bool(), "false")
+    public static final Setting<Optional<Spillover>> FUNCTION_SPILLOVER = DIRECT.setting(
+                    "function.spillover", PolicyValueTypes.spillover(), "off")
             .doc(
-                    "In mode dispatch, sends an idempotent request directly if it waits for a worker longer than function.direct-overflow-after.");
-    public static final Setting<Duration> FUNCTION_DIRECT_OVERFLOW_AFTER = DIRECT.setting(
-                    "function.direct-overflow-after", duration(), "1s")
-            .doc("Time after which function.direct-overflow sends a queued request directly: at least 10ms and less"
-                    + " than function.queue-timeout.");
-    public static final Setting<String> FUNCTION_DIRECT_LAMBDA = DIRECT.setting("function.direct-lambda", LAMBDA)
-            .doc("Lambda function that direct requests invoke. If it is not set, function.lambda is invoked. That "
-                    + "function must then handle both events and launches of workers.");
-    public static final Setting<Integer> FUNCTION_DIRECT_LIMIT = DIRECT.setting(
-                    "function.direct-limit", number(1, 100_000), "1000")
+                    "In mode dispatch, sends an idempotent request directly if it waits longer than this for a worker, which"
+                            + " must be less than function.queue-timeout. to = the Lambda function that is invoked, by default"
+                            + " function.lambda, which must then handle both events and launches of workers.");
+    public static final Setting<Integer> FUNCTION_MAX_CONCURRENT_INVOCATIONS = DIRECT.setting(
+                    "function.max-concurrent-invocations", number(1, 100_000), "1000")
             .doc(
                     "Maximum number of direct requests in flight. Further requests get 503. The same maximum applies "
                             + "separately to direct requests whose body is still arriving, of which one client has at most half.");
@@ -227,26 +223,20 @@ public final class FunctionSettings {
             .setting("function.secret", ValueType.secrets())
             .reloads()
             .doc("Secret of this function's workers, instead of workers.secret. With it, they cannot take the requests"
-                    + " of other functions.");
-    public static final Setting<List<byte[]>> FUNCTION_SECRET_FILE = LAUNCHING
-            .setting("function.secret-file", ValueType.secretsFile())
-            .reloads()
-            .doc(
-                    "File that holds the function's secret in its first line, instead of function.secret. Further lines are"
-                            + " as in workers.secret-file.");
+                    + " of other functions. A file is read as that of workers.secret.");
     public static final Setting<String> FUNCTION_LAMBDA = LAUNCHING
             .setting("function.lambda", LAMBDA)
-            .doc("Lambda function that runs the workers. If it is not set, its name is function.name.");
+            .doc("Lambda function that runs the workers, or, in mode direct, that direct requests invoke. If it is not"
+                    + " set, its name is function.name.");
     public static final Setting<String> FUNCTION_HANDLER = LAUNCHING
             .setting("function.handler", className())
             .reloads()
             .doc("Handler class of local workers. It must be on their class path.");
-    public static final Setting<Integer> FUNCTION_CONNECTIONS = LAUNCHING
-            .setting("function.connections", number(1, 64), "1")
-            .doc("Number of connections that each launched worker opens, and the maximum for a self-launched worker.");
-    public static final Setting<Integer> FUNCTION_STREAMS = LAUNCHING
-            .setting("function.streams", number(1, 1000), "100")
-            .doc("Maximum number of requests in flight on each connection of a worker.");
+    public static final Setting<Concurrency> FUNCTION_WORKER_CONCURRENCY = LAUNCHING
+            .setting("function.worker-concurrency", PolicyValueTypes.concurrency(), "100")
+            .doc("Maximum number of requests in flight on a worker. connections = number of connections that a worker"
+                    + " opens, by default 1, and the maximum for a self-launched worker. Each has an equal part of the"
+                    + " requests.");
     public static final Setting<Duration> FUNCTION_LAUNCH_TIMEOUT = LAUNCHING
             .setting("function.launch-timeout", positiveDuration(), "30s")
             .reloads()
@@ -270,19 +260,16 @@ public final class FunctionSettings {
             .reloads()
             .doc("Memory of one worker in MB, from which function.spending-limit calculates GB-seconds.");
 
-    public static final Setting<Duration> FUNCTION_VERSION_CHECK = LAUNCHING
-            .setting("function.version-check", positiveDuration(), "30s")
+    public static final Setting<Rollout> FUNCTION_ROLLOUT = LAUNCHING
+            .setting("function.rollout", PolicyValueTypes.rollout(), "fast")
             .reloads()
             .doc(
-                    "If function.lambda names an alias, the dispatcher asks AWS at this interval which version the alias has.");
-    public static final Setting<RolloutPolicy> FUNCTION_ROLLOUT = LAUNCHING
-            .setting("function.rollout", rollout(), "fast")
-            .reloads()
-            .doc(
-                    "How workers of a new version replace the others. fast is 10% for 2m: a tenth of the workers has the new"
-                            + " version for 2 min, then all get it. careful is 10% 50% for 5m. Each step also lasts until the new version has"
-                            + " answered 50 requests. If it fails more often or is slower, the old version keeps serving. off: the"
-                            + " dispatcher does not follow the alias, and new workers have the version that the alias names.");
+                    "How workers of a new version replace the others, if function.lambda names an alias. fast is 10% for 2m: a"
+                            + " tenth of the workers has the new version for 2 min, then all get it. careful is 10% 50% for 5m. Each"
+                            + " step also lasts until the new version has answered 50 requests. If it fails more often or is slower,"
+                            + " the old version keeps serving. poll = how often AWS is asked which version the alias has, by default"
+                            + " every 30s. off: the dispatcher does not follow the alias, and new workers have the version that the"
+                            + " alias names.");
 
     private static final SettingTopic SCALING = new SettingTopic("Scaling workers");
     public static final Setting<Integer> FUNCTION_MIN_WORKERS = SCALING.setting(
@@ -294,17 +281,12 @@ public final class FunctionSettings {
             .reloads()
             .doc("Maximum number of launched workers. While workers are being replaced, there can be up to twice as "
                     + "many. It applies to the launchers local and lambda, and must be 0 with launcher self.");
-    public static final Setting<Integer> FUNCTION_DOWNSTREAM_CONNECTIONS = SCALING.setting(
-                    "function.downstream-connections", number(0, 100_000_000), "0")
+    public static final Setting<Downstream> FUNCTION_DOWNSTREAM_CONNECTIONS = SCALING.setting(
+                    "function.downstream-connections", PolicyValueTypes.downstream(), "off")
             .reloads()
             .doc("Maximum number of connections that all launched workers together open, for example to a database. It"
-                    + " limits the number of workers, and each worker is told its equal share. 0 means no limit.");
-    public static final Setting<Integer> FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER = SCALING.setting(
-                    "function.downstream-connections-per-worker", number(1, 1_000_000), "1")
-            .reloads()
-            .doc(
-                    "Number of these connections that each worker needs at least. If the share were smaller, fewer workers "
-                            + "are launched.");
+                    + " limits the number of workers, and each worker is told its equal share. per-worker = how many each"
+                    + " worker needs at least. If the share were smaller, fewer workers are launched.");
     public static final Setting<Integer> FUNCTION_WARM_WORKERS = SCALING.setting(
                     "function.warm-workers", number(0, 100_000), "0")
             .reloads()

@@ -4,8 +4,10 @@ import static io.lambdadispatcher.server.config.ValueType.SPACES;
 import static io.lambdadispatcher.server.config.ValueType.require;
 import static io.lambdadispatcher.server.config.ValueType.single;
 
+import io.lambdadispatcher.aws.FunctionName;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RateLimit;
+import io.lambdadispatcher.core.options.RolloutPolicy;
 import io.lambdadispatcher.core.options.ShadowPolicy;
 import java.time.Duration;
 import java.util.HashMap;
@@ -27,6 +29,13 @@ final class PolicyValueTypes {
     private static final Duration SHORTEST_OPEN = Duration.ofMillis(100);
     private static final Duration LONGEST_OPEN = Duration.ofHours(1);
     private static final Pattern RATE = Pattern.compile("(\\d{1,7})/([smhd])");
+    private static final int MOST_CONNECTIONS = 64;
+    private static final int MOST_STREAMS = 1000;
+    private static final Duration SHORTEST_SPILLOVER = Duration.ofMillis(10);
+    private static final Duration POLL = Duration.ofSeconds(30);
+    private static final Pattern SPILLOVER = Pattern.compile("(\\S+)(?: +to +(.+))?");
+    private static final Pattern ROLLOUT =
+            Pattern.compile("(?:(fast|careful)|((?:\\d{1,3}% +)+)for +(\\S+))(?: +poll +(\\S+))?");
     private static final Pattern SHADOW = Pattern.compile("(\\d{1,3})%( of all)? to (.+)");
 
     private PolicyValueTypes() {}
@@ -51,6 +60,22 @@ final class PolicyValueTypes {
 
     /** @param staleIfError time for which a response replaces errors after its freshness */
     record Caching(Duration staleIfError, int maxBodyBytes) {}
+
+    /**
+     * When a queued request is sent as an invocation.
+     *
+     * @param lambda {@code null} = the Lambda function that runs the workers
+     */
+    record Spillover(Duration after, @Nullable String lambda) {}
+
+    /** @param streams on each of the connections */
+    record Concurrency(int connections, int streams) {}
+
+    /** @param connections of all workers together; 0 = any number */
+    record Downstream(int connections, int perWorker) {}
+
+    /** @param poll time between two looks at the alias */
+    record Rollout(RolloutPolicy policy, Duration poll) {}
 
     /** A text of words: the first, and the values of the keywords that follow it. */
     private record Phrase(String first, Map<String, String> values) {
@@ -161,5 +186,74 @@ final class PolicyValueTypes {
                     return new Caching(stale, body);
                 })
                 .orOff();
+    }
+
+    /** What an alias's new version does to the workers, and how often the alias is looked at. */
+    static ValueType<Rollout> rollout() {
+        String expected = "fast, careful, or rising shares of the workers from 1% to 100% and the time of each, such as"
+                + " 10% 50% for 5m, and optionally how often the alias is looked at, such as fast poll 30s";
+        return single(
+                        "fast|careful|N%... for TIME [poll TIME]",
+                        expected, text -> {
+                            Matcher matcher = ROLLOUT.matcher(text);
+                            require(matcher.matches());
+                            String poll = matcher.group(4);
+                            return new Rollout(
+                                    policy(matcher), poll == null ? POLL : ValueType.parsePositiveDuration(poll));
+                        })
+                .orOff(new Rollout(RolloutPolicy.OFF, POLL));
+    }
+
+    private static RolloutPolicy policy(Matcher rollout) {
+        if (rollout.group(1) != null) {
+            return rollout.group(1).equals("fast") ? RolloutPolicy.FAST : RolloutPolicy.CAREFUL;
+        }
+        return new RolloutPolicy(
+                SPACES.splitAsStream(rollout.group(2))
+                        .map(step -> ValueType.parsePercent(step, 1, 100))
+                        .toList(),
+                ValueType.parseDuration(rollout.group(3)));
+    }
+
+    static ValueType<Optional<Spillover>> spillover() {
+        String expected =
+                "a duration of at least 10ms, and optionally the name or ARN of a Lambda function, such as 1s or"
+                        + " 1s to my-function:live";
+        return single("TIME [to LAMBDA]", expected, text -> {
+                    Matcher matcher = SPILLOVER.matcher(text);
+                    require(matcher.matches());
+                    Duration after = ValueType.parseDuration(matcher.group(1));
+                    String lambda = matcher.group(2);
+                    require(after.compareTo(SHORTEST_SPILLOVER) >= 0);
+                    require(lambda == null || FunctionName.isOne(lambda));
+                    return new Spillover(after, lambda);
+                })
+                .orOff();
+    }
+
+    static ValueType<Concurrency> concurrency() {
+        String expected =
+                "a number of requests, and optionally 1 to 64 connections that share them, each an equal part of"
+                        + " at most 1000, such as 20 or 200 connections 4";
+        return single("N [connections N]", expected, text -> {
+            Phrase phrase = Phrase.parse(text, "connections");
+            int connections = phrase.value("connections", number -> ValueType.number(number, 1, MOST_CONNECTIONS), 1);
+            int requests = ValueType.number(phrase.first, 1, connections * MOST_STREAMS);
+            require(requests % connections == 0);
+            return new Concurrency(connections, requests / connections);
+        });
+    }
+
+    static ValueType<Downstream> downstream() {
+        String expected =
+                "a number from 1 to 100000000, and optionally how many of them each worker needs at least, such"
+                        + " as 200 or 200 per-worker 5";
+        return single("N [per-worker N]", expected, text -> {
+                    Phrase phrase = Phrase.parse(text, "per-worker");
+                    return new Downstream(
+                            ValueType.number(phrase.first, 1, 100_000_000),
+                            phrase.value("per-worker", number -> ValueType.number(number, 1, 1_000_000), 1));
+                })
+                .orOff(new Downstream(0, 1));
     }
 }

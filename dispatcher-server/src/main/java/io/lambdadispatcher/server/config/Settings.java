@@ -115,12 +115,8 @@ public final class Settings {
             .reloads()
             .doc("Secret from which the key of each function is derived. The key signs launch tokens. Self-launched"
                     + " workers need the secret, or their function's key. The key of the worker port follows from it, so"
-                    + " the secret must be random.");
-    public static final Setting<List<byte[]>> WORKERS_SECRET_FILE = WORKERS.setting(
-                    "workers.secret-file", ValueType.secretsFile())
-            .reloads()
-            .doc("File that holds the shared secret in its first line, instead of workers.secret. Launch tokens of the"
-                    + " secrets in further lines are accepted, too, so that the secret can be replaced.");
+                    + " the secret must be random. The first line of a file is the secret. Launch tokens of those in further"
+                    + " lines are accepted, too, so that the secret can be replaced.");
     public static final Setting<List<InetSocketAddress>> WORKERS_ADVERTISED_ADDRESSES = WORKERS.setting(
                     "workers.advertised-addresses", addresses(), "")
             .doc("Addresses of the dispatcher that launched workers connect to; port 0 means the worker port. If it is "
@@ -308,20 +304,16 @@ public final class Settings {
     public static final Setting<List<byte[]>> ADMIN_TOKEN = OBSERVING
             .setting("admin.token", ValueType.secrets())
             .reloads()
-            .doc("Token that a request must carry to change something: Authorization: Bearer TOKEN. If neither this nor"
-                    + " admin.token-file is set, nothing can be changed through the admin port.");
-    public static final Setting<List<byte[]>> ADMIN_TOKEN_FILE = OBSERVING
-            .setting("admin.token-file", ValueType.secretsFile())
-            .reloads()
-            .doc("File that holds one token in each line, instead of admin.token. All are accepted, so that each person"
-                    + " or program can have its own, and a token can be replaced.");
-    public static final Setting<List<byte[]>> ADMIN_READ_TOKEN_FILE = OBSERVING
-            .setting("admin.read-token-file", ValueType.secretsFile())
+            .doc(
+                    "Token that a request must carry to change something: Authorization: Bearer TOKEN. All tokens of a file"
+                            + " are accepted, so that each person or program can have its own, and a token can be replaced. If it"
+                            + " is not set, nothing can be changed through the admin port.");
+    public static final Setting<List<byte[]>> ADMIN_READ_TOKEN = OBSERVING
+            .setting("admin.read-token", ValueType.secrets())
             .reloads()
             .doc(
-                    "File that holds one token in each line. A request must carry one of these, or one of admin.token-file, to"
-                            + " read anything but /health, /ready and /started. These tokens change nothing. If it is not set,"
-                            + " everybody who reaches the port may read.");
+                    "Token that a request must carry, or one of admin.token, to read anything but /health, /ready and /started."
+                            + " It changes nothing. If it is not set, everybody who reaches the port may read.");
     public static final Setting<Path> ADMIN_TLS_CERTIFICATE = OBSERVING
             .setting("admin.tls.certificate", file())
             .reloads()

@@ -1,7 +1,6 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.core.options.RetryCondition;
-import io.lambdadispatcher.core.options.RolloutPolicy;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -49,7 +48,6 @@ public record ValueType<T>(
     static final Pattern COMMAS = Pattern.compile("[\\s,]+");
     private static final Pattern DURATION = Pattern.compile("(\\d{1,15})(ms|s|m|h|d)");
     private static final Pattern PERCENT = Pattern.compile("(\\d{1,4})%");
-    private static final Pattern ROLLOUT = Pattern.compile("((?:\\d{1,3}% +)+)for +(\\S+)");
     private static final Pattern RATIO = Pattern.compile("0|1|[01]\\.0{1,9}|0?\\.\\d{1,9}");
     private static final Pattern SIZE = Pattern.compile("(\\d{1,15})(B|KiB|MiB|GiB)?");
     private static final Pattern CLASS_NAME =
@@ -59,7 +57,11 @@ public record ValueType<T>(
     private static final Pattern TEXT = Pattern.compile("[ -~\\r\\n]*");
     private static final Pattern VARIABLE = Pattern.compile("([A-Za-z_][A-Za-z0-9_]*)=(.*)", Pattern.DOTALL);
     private static final Duration LONGEST = Duration.ofDays(366);
-    private static final String SECRET = "SECRET";
+    private static final String SECRET = "SECRET|file:FILE";
+
+    /** Begins a value that names the file of a secret. */
+    public static final String SECRET_FILE = "file:";
+
     private static final String VARIABLES = "NAME=VALUE...";
     private static final String READABLE_FILE = "a readable file";
     private static final String URL = "URL";
@@ -88,7 +90,7 @@ public record ValueType<T>(
      * @param value the text, parsed
      */
     String show(String text, @Nullable Object value) {
-        if (label.equals(SECRET)) {
+        if (isSecret(text)) {
             return "(secret)";
         }
         return value instanceof Map<?, ?> variables
@@ -99,14 +101,24 @@ public record ValueType<T>(
                 : text;
     }
 
-    /** Returns whether the text names a file whose contents count. */
-    boolean isReadFile() {
-        return expected.startsWith(READABLE_FILE);
+    /**
+     * Returns the path of the file whose contents count; {@code null} if the text names none.
+     */
+    @Nullable
+    String fileIn(String text) {
+        if (label.equals(SECRET)) {
+            return text.startsWith(SECRET_FILE) ? text.substring(SECRET_FILE.length()) : null;
+        }
+        return expected.startsWith(READABLE_FILE) ? text : null;
+    }
+
+    private boolean isSecret(String text) {
+        return label.equals(SECRET) && fileIn(text) == null;
     }
 
     /** Returns the value in quotation marks, or only its size if it may contain a secret. */
     String quote(String text) {
-        boolean secret = label.equals(SECRET) || label.equals(VARIABLES) || label.equals(URL) && text.contains("@");
+        boolean secret = isSecret(text) || label.equals(VARIABLES) || label.equals(URL) && text.contains("@");
         return secret ? text.getBytes(StandardCharsets.UTF_8).length + " bytes" : '"' + text + '"';
     }
 
@@ -208,29 +220,6 @@ public record ValueType<T>(
         Matcher matcher = PERCENT.matcher(text);
         require(matcher.matches());
         return number(matcher.group(1), min, max);
-    }
-
-    /** How workers of a new version replace the others. */
-    static ValueType<RolloutPolicy> rollout() {
-        String expected = "fast, careful, or rising shares of the workers from 1% to 100% and the time of each,"
-                + " such as 10% 50% for 5m";
-        ValueType<RolloutPolicy> rollout = single("fast|careful|STEPS", expected, text -> {
-            switch (text) {
-                case "fast":
-                    return RolloutPolicy.FAST;
-                case "careful":
-                    return RolloutPolicy.CAREFUL;
-                default:
-                    Matcher steps = ROLLOUT.matcher(text);
-                    require(steps.matches());
-                    return new RolloutPolicy(
-                            SPACES.splitAsStream(steps.group(1))
-                                    .map(step -> Integer.parseInt(step.substring(0, step.length() - 1)))
-                                    .toList(),
-                            parseDuration(steps.group(2)));
-            }
-        });
-        return rollout.orOff(RolloutPolicy.OFF);
     }
 
     /** A fixed delay, a percentile of the response times, or {@code off}. */
@@ -363,51 +352,42 @@ public record ValueType<T>(
         });
     }
 
-    /** A secret of at least {@value LaunchToken#MIN_SECRET_BYTES} bytes. It is never shown. */
-    static ValueType<byte[]> secret() {
-        return single(SECRET, "at least " + LaunchToken.MIN_SECRET_BYTES + " random bytes", text -> {
-            require(!text.isBlank());
-            return longEnough(text.getBytes(StandardCharsets.UTF_8));
+    /**
+     * One secret of at least {@value LaunchToken#MIN_SECRET_BYTES} bytes, which is never shown, or
+     * {@code file:} and the path of a file that holds one in each line. If there are other
+     * characters than those of ASCII in the file, it is one binary secret, without the line ends
+     * after it.
+     */
+    static ValueType<List<byte[]>> secrets() {
+        String expected =
+                "at least " + LaunchToken.MIN_SECRET_BYTES + " random bytes, or file: and the path of a readable"
+                        + " file that holds as many, in each line if it is text";
+        return single(SECRET, expected, text -> {
+            if (text.startsWith(SECRET_FILE)) {
+                return secretsIn(Path.of(text.substring(SECRET_FILE.length())));
+            }
+            // The path of a file is no secret. Whoever writes one has forgotten what comes before.
+            require(!text.isBlank() && !(text.startsWith("/") && Files.exists(Path.of(text))));
+            return List.of(longEnough(text.getBytes(StandardCharsets.UTF_8)));
         });
     }
 
-    /** A file that holds a secret. Line ends after the secret are removed. */
-    static ValueType<byte[]> secretFile() {
-        String expected = READABLE_FILE + " that holds at least " + LaunchToken.MIN_SECRET_BYTES + " random bytes";
-        return single("FILE", expected, text -> {
-            byte[] bytes = read(Path.of(text));
+    private static List<byte[]> secretsIn(Path file) {
+        byte[] bytes = read(file);
+        String text = new String(bytes, StandardCharsets.ISO_8859_1);
+        if (!TEXT.matcher(text).matches()) {
             int length = bytes.length;
-            while (length > 0 && (bytes[length - 1] == '\n' || bytes[length - 1] == '\r')) {
+            while (bytes[length - 1] == '\n' || bytes[length - 1] == '\r') {
                 length--;
             }
-            return longEnough(Arrays.copyOf(bytes, length));
-        });
-    }
-
-    /** One secret. */
-    static ValueType<List<byte[]>> secrets() {
-        ValueType<byte[]> one = secret();
-        return new ValueType<>(one.label, one.expected, items -> List.of(one.parser.apply(items)), null);
-    }
-
-    /**
-     * A file that holds one secret in each line. If there are other characters than those of ASCII,
-     * it is one binary secret.
-     */
-    static ValueType<List<byte[]>> secretsFile() {
-        ValueType<byte[]> one = secretFile();
-        return single(one.label, one.expected + ", in each line if it is text", text -> {
-            String bytes = new String(read(Path.of(text)), StandardCharsets.ISO_8859_1);
-            if (!TEXT.matcher(bytes).matches()) {
-                return List.of(one.parser.apply(List.of(text)));
-            }
-            List<byte[]> secrets = bytes.lines()
-                    .filter(line -> !line.isEmpty())
-                    .map(line -> longEnough(line.getBytes(StandardCharsets.ISO_8859_1)))
-                    .toList();
-            require(!secrets.isEmpty());
-            return secrets;
-        });
+            return List.of(longEnough(Arrays.copyOf(bytes, length)));
+        }
+        List<byte[]> secrets = text.lines()
+                .filter(line -> !line.isEmpty())
+                .map(line -> longEnough(line.getBytes(StandardCharsets.ISO_8859_1)))
+                .toList();
+        require(!secrets.isEmpty());
+        return secrets;
     }
 
     private static byte[] longEnough(byte[] secret) {

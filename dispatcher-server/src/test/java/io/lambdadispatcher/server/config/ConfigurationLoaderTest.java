@@ -212,7 +212,13 @@ class ConfigurationLoaderTest {
         flags.put("--workers-secret", "tooshort");
         assertThat(problems())
                 .containsExactly(
-                        "workers.secret: expected at least 16 random bytes, got 8 bytes" + " (flag --workers-secret)");
+                        "workers.secret: expected at least 16 random bytes, or file: and the path of a readable"
+                                + " file that holds as many, in each line if it is text, got 8 bytes (flag --workers-secret)");
+
+        // Without file:, the path would be the secret.
+        Path secret = Files.writeString(directory.resolve("secret"), SECRET);
+        flags.put("--workers-secret", secret.toString());
+        assertThat(problems()).singleElement().asString().startsWith("workers.secret: expected at least 16 random");
 
         flags.put("--workers-secret", SECRET);
         assertThat(load().report()).contains("(secret)").doesNotContain(SECRET);
@@ -246,37 +252,38 @@ class ConfigurationLoaderTest {
     @Test
     void should_refuse_a_secret_file_that_holds_too_little() throws Exception {
         Path secret = Files.writeString(directory.resolve("secret"), "tooshort\n");
-        flags.put("--workers-secret-file", secret.toString());
+        flags.put("--workers-secret", "file:" + secret);
         assertThat(problems())
-                .containsExactly("workers.secret-file: expected a readable file that holds at least 16 random bytes,"
-                        + " in each line if it is text, got \"" + secret + "\" (flag --workers-secret-file)");
+                .containsExactly(
+                        "workers.secret: expected at least 16 random bytes, or file: and the path of a readable file"
+                                + " that holds as many, in each line if it is text, got \"file:" + secret
+                                + "\" (flag --workers-secret)");
 
         Files.writeString(secret, SECRET + "\r\n");
-        assertThat(load().find(Settings.WORKERS_SECRET_FILE))
-                .containsExactly(SECRET.getBytes(StandardCharsets.US_ASCII));
+        assertThat(load().find(Settings.WORKERS_SECRET)).containsExactly(SECRET.getBytes(StandardCharsets.US_ASCII));
     }
 
     @Test
     void should_read_the_secrets_in_further_lines() throws Exception {
         Path secrets = Files.writeString(directory.resolve("secrets"), SECRET + "\r\n\nthe previous secret\n");
-        flags.put("--workers-secret-file", secrets.toString());
-        assertThat(load().find(Settings.WORKERS_SECRET_FILE))
+        flags.put("--workers-secret", "file:" + secrets);
+        assertThat(load().find(Settings.WORKERS_SECRET))
                 .containsExactly(
                         SECRET.getBytes(StandardCharsets.US_ASCII),
                         "the previous secret".getBytes(StandardCharsets.US_ASCII));
 
         Files.writeString(secrets, SECRET + "\ntooshort\n");
-        assertThat(problems()).first().asString().startsWith("workers.secret-file: expected ");
+        assertThat(problems()).first().asString().startsWith("workers.secret: expected ");
     }
 
     @Test
     void should_read_a_secret_file_that_is_not_text() throws Exception {
         byte[] secret = {-1, 0, '\n', -2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
         Path file = Files.write(directory.resolve("secret"), secret);
-        flags.put("--workers-secret-file", file.toString());
+        flags.put("--workers-secret", "file:" + file);
 
-        assertThat(load().find(Settings.WORKERS_SECRET_FILE)).containsExactly(secret);
-        assertThat(load().report()).containsPattern("workers\\.secret-file +" + file + " +flag");
+        assertThat(load().find(Settings.WORKERS_SECRET)).containsExactly(secret);
+        assertThat(load().report()).containsPattern("workers\\.secret +file:" + file + " +flag");
     }
 
     @Test
@@ -388,8 +395,7 @@ class ConfigurationLoaderTest {
                 "    launcher: local",
                 "    min-workers: 3",
                 "    max-workers: 3",
-                "    connections: 4",
-                "    streams: 5",
+                "    worker-concurrency: 20 connections 4",
                 "    queue-limit: 6",
                 "    queue-timeout: 7s",
                 "    request-timeout: 0",
@@ -528,7 +534,8 @@ class ConfigurationLoaderTest {
 
         assertThat(problems())
                 .containsExactly("function.rollout: expected off, or fast, careful, or rising shares of the workers"
-                        + " from 1% to 100% and the time of each, such as 10% 50% for 5m, got \"50% 10% for 5m\" ("
+                        + " from 1% to 100% and the time of each, such as 10% 50% for 5m, and optionally how often the alias"
+                        + " is looked at, such as fast poll 30s, got \"50% 10% for 5m\" ("
                         + file
                         + " line 1, column 1)");
     }
@@ -545,7 +552,7 @@ class ConfigurationLoaderTest {
     @Test
     void should_take_flags_for_the_only_function() throws Exception {
         flags.put("--function-name", "api");
-        flags.put("--function-streams", "10");
+        flags.put("--function-worker-concurrency", "10");
 
         FunctionConfiguration function = loadWithSecret().functions().get(0);
 
@@ -557,12 +564,12 @@ class ConfigurationLoaderTest {
     void should_refuse_flags_for_the_function_beside_a_list() throws Exception {
         write("functions:", "  - name: api");
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
-        flags.put("--function-streams", "10");
+        flags.put("--function-worker-concurrency", "10");
 
         assertThat(problems())
                 .containsExactly(
-                        "function.streams: expected no value, because the settings file has a list of functions,"
-                                + " got \"10\" (flag --function-streams)");
+                        "function.worker-concurrency: expected no value, because the settings file has a list of functions,"
+                                + " got \"10\" (flag --function-worker-concurrency)");
     }
 
     @Test
@@ -618,7 +625,7 @@ class ConfigurationLoaderTest {
         "'function: {launcher: local, max-workers: 3, handlr: java.lang.String}', unknown setting",
         "'function: {launcher: local, max-workers: 3, handler: a-b}', function.handler",
         "'function: {launcher: lambda, max-workers: 3, name: \"\"}', function.name",
-        "'function: {direct-overflow: true, direct-overflow-after: 20s, queue-timeout: 3 s}', function.queue-timeout",
+        "'function: {spillover: 20s, queue-timeout: 3 s}', function.queue-timeout",
         "'functions: [{name: a, path: x}, {name: b}]', 'function a, path'",
         "'functions: [{name: a, path: /x}, {name: b, pth: /}, {name: c}]', 'function b: unknown setting'",
         "'functions: [{name: a}, {name: a}]', 'function a, name'",
@@ -758,9 +765,8 @@ class ConfigurationLoaderTest {
     @Test
     void should_demand_a_secret_for_workers_that_come_by_themselves() {
         assertThat(problems())
-                .containsExactly(
-                        "function.launcher: expected function.secret, workers.secret or a file with one of them to be set,"
-                                + " because self-launched workers sign their tokens with it, got \"self\" (default)");
+                .containsExactly("function.launcher: expected function.secret or workers.secret to be set, because"
+                        + " self-launched workers sign their tokens with it, got \"self\" (default)");
     }
 
     /** They must know the key of the worker port, which is random without a common secret. */
@@ -768,7 +774,7 @@ class ConfigurationLoaderTest {
     void should_demand_a_common_secret_for_workers_that_have_only_their_functions() throws Exception {
         flags.put("--function-secret", SECRET);
         assertThat(problems())
-                .containsExactly("function.launcher: expected workers.secret or workers.secret-file to be set beside"
+                .containsExactly("function.launcher: expected workers.secret to be set beside"
                         + " function.secret, because the key of the worker port follows from it, and self-launched"
                         + " workers must know that key, got \"self\" (default)");
 
@@ -959,24 +965,17 @@ class ConfigurationLoaderTest {
 
     @Test
     void should_read_the_token_of_the_admin_port() throws Exception {
-        assertThat(loadWithSecret().find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE))
-                .isNull();
+        assertThat(loadWithSecret().find(Settings.ADMIN_TOKEN)).isNull();
 
         Path token = Files.writeString(directory.resolve("token"), SECRET + "\nanother-" + SECRET + "\n");
-        flags.put("--admin-token-file", token.toString());
-        assertThat(loadWithSecret().find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE))
+        flags.put("--admin-token", "file:" + token);
+        assertThat(loadWithSecret().find(Settings.ADMIN_TOKEN))
                 .containsExactly(
                         SECRET.getBytes(StandardCharsets.US_ASCII),
                         ("another-" + SECRET).getBytes(StandardCharsets.US_ASCII));
 
         flags.put("--admin-token", SECRET);
-        assertThat(problems())
-                .containsExactly("admin.token-file: expected either this or admin.token, not both, got \"" + token
-                        + "\" (flag --admin-token-file)");
-
-        flags.remove("--admin-token-file");
-        assertThat(load().find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE))
-                .containsExactly(SECRET.getBytes(StandardCharsets.US_ASCII));
+        assertThat(load().find(Settings.ADMIN_TOKEN)).containsExactly(SECRET.getBytes(StandardCharsets.US_ASCII));
         assertThat(load().report()).containsPattern("admin\\.token +\\(secret\\)");
     }
 
@@ -984,11 +983,11 @@ class ConfigurationLoaderTest {
     void should_refuse_a_file_with_one_token_that_no_header_can_hold() throws IOException {
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
         Path token = Files.writeString(directory.resolve("token"), SECRET + "\nwith a space " + SECRET + "\n");
-        flags.put("--admin-token-file", token.toString());
+        flags.put("--admin-token", "file:" + token);
 
         assertThat(problems())
-                .containsExactly("admin.token-file: expected visible ASCII characters without spaces, got \"" + token
-                        + "\" (flag --admin-token-file)");
+                .containsExactly("admin.token: expected visible ASCII characters without spaces, got \"file:" + token
+                        + "\" (flag --admin-token)");
     }
 
     @Test

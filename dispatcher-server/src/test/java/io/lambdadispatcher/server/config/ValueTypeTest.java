@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.RolloutPolicy;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Caching;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Concurrency;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
@@ -119,7 +120,7 @@ class ValueTypeTest {
     @ParameterizedTest
     @MethodSource("rollouts")
     void should_read_a_rollout(String text, RolloutPolicy expected) {
-        assertThat(parse(ValueType.rollout(), text)).isEqualTo(expected);
+        assertThat(parse(PolicyValueTypes.rollout(), text).policy()).isEqualTo(expected);
     }
 
     @ParameterizedTest
@@ -145,10 +146,33 @@ class ValueTypeTest {
                 "-1% for 2m",
                 "10% for 367d",
                 "10% for 2m 50% for 5m",
+                "fast poll",
+                "fast poll 0s",
+                "off poll 1s",
                 "FAST"
             })
     void should_refuse_what_is_no_rollout(String text) {
-        assertThatThrownBy(() -> parse(ValueType.rollout(), text)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> parse(PolicyValueTypes.rollout(), text)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void should_read_how_often_an_alias_is_looked_at() {
+        assertThat(parse(PolicyValueTypes.rollout(), "fast").poll()).isEqualTo(Duration.ofSeconds(30));
+        assertThat(parse(PolicyValueTypes.rollout(), "fast  poll 1s").poll()).isEqualTo(Duration.ofSeconds(1));
+        assertThat(parse(PolicyValueTypes.rollout(), "10% 50% for 5m poll 2s").poll())
+                .isEqualTo(Duration.ofSeconds(2));
+    }
+
+    @Test
+    void should_read_the_concurrency_of_a_worker() {
+        assertThat(parse(PolicyValueTypes.concurrency(), "100")).isEqualTo(new Concurrency(1, 100));
+        assertThat(parse(PolicyValueTypes.concurrency(), "200 connections 4")).isEqualTo(new Concurrency(4, 50));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "0", "1001", "10 connections 3", "65 connections 65", "5 connections 0", "10 in 2"})
+    void should_refuse_what_is_no_concurrency(String text) {
+        assertRefused(PolicyValueTypes.concurrency(), text);
     }
 
     @Test

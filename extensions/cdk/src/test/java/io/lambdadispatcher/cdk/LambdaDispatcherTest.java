@@ -433,7 +433,8 @@ class LambdaDispatcherTest {
     void should_refuse_a_secret_for_a_setting_that_is_none() {
         assertThatThrownBy(() -> builder().secret("function.name", null))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageStartingWith("function.name: expected one of admin.token, function.secret, workers.secret");
+                .hasMessageStartingWith(
+                        "function.name: expected one of admin.read-token, admin.token, function.secret, workers.secret");
     }
 
     @Test

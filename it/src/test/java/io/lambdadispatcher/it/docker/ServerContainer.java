@@ -42,7 +42,7 @@ final class ServerContainer extends GenericContainer<ServerContainer> {
                 .withEnv("LAMBDA_DISPATCHER_FUNCTION_LAUNCHER", "lambda")
                 .withEnv("LAMBDA_DISPATCHER_FUNCTION_MIN_WORKERS", Integer.toString(workers))
                 .withEnv("LAMBDA_DISPATCHER_FUNCTION_MAX_WORKERS", Integer.toString(workers))
-                .withEnv("LAMBDA_DISPATCHER_FUNCTION_STREAMS", "10")
+                .withEnv("LAMBDA_DISPATCHER_FUNCTION_WORKER_CONCURRENCY", "10")
                 .withEnv("LAMBDA_DISPATCHER_FUNCTION_LAUNCH_TIMEOUT", "90s")
                 .withEnv("LAMBDA_DISPATCHER_AWS_ENDPOINT", "http://" + address(cloud.container()) + ":4566")
                 .withEnv("LAMBDA_DISPATCHER_AWS_REGION", Cloud.REGION)

@@ -70,7 +70,7 @@ final class FleetProcesses implements AutoCloseable {
             settings.put("WORKERS_SECRET", SECRET);
             settings.put("FUNCTION_LAUNCHER", "local");
             settings.put("FUNCTION_HANDLER", "io.lambdadispatcher.server.demo.DemoHandler");
-            settings.put("FUNCTION_STREAMS", "4");
+            settings.put("FUNCTION_WORKER_CONCURRENCY", "4");
             settings.put("FUNCTION_MAX_WORKERS", Integer.toString(maxWorkers));
             settings.put("FUNCTION_LAUNCH_TIMEOUT", "60s");
             settings.put("LOCAL_JVM_FLAGS", "-Xmx64m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
