@@ -169,7 +169,7 @@ class ColdStart(Driver):
 
     def start_dispatcher(self):
         self.worker_port, public, admin = free_port(), free_port(), free_port()
-        settings = {"WORKERS_HOST": "0.0.0.0", "WORKERS_PORT": self.worker_port, "PUBLIC_PLAIN_PORT": public, "ADMIN_PORT": admin,
+        settings = {"WORKERS_PORT": self.worker_port, "PUBLIC_PLAIN_PORT": public, "ADMIN_PORT": admin,
                     "WORKERS_SECRET": SECRET, "FUNCTION_NAME": FUNCTION, "FUNCTION_LAUNCHER": "self", "SHUTDOWN_DELAY": "0"}
         if not self.options.tls:
             settings["WORKERS_TLS_CERTIFICATE"] = "off"

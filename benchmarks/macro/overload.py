@@ -47,9 +47,9 @@ class Dispatcher:
 
     def start(self, directory):
         settings = {
-            "public-plain-host": "127.0.0.1", "public-plain-port": self.port, "workers-host": "127.0.0.1", "workers-port": free_port(),
+            "public-plain-port": f"127.0.0.1:{self.port}", "workers-port": f"127.0.0.1:{free_port()}",
             "admin-port": free_port(), "shutdown-delay": "0", "function-launcher": "local", "function-min-workers": 2,
-            "function-max-workers": 2, "function-worker-concurrency": STREAMS // 2, "http-max-connections-per-address": 4000,
+            "function-max-workers": 2, "function-worker-concurrency": STREAMS // 2, "http-max-connections": "10000 per-address 4000",
             "function-handler": "io.lambdadispatcher.server.demo.DemoHandler", **self.settings,
         }
         self.process = Process(

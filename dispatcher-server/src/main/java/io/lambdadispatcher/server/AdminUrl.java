@@ -34,7 +34,8 @@ final class AdminUrl {
 
     AdminUrl(Map<String, String> environment) {
         this.environment = environment;
-        String port = environment.getOrDefault(Settings.ADMIN_PORT.variable(), "");
+        String port =
+                environment.getOrDefault(Settings.ADMIN_PORT.variable(), "").replaceFirst("^.*:", "");
         String scheme = environment.containsKey(Settings.ADMIN_TLS_CERTIFICATE.variable()) ? "https" : "http";
         defaultUrl = scheme + "://127.0.0.1:" + (port.matches("[1-9]\\d*") ? port : "9901");
     }

@@ -21,7 +21,7 @@ enum BasicSetting {
     MAX_WORKERS(FunctionSettings.FUNCTION_MAX_WORKERS, "N", "Maximum number of workers"),
     REQUEST_TIMEOUT(FunctionSettings.FUNCTION_REQUEST_TIMEOUT, "TIME", "Maximum time of a response"),
     QUEUE_TIMEOUT(FunctionSettings.FUNCTION_QUEUE_TIMEOUT, "TIME", "Maximum time in the queue"),
-    SPENDING(FunctionSettings.FUNCTION_SPENDING_LIMIT, "N", "GB-seconds per hour, 0 = any"),
+    SPENDING(FunctionSettings.FUNCTION_SPENDING_LIMIT, "N", "GB-seconds of workers per hour"),
     FLEET(Settings.FLEET_TABLE, "TABLE", "DynamoDB table of the fleet"),
     ADMIN_PORT(Settings.ADMIN_PORT, "PORT", "Port of the live page"),
     ADMIN_TOKENS(Settings.ADMIN_TOKEN, "file:FILE", "Tokens that allow changes"),

@@ -48,8 +48,8 @@ final class StartupReport {
         }
         log.info(
                 "Limits: {} client connections, {} of one address",
-                configuration.get(Settings.HTTP_MAX_CONNECTIONS),
-                configuration.get(Settings.HTTP_MAX_CONNECTIONS_PER_ADDRESS));
+                configuration.get(Settings.HTTP_MAX_CONNECTIONS).all(),
+                configuration.get(Settings.HTTP_MAX_CONNECTIONS).perAddress());
     }
 
     private static void log(FunctionConfiguration function) {

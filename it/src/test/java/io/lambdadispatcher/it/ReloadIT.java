@@ -134,11 +134,10 @@ class ReloadIT {
                 settings(),
                 String.join(
                         "\n",
-                        "public: {plain: {host: 127.0.0.1, port: " + PLAIN + "}, tls: {host: 127.0.0.1, port: " + SECURE
-                                + ",",
+                        "public: {plain: {port: '127.0.0.1:" + PLAIN + "'}, tls: {port: '127.0.0.1:" + SECURE + "',",
                         "  certificate: " + directory.resolve("server.pem") + ", key: "
                                 + directory.resolve("server.key") + "}}",
-                        "workers: {host: 127.0.0.1, port: 0, ping-timeout: 30s}",
+                        "workers: {port: '127.0.0.1:0', keepalive: 2s timeout 30s}",
                         "shutdown.delay: 0",
                         "admin: {port: " + ADMIN + ", token: " + TOKEN + "}",
                         more,

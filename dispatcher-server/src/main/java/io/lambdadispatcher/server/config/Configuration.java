@@ -90,6 +90,11 @@ public final class Configuration {
         return new Configuration(values.withDefault(setting, text), functions, routes, file, digests);
     }
 
+    /** Returns a copy whose ports listen on loopback, except those with an address. */
+    public Configuration onLoopback() {
+        return new Configuration(values.onLoopback(), functions, routes, file, digests);
+    }
+
     /**
      * Returns a copy with values that commands have set.
      *

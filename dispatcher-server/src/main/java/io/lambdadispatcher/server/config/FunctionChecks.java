@@ -92,7 +92,7 @@ final class FunctionChecks extends Checks {
                         || checked.get(FunctionSettings.FUNCTION_ATTEMPT_TIMEOUT)
                                 .isZero(),
                 FunctionSettings.FUNCTION_ATTEMPT_TIMEOUT,
-                "0, or function.retry-on to contain timeout",
+                "off, or function.retry-on to contain timeout",
                 FunctionSettings.FUNCTION_RETRY_ON,
                 FunctionSettings.FUNCTION_ATTEMPT_TIMEOUT);
     }

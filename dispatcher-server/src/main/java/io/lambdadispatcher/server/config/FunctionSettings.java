@@ -8,8 +8,10 @@ import static io.lambdadispatcher.server.config.HttpValueTypes.pathPrefix;
 import static io.lambdadispatcher.server.config.ValueType.choice;
 import static io.lambdadispatcher.server.config.ValueType.className;
 import static io.lambdadispatcher.server.config.ValueType.duration;
+import static io.lambdadispatcher.server.config.ValueType.durationOrOff;
 import static io.lambdadispatcher.server.config.ValueType.hedgeDelay;
 import static io.lambdadispatcher.server.config.ValueType.number;
+import static io.lambdadispatcher.server.config.ValueType.numberOrOff;
 import static io.lambdadispatcher.server.config.ValueType.positiveDuration;
 import static io.lambdadispatcher.server.config.ValueType.retryConditions;
 import static io.lambdadispatcher.server.config.ValueType.text;
@@ -65,7 +67,7 @@ public final class FunctionSettings {
             .reloads()
             .doc("Share of the requests among functions with the same host, header and path. 0 means none."
                     + " Set it for all of them or for none.");
-    public static final Setting<Affinity> FUNCTION_AFFINITY = FUNCTION.setting("function.affinity", affinity(), "none")
+    public static final Setting<Affinity> FUNCTION_AFFINITY = FUNCTION.setting("function.affinity", affinity(), "off")
             .ofRoutes()
             .doc("Sends requests that belong together to the same worker. header and cookie: those with the same value"
                     + " of this header or cookie. own-cookie: those with a cookie that the dispatcher sets."
@@ -82,17 +84,18 @@ public final class FunctionSettings {
                     + "when the queue has not been empty for this time, a request gets 503 after a twentieth of it, but not "
                     + "before 500 ms.");
     public static final Setting<Duration> FUNCTION_REQUEST_TIMEOUT = FUNCTION.setting(
-                    "function.request-timeout", duration(), "15m")
+                    "function.request-timeout", durationOrOff(), "15m")
             .reloads()
             .doc(
                     "Maximum time from dispatch to the end of the response. After it, the request gets 504, or its response"
-                            + " is cut off. 0 means no limit.");
+                            + " is cut off.");
 
     private static final SettingTopic TRAFFIC = new SettingTopic("Deadlines and attempts");
-    public static final Setting<Duration> FUNCTION_DEADLINE = TRAFFIC.setting("function.deadline", duration(), "0")
+    public static final Setting<Duration> FUNCTION_DEADLINE = TRAFFIC.setting(
+                    "function.deadline", durationOrOff(), "off")
             .ofRoutes()
             .doc("Maximum time from the arrival of a request to the end of its response. The queue and all attempts"
-                    + " count. After it, the request gets 504. 0 means no limit.");
+                    + " count. After it, the request gets 504.");
     public static final Setting<List<String>> FUNCTION_DEADLINE_HEADERS = TRAFFIC.setting(
                     "function.deadline-headers", headerNames(), "")
             .ofRoutes()
@@ -109,11 +112,10 @@ public final class FunctionSettings {
             .doc("What lets a repeatable request be sent to another worker. refused = the worker did not begin, lost ="
                     + " the worker is gone, timeout = function.attempt-timeout is over, or a status of the handler.");
     public static final Setting<Duration> FUNCTION_ATTEMPT_TIMEOUT = TRAFFIC.setting(
-                    "function.attempt-timeout", duration(), "0")
+                    "function.attempt-timeout", durationOrOff(), "off")
             .ofRoutes()
-            .doc(
-                    "Sends a repeatable request to another worker if there are no headers of a response within this time"
-                            + " after the worker has the complete request. It needs timeout in function.retry-on. 0 means no limit.");
+            .doc("Sends a repeatable request to another worker if there are no headers of a response within this time"
+                    + " after the worker has the complete request. It needs timeout in function.retry-on.");
     public static final Setting<HedgeDelay> FUNCTION_HEDGE_AFTER = TRAFFIC.setting(
                     "function.hedge-after", hedgeDelay(), "off")
             .ofRoutes()
@@ -134,9 +136,9 @@ public final class FunctionSettings {
                     + " the number of the rate. by = whose requests count together: client = those of an address, which"
                     + " is the default, route = all, or those with the same value of the header with this name.");
     public static final Setting<Integer> FUNCTION_MAX_REQUESTS = ADMISSION
-            .setting("function.max-requests", number(0, 10_000_000), "0")
+            .setting("function.max-requests", numberOrOff(10_000_000), "off")
             .ofRoutes()
-            .doc("Maximum number of unfinished requests, including queued ones. Others get 503. 0 means no limit.");
+            .doc("Maximum number of unfinished requests, including queued ones. Others get 503.");
     public static final Setting<Optional<Tenants>> FUNCTION_TENANT_HEADER = ADMISSION
             .setting("function.tenant-header", PolicyValueTypes.tenants(), "off")
             .ofRoutes()
@@ -243,18 +245,17 @@ public final class FunctionSettings {
             .doc("Maximum time from the launch of a worker until it connects to the dispatcher. After it, the launch "
                     + "counts as failed.");
     public static final Setting<Duration> FUNCTION_MAX_WORKER_AGE = LAUNCHING
-            .setting("function.max-worker-age", duration(), "0")
+            .setting("function.max-worker-age", durationOrOff(), "off")
             .reloads()
-            .doc("Replaces a worker before it reaches this age. 0 means that only the launcher limits the age.");
+            .doc("Replaces a worker before it reaches this age. If it is off, only the launcher limits the age.");
     public static final Setting<Integer> FUNCTION_LAUNCHES_PER_MINUTE = LAUNCHING
             .setting("function.launches-per-minute", number(1, 1_000_000), "300")
             .reloads()
             .doc("Maximum number of launches in any 60 seconds, including failed ones.");
     public static final Setting<Integer> FUNCTION_SPENDING_LIMIT = LAUNCHING
-            .setting("function.spending-limit", number(0, 2_000_000_000), "0")
+            .setting("function.spending-limit", numberOrOff(2_000_000_000), "off")
             .reloads()
-            .doc(
-                    "Maximum GB-seconds of workers in any hour. Workers are retired before it is reached. 0 means no limit.");
+            .doc("Maximum GB-seconds of workers in any hour. Workers are retired before it is reached.");
     public static final Setting<Integer> FUNCTION_WORKER_MEMORY = LAUNCHING
             .setting("function.worker-memory", number(1, 1_000_000), "512")
             .reloads()
@@ -301,11 +302,12 @@ public final class FunctionSettings {
                     "function.scale-in-after", duration(), "1m")
             .reloads()
             .doc("Retires a worker after this time in which the traffic did not need it.");
-    public static final Setting<Duration> FUNCTION_SLOW_START = SCALING.setting("function.slow-start", duration(), "0")
+    public static final Setting<Duration> FUNCTION_SLOW_START = SCALING.setting(
+                    "function.slow-start", durationOrOff(), "off")
             .reloads()
             .doc(
                     "Time for which a new worker gets fewer requests, as long as it reports more processor time for each than"
-                            + " the other workers. 0 means never.");
+                            + " the other workers.");
     public static final Setting<Integer> FUNCTION_WARM_ENVIRONMENTS = SCALING.setting(
                     "function.warm-environments", number(0, 1000), "0")
             .reloads()

@@ -131,13 +131,12 @@ final class HttpValueTypes {
     }
 
     static ValueType<Affinity> affinity() {
-        String expected = "none, or header, cookie, own-cookie or session-header and a name, such as"
-                + " 'session-header mcp-session-id'";
-        return single("AFFINITY", expected, text -> {
+        String expected =
+                "header, cookie, own-cookie or session-header and a name, such as" + " 'session-header mcp-session-id'";
+        ValueType<Affinity> affinity = single("AFFINITY", expected, text -> {
             String[] words = SPACES.split(text);
-            require(words.length == (words[0].equals("none") ? 1 : 2));
+            require(words.length == 2);
             return switch (words[0]) {
-                case "none" -> Affinity.NONE;
                 case "header" -> Affinity.header(requestHeader(words[1]));
                 case "cookie" -> Affinity.cookie(words[1]);
                 case "own-cookie" -> Affinity.ownCookie(words[1]);
@@ -145,6 +144,7 @@ final class HttpValueTypes {
                 default -> throw new IllegalArgumentException(text);
             };
         });
+        return affinity.orOff(Affinity.NONE);
     }
 
     /** Header names in lower case. */

@@ -5,15 +5,18 @@ import static io.lambdadispatcher.server.config.ValueType.require;
 import static io.lambdadispatcher.server.config.ValueType.single;
 
 import io.lambdadispatcher.aws.FunctionName;
+import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.RolloutPolicy;
 import io.lambdadispatcher.core.options.ShadowPolicy;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -23,11 +26,14 @@ import org.jspecify.annotations.Nullable;
  * Types of values that hold a whole policy: one word that says most, and pairs of a keyword and a
  * value in any order, such as {@code 600/m burst 50 by client}.
  */
-final class PolicyValueTypes {
+public final class PolicyValueTypes {
     static final Duration LONGEST_STALE = Duration.ofDays(365);
     private static final int MOST_REQUESTS = 10_000_000;
     private static final Duration SHORTEST_OPEN = Duration.ofMillis(100);
     private static final Duration LONGEST_OPEN = Duration.ofHours(1);
+    /** The dispatcher counts milliseconds of pings as an int. */
+    private static final Duration LONGEST_PING = Duration.ofMillis(Integer.MAX_VALUE);
+
     private static final Pattern RATE = Pattern.compile("(\\d{1,7})/([smhd])");
     private static final int MOST_CONNECTIONS = 64;
     private static final int MOST_STREAMS = 1000;
@@ -76,6 +82,15 @@ final class PolicyValueTypes {
 
     /** @param poll time between two looks at the alias */
     record Rollout(RolloutPolicy policy, Duration poll) {}
+
+    /** How a dead worker connection is found. */
+    public record KeepAlive(Duration interval, Duration timeout) {}
+
+    /** @param perAddress of one IPv4 address or one IPv6 /64 network */
+    public record MaxConnections(int all, int perAddress) {}
+
+    /** @param via whether the via header is added, too */
+    public record ForwardingHeaders(ForwardingPolicy.Headers headers, boolean via) {}
 
     /** A text of words: the first, and the values of the keywords that follow it. */
     private record Phrase(String first, Map<String, String> values) {
@@ -255,5 +270,56 @@ final class PolicyValueTypes {
                             phrase.value("per-worker", number -> ValueType.number(number, 1, 1_000_000), 1));
                 })
                 .orOff(new Downstream(0, 1));
+    }
+
+    static ValueType<KeepAlive> keepAlive() {
+        String expected =
+                "a positive duration, and optionally how long an answer may take, both at most 24d, such as 2s or"
+                        + " 2s timeout 3s";
+        return single("TIME [timeout TIME]", expected, text -> {
+            Phrase phrase = Phrase.parse(text, "timeout");
+            Duration interval = ValueType.parsePositiveDuration(phrase.first);
+            Duration timeout = phrase.value("timeout", ValueType::parsePositiveDuration, Duration.ofSeconds(3));
+            require(interval.compareTo(LONGEST_PING) <= 0 && timeout.compareTo(LONGEST_PING) <= 0);
+            return new KeepAlive(interval, timeout);
+        });
+    }
+
+    static ValueType<MaxConnections> maxConnections() {
+        String expected =
+                "a whole number from 1 to 1000000, and optionally how many of them one address may have, such as"
+                        + " 10000 or 10000 per-address 100";
+        return single("N [per-address N]", expected, text -> {
+            Phrase phrase = Phrase.parse(text, "per-address");
+            int all = ValueType.number(phrase.first, 1, 1_000_000);
+            int half = Math.max(1, all / 2);
+            return new MaxConnections(
+                    all, phrase.value("per-address", number -> ValueType.number(number, 1, all), half));
+        });
+    }
+
+    /** The headers that tell an application about its client. */
+    static ValueType<ForwardingHeaders> forwardingHeaders() {
+        Set<String> known = Set.of("x-forwarded", "forwarded", "via");
+        return new ValueType<>(
+                        "HEADERS...",
+                        "one or more of x-forwarded, forwarded, via, each at most once",
+                        items -> {
+                            Set<String> headers = new HashSet<>(items);
+                            require(!items.isEmpty() && headers.size() == items.size() && known.containsAll(headers));
+                            boolean via = headers.remove("via");
+                            return new ForwardingHeaders(
+                                    switch (headers.size()) {
+                                        case 0 -> ForwardingPolicy.Headers.NONE;
+                                        case 1 ->
+                                            headers.contains("forwarded")
+                                                    ? ForwardingPolicy.Headers.FORWARDED
+                                                    : ForwardingPolicy.Headers.X_FORWARDED;
+                                        default -> ForwardingPolicy.Headers.BOTH;
+                                    },
+                                    via);
+                        },
+                        ValueType.COMMAS)
+                .orOff(new ForwardingHeaders(ForwardingPolicy.Headers.NONE, false));
     }
 }

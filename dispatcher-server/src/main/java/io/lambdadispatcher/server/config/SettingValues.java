@@ -88,6 +88,14 @@ final class SettingValues {
         return changed;
     }
 
+    SettingValues onLoopback() {
+        SettingValues changed = new SettingValues(this);
+        changed.values.replaceAll((setting, value) -> value.value instanceof ListenAddress address
+                ? new Value<>(address.orOn("127.0.0.1"), value.text, value.source, value.contents)
+                : value);
+        return changed;
+    }
+
     /** Returns a copy in which a command has set a value. Reports a problem if it is not valid. */
     SettingValues withCommanded(Setting<?> setting, String text, Consumer<String> problems) {
         SettingValues changed = new SettingValues(this);

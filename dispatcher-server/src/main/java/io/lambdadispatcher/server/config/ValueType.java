@@ -11,15 +11,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
-import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -65,6 +62,17 @@ public record ValueType<T>(
     private static final String VARIABLES = "NAME=VALUE...";
     private static final String READABLE_FILE = "a readable file";
     private static final String URL = "URL";
+
+    private static final String LISTEN =
+            "a port from 1 to 65535, or 0 for any free port, optionally after an address, such"
+                    + " as 8080 or 127.0.0.1:8080";
+
+    private static final String COLLECTOR =
+            "a URL without user, password and query, and without a path for gRPC, such as"
+                    + " http://collector:4317, or with the path of HTTP, such as http://collector:4318/v1/traces";
+
+    /** Stands for standard output instead of a file. */
+    public static final Path STDOUT = Path.of("stdout");
 
     /** Stands for {@code off} instead of a file. */
     static final Path OFF = Path.of("off");
@@ -150,13 +158,14 @@ public record ValueType<T>(
         });
     }
 
-    static ValueType<Boolean> bool() {
-        return choice(Map.of("true", true, "false", false), "true or false", "true|false");
-    }
-
     static ValueType<Integer> number(int min, int max) {
         String label = min + ".." + max;
         return single(label, "a whole number from " + min + " to " + max, text -> number(text, min, max));
+    }
+
+    /** A number from 1, or {@code off} as 0. */
+    static ValueType<Integer> numberOrOff(int max) {
+        return number(1, max).orOff(0);
     }
 
     static ValueType<Integer> numberOrAuto(int min, int max) {
@@ -170,8 +179,31 @@ public record ValueType<T>(
         return within(Integer.parseInt(text), min, max);
     }
 
-    static ValueType<Integer> port() {
-        return single("PORT", "a port from 1 to 65535, or 0 for any free port", text -> number(text, 0, 65535));
+    /**
+     * Where a port listens: the port, if need be after an address.
+     *
+     * @param host of a port without an address; {@code null} = every address
+     */
+    static ValueType<ListenAddress> listen(@Nullable String host) {
+        return single("[HOST:]PORT", LISTEN, text -> listenAddress(text, false).orOn(host));
+    }
+
+    /** Where a port listens, and whether its connections begin with a PROXY header. */
+    static ValueType<ListenAddress> listenProxied() {
+        String expected = LISTEN + ", and optionally proxy-protocol";
+        return single("[HOST:]PORT [proxy-protocol]", expected, text -> {
+            String[] words = SPACES.split(text.trim());
+            require(words.length == 1 || words.length == 2 && words[1].equals("proxy-protocol"));
+            return listenAddress(words[0], words.length == 2);
+        });
+    }
+
+    private static ListenAddress listenAddress(String text, boolean proxyProtocol) {
+        if (text.matches("\\d{1,5}")) {
+            return new ListenAddress(null, number(text, 0, 65535), proxyProtocol);
+        }
+        InetSocketAddress address = address(text);
+        return new ListenAddress(address.getHostString(), address.getPort(), proxyProtocol);
     }
 
     static ValueType<Double> ratio() {
@@ -181,22 +213,16 @@ public record ValueType<T>(
         });
     }
 
-    /** A port, or {@code off} as an empty value. */
-    static ValueType<OptionalInt> portOrOff() {
-        // YAML 1.1 reads an unquoted off as false, and many editors write false.
-        return single(
-                "PORT|off",
-                "a port from 1 to 65535, 0 for any free port, or off",
-                text -> text.equals("off") || text.equals("false")
-                        ? OptionalInt.empty()
-                        : OptionalInt.of(number(text, 0, 65535)));
-    }
-
     static ValueType<Duration> duration() {
         return single(
                 "DURATION",
                 "0, or a duration such as 500ms, 10s, 15m or 1h",
                 text -> text.equals("0") ? Duration.ZERO : parseDuration(text));
+    }
+
+    /** A positive duration, or {@code off} as zero. */
+    static ValueType<Duration> durationOrOff() {
+        return positiveDuration().orOff(Duration.ZERO);
     }
 
     static ValueType<Duration> positiveDuration() {
@@ -238,18 +264,15 @@ public record ValueType<T>(
         for (RetryCondition condition : RetryCondition.values()) {
             tokens.put(condition.token(), condition);
         }
-        return new ValueType<>(
+        ValueType<Set<RetryCondition>> conditions = new ValueType<>(
                 "CONDITION...",
-                "none, or some of " + String.join(", ", tokens.keySet()),
+                "some of " + String.join(", ", tokens.keySet()),
                 items -> {
-                    Set<RetryCondition> conditions = EnumSet.noneOf(RetryCondition.class);
-                    if (!items.equals(List.of("none"))) {
-                        require(!items.isEmpty() && tokens.keySet().containsAll(items));
-                        items.forEach(item -> conditions.add(tokens.get(item)));
-                    }
-                    return Collections.unmodifiableSet(conditions);
+                    require(!items.isEmpty() && tokens.keySet().containsAll(items));
+                    return items.stream().map(tokens::get).collect(Collectors.toUnmodifiableSet());
                 },
                 COMMAS);
+        return conditions.orOff(Set.of());
     }
 
     static Duration parseDuration(String text) {
@@ -314,8 +337,13 @@ public record ValueType<T>(
      * @param separator replaces the underscores of a constant's name, which is shown in lower case
      */
     static <E extends Enum<E>> ValueType<E> choice(Class<E> type, String separator) {
+        return choice(List.of(type.getEnumConstants()), separator);
+    }
+
+    /** Some constants of a type. */
+    static <E extends Enum<E>> ValueType<E> choice(List<E> values, String separator) {
         Map<String, E> choices = new LinkedHashMap<>();
-        for (E value : type.getEnumConstants()) {
+        for (E value : values) {
             choices.put(value.name().toLowerCase(Locale.ROOT).replace("_", separator), value);
         }
         return choice(choices, "one of " + String.join(", ", choices.keySet()), String.join("|", choices.keySet()));
@@ -436,6 +464,17 @@ public record ValueType<T>(
             require("http".equals(uri.getScheme()) || "https".equals(uri.getScheme()));
             require(uri.getHost() != null && uri.getUserInfo() == null);
             return uri;
+        });
+    }
+
+    /** The URL of a collector of traces: without a path for gRPC, or with that of HTTP. */
+    static ValueType<URI> collector() {
+        ValueType<URI> uri = uri();
+        return single(URL, COLLECTOR, text -> {
+            URI collector = uri.parser.apply(List.of(text));
+            require(collector.getQuery() == null && collector.getFragment() == null);
+            require(collector.getPath().matches("/?|.*/v1/traces"));
+            return collector;
         });
     }
 

@@ -15,7 +15,6 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 import org.jspecify.annotations.Nullable;
@@ -60,11 +59,11 @@ class ConfigurationLoaderTest {
     void should_use_defaults_where_nothing_is_set() throws Exception {
         Configuration configuration = loadWithSecret();
 
-        assertThat(configuration.get(Settings.PUBLIC_PLAIN_PORT)).hasValue(8080);
-        assertThat(configuration.get(Settings.PUBLIC_TLS_PORT)).hasValue(8443);
-        assertThat(configuration.get(Settings.WORKERS_PORT)).isEqualTo(8444);
-        assertThat(configuration.get(Settings.ADMIN_PORT)).hasValue(9901);
-        assertThat(configuration.get(Settings.ADMIN_HOST)).isEqualTo("127.0.0.1");
+        assertThat(configuration.get(Settings.PUBLIC_PLAIN_PORT).port()).isEqualTo(8080);
+        assertThat(configuration.get(Settings.PUBLIC_TLS_PORT).port()).isEqualTo(8443);
+        assertThat(configuration.get(Settings.WORKERS_PORT).port()).isEqualTo(8444);
+        assertThat(configuration.get(Settings.ADMIN_PORT).port()).isEqualTo(9901);
+        assertThat(configuration.get(Settings.ADMIN_PORT).host()).isEqualTo("127.0.0.1");
         assertThat(configuration.find(Settings.PUBLIC_TLS_KEY)).isNull();
         assertThat(configuration.isDefault(Settings.WORKERS_PORT)).isTrue();
         assertThat(configuration.functions()).hasSize(1);
@@ -76,8 +75,8 @@ class ConfigurationLoaderTest {
 
         Configuration configuration = loadWithSecret();
 
-        assertThat(configuration.get(Settings.PUBLIC_PLAIN_PORT)).hasValue(81);
-        assertThat(configuration.get(Settings.PUBLIC_TLS_PORT)).hasValue(82);
+        assertThat(configuration.get(Settings.PUBLIC_PLAIN_PORT).port()).isEqualTo(81);
+        assertThat(configuration.get(Settings.PUBLIC_TLS_PORT).port()).isEqualTo(82);
         assertThat(configuration.get(Settings.SHUTDOWN_GRACE)).isEqualTo(Duration.ofSeconds(5));
         assertThat(configuration.get(Settings.EVENT_LOOPS)).isEqualTo(3);
     }
@@ -91,9 +90,9 @@ class ConfigurationLoaderTest {
 
         Configuration configuration = loadWithSecret();
 
-        assertThat(configuration.get(Settings.PUBLIC_PLAIN_PORT)).hasValue(3);
-        assertThat(configuration.get(Settings.PUBLIC_TLS_PORT)).hasValue(2);
-        assertThat(configuration.get(Settings.WORKERS_PORT)).isEqualTo(1);
+        assertThat(configuration.get(Settings.PUBLIC_PLAIN_PORT).port()).isEqualTo(3);
+        assertThat(configuration.get(Settings.PUBLIC_TLS_PORT).port()).isEqualTo(2);
+        assertThat(configuration.get(Settings.WORKERS_PORT).port()).isEqualTo(1);
         assertThat(configuration.report())
                 .containsPattern("public\\.plain\\.port +3 +flag --public-plain-port\n")
                 .containsPattern("public\\.tls\\.port +2 +environment variable LAMBDA_DISPATCHER_PUBLIC_TLS_PORT\n")
@@ -107,7 +106,7 @@ class ConfigurationLoaderTest {
         environment.put("LAMBDA_DISPATCHER_CONFIG", String.valueOf(file));
         file = null;
 
-        assertThat(loadWithSecret().get(Settings.WORKERS_PORT)).isEqualTo(5);
+        assertThat(loadWithSecret().get(Settings.WORKERS_PORT).port()).isEqualTo(5);
     }
 
     @Test
@@ -119,7 +118,7 @@ class ConfigurationLoaderTest {
                 Map.of(),
                 List.of());
 
-        assertThat(configuration.get(Settings.WORKERS_PORT)).isEqualTo(7);
+        assertThat(configuration.get(Settings.WORKERS_PORT).port()).isEqualTo(7);
         assertThat(configuration.isDefault(Settings.WORKERS_PORT)).isTrue();
     }
 
@@ -136,7 +135,7 @@ class ConfigurationLoaderTest {
                         "unknown setting \"pubic.plain.port\" (" + file
                                 + " line 4, column 5), did you mean \"public.plain.port\"?",
                         "unknown setting \"admin\" (" + file
-                                + " line 5, column 1), it is a group of settings such as \"admin.host\"",
+                                + " line 5, column 1), it is a group of settings such as \"admin.port\"",
                         "unknown setting \"zzz\" (" + file + " line 6, column 1)",
                         "unknown environment variable \"LAMBDA_DISPATCHER_WORKER_PORT\","
                                 + " did you mean \"LAMBDA_DISPATCHER_WORKERS_PORT\"?",
@@ -150,7 +149,7 @@ class ConfigurationLoaderTest {
         environment.put("LAMBDA_DISPATCHER_PAYLOAD", "{}");
         environment.put("LAMBDA_DISPATCHER_JAVA_OPTS", "-Xmx1g");
 
-        assertThat(loadWithSecret().get(Settings.WORKERS_PORT)).isEqualTo(8444);
+        assertThat(loadWithSecret().get(Settings.WORKERS_PORT).port()).isEqualTo(8444);
     }
 
     /** As in a pod beside the Services lambda-dispatcher and lambda-dispatcher-workers. */
@@ -166,7 +165,7 @@ class ConfigurationLoaderTest {
             environment.put(service + "_PORT_80_TCP_PORT", "80");
             environment.put(service + "_PORT_80_TCP_ADDR", "10.0.0.7");
         }
-        assertThat(loadWithSecret().get(Settings.WORKERS_PORT)).isEqualTo(8444);
+        assertThat(loadWithSecret().get(Settings.WORKERS_PORT).port()).isEqualTo(8444);
 
         environment.put("LAMBDA_DISPATCHER_PORT", "80");
         assertThat(problems())
@@ -190,7 +189,9 @@ class ConfigurationLoaderTest {
                                 + " line 3, column 3)",
                         "shutdown.grace: expected 0, or a duration such as 500ms, 10s, 15m or 1h, got \"10\""
                                 + " (environment variable LAMBDA_DISPATCHER_SHUTDOWN_GRACE)",
-                        "public.plain.port: expected a port from 1 to 65535, 0 for any free port, or off, got \"65536\""
+                        "public.plain.port: expected off, or a port from 1 to 65535, or 0 for any free port, optionally"
+                                + " after an address, such as 8080 or 127.0.0.1:8080, and optionally proxy-protocol, got"
+                                + " \"65536\""
                                 + " (flag --public-plain-port)");
     }
 
@@ -295,12 +296,12 @@ class ConfigurationLoaderTest {
 
     @Test
     void should_refuse_a_second_document() throws Exception {
-        write("---", "workers.port: 1", "---", "workers.host: localhost");
+        write("---", "workers.port: 1", "---", "admin.port: 2");
         assertThat(problems())
                 .containsExactly(file + " line 4, column 1: expected one YAML document, got another one after ---");
 
         write("---", "workers.port: 1", "...");
-        assertThat(loadWithSecret().get(Settings.WORKERS_PORT)).isEqualTo(1);
+        assertThat(loadWithSecret().get(Settings.WORKERS_PORT).port()).isEqualTo(1);
     }
 
     @Test
@@ -331,14 +332,14 @@ class ConfigurationLoaderTest {
 
     @Test
     void should_refuse_a_name_that_is_given_twice_and_one_without_a_value() throws Exception {
-        write("workers.port: 1", "workers:", "  port: 2", "  host:");
+        write("workers.port: 1", "workers:", "  port: 2", "  secret:");
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
 
         assertThat(problems())
                 .containsExactly(
                         "workers.port: expected one value, got two (" + file + " line 1, column 1, " + file
                                 + " line 3, column 3)",
-                        "workers.host: expected a value, got nothing (" + file + " line 4, column 8)");
+                        "workers.secret: expected a value, got nothing (" + file + " line 4, column 10)");
     }
 
     @Test
@@ -364,14 +365,14 @@ class ConfigurationLoaderTest {
         write(
                 "log.level: &level info",
                 "local.command: &flag -Xmx64m",
-                "workers.host: *level",
+                "workers.secret: *level",
                 "local.jvm-flags:",
                 "  - *flag");
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
 
         assertThat(problems())
                 .containsExactly(
-                        "workers.host: expected a value, got an alias (" + file + " line 3, column 15)",
+                        "workers.secret: expected a value, got an alias (" + file + " line 3, column 17)",
                         "local.jvm-flags: expected a value, got an alias (" + file + " line 5, column 5)");
     }
 
@@ -382,7 +383,8 @@ class ConfigurationLoaderTest {
 
         assertThat(problems())
                 .containsExactly(
-                        "workers.port: expected a port from 1 to 65535, or 0 for any free port, got \"[1, 2]\" (" + file
+                        "workers.port: expected a port from 1 to 65535, or 0 for any free port, optionally after an"
+                                + " address, such as 8080 or 127.0.0.1:8080, got \"[1, 2]\" (" + file
                                 + " line 1, column 1)");
     }
 
@@ -398,7 +400,7 @@ class ConfigurationLoaderTest {
                 "    worker-concurrency: 20 connections 4",
                 "    queue-limit: 6",
                 "    queue-timeout: 7s",
-                "    request-timeout: 0",
+                "    request-timeout: off",
                 "  - name: images",
                 "    path: /images");
 
@@ -477,7 +479,7 @@ class ConfigurationLoaderTest {
                                 + " \"deadline\"?",
                         "routes[5]: expected a setting that a route can have, got \"queue-limit\" (" + file
                                 + " line 10, column 31)",
-                        "routes[6].attempt-timeout: expected 0, or function.retry-on to contain timeout, got \"1s\" ("
+                        "routes[6].attempt-timeout: expected off, or function.retry-on to contain timeout, got \"1s\" ("
                                 + file + " line 11, column 31)",
                         "routes[7].hedge-after: expected off, or p50 to p99, or a positive duration such as 50ms, got"
                                 + " \"p101\" (" + file + " line 12, column 31)");
@@ -631,10 +633,10 @@ class ConfigurationLoaderTest {
         "'functions: [{name: a}, {name: a}]', 'function a, name'",
         "'workers.port: 8080x', workers.port",
         "'public.tls.port: 8080x', public.tls.port",
-        "'tracing: {endpoint: \"http://c:4318/v1\", protocol: http2}', tracing.protocol",
+        "'tracing: {endpoint: \"http://c:4318/v1\", ratio: 1}', tracing.endpoint",
         "'functions: [{name: a}, {name: b', dispatcher.yaml line 1",
         "'functions: [{name: a, weight: 0}, {name: b', dispatcher.yaml line 1",
-        "'public.tls: {proxy-protocol: true, certficate: a.pem}', unknown setting"
+        "'public.tls: {port: 443 proxy-protocol, certficate: a.pem}', unknown setting"
     })
     void should_report_one_mistake_once(String line, String start) throws Exception {
         write(line);
@@ -885,17 +887,17 @@ class ConfigurationLoaderTest {
         assertThat(problems())
                 .containsExactly(
                         "workers.tls.certificate: expected not off in a fleet (fleet.table), because workers send"
-                                + " their tokens to all of its dispatchers, or workers.host to be a loopback address, got \"off\""
+                                + " their tokens to all of its dispatchers, or workers.port to be one of a loopback address, such as"
+                                + " 127.0.0.1:8444, got \"off\""
                                 + " (flag --workers-tls-certificate)");
-        flags.put("--workers-host", "127.0.0.1");
+        flags.put("--workers-port", "127.0.0.1:8444");
         assertThat(load().hasPlainWorkers()).isTrue();
     }
 
     @Test
     void should_refuse_values_with_which_a_dispatcher_cannot_start() throws Exception {
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
-        flags.put("--workers-ping-interval", "25d");
-        flags.put("--workers-ping-timeout", "2147483648ms");
+        flags.put("--workers-keepalive", "25d");
         flags.put("--http-max-concurrent-streams", "17");
         flags.put("--http-stream-window", "64MiB");
         flags.put("--fleet-table", "dispatchers");
@@ -904,17 +906,15 @@ class ConfigurationLoaderTest {
 
         assertThat(problems())
                 .containsExactly(
-                        "workers.ping-interval: expected at most 2147483647ms, got \"25d\" (flag --workers-ping-interval)",
-                        "workers.ping-timeout: expected at most 2147483647ms, got \"2147483648ms\""
-                                + " (flag --workers-ping-timeout)",
+                        "workers.keepalive: expected a positive duration, and optionally how long an answer may take,"
+                                + " both at most 24d, such as 2s or 2s timeout 3s, got \"25d\" (flag --workers-keepalive)",
                         "http.max-concurrent-streams: expected at most 1GiB when it is multiplied by"
                                 + " http.stream-window, because of the largest connection window of HTTP/2, got \"17\""
                                 + " (flag --http-max-concurrent-streams)",
                         "function.max-workers: expected at most 1800 in a fleet (fleet.table), got \"1801\""
                                 + " (flag --function-max-workers)");
 
-        flags.put("--workers-ping-interval", "24d");
-        flags.put("--workers-ping-timeout", "2147483647ms");
+        flags.put("--workers-keepalive", "24d timeout 2147483647ms");
         flags.put("--http-max-concurrent-streams", "16");
         flags.put("--function-max-workers", "1800");
         assertThat(load().functions()).hasSize(1);
@@ -950,17 +950,17 @@ class ConfigurationLoaderTest {
     @Test
     void should_refuse_the_proxy_protocol_of_a_port_that_is_not_open() {
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
-        flags.put("--public-tls-proxy-protocol", "true");
+        flags.put("--public-tls-port", "443 proxy-protocol");
         assertThat(problems())
-                .containsExactly("public.tls.proxy-protocol: expected false, or public.tls.port to be a port and"
-                        + " public.tls.certificate to be set, got \"true\" (flag --public-tls-proxy-protocol)");
+                .containsExactly("public.tls.port: expected no proxy-protocol, or public.tls.certificate to be set, got"
+                        + " \"443 proxy-protocol\" (flag --public-tls-port)");
     }
 
     @Test
     void should_turn_a_port_off_by_what_yaml_makes_of_off() throws Exception {
         write("admin.port: off");
 
-        assertThat(loadWithSecret().get(Settings.ADMIN_PORT)).isEqualTo(OptionalInt.empty());
+        assertThat(loadWithSecret().get(Settings.ADMIN_PORT).isOff()).isTrue();
     }
 
     @Test
@@ -1002,29 +1002,26 @@ class ConfigurationLoaderTest {
 
     @ParameterizedTest
     @CsvSource({
-        "grpc, http://c:4317, ",
-        "grpc, http://c:4317/, ",
-        "grpc, http://c:4318/v1/traces, 'a URL without a path, or tracing.protocol to be http'",
-        "grpc, http://c:4317?key=1, 'a URL without a path, or tracing.protocol to be http'",
-        "http, http://c:4318, ",
-        "http, https://gateway.example.org/otlp, ",
-        "http, http://c:4318/v1/traces, 'a URL without a query and without /v1/traces, which the dispatcher appends'",
-        "http, http://c:4318/v1/traces/, 'a URL without a query and without /v1/traces, which the dispatcher appends'",
-        "http, http://c:4318?key=1, 'a URL without a query and without /v1/traces, which the dispatcher appends'",
-        "http, http://c:4318#here, 'a URL without a query and without /v1/traces, which the dispatcher appends'"
+        "true, http://c:4317",
+        "true, http://c:4317/",
+        "true, http://c:4318/v1/traces",
+        "true, https://gateway.example.org/otlp/v1/traces",
+        "false, http://c:4318/v1",
+        "false, http://c:4318/v1/traces/",
+        "false, http://c:4317?key=1",
+        "false, http://c:4318/v1/traces#here"
     })
-    void should_refuse_an_endpoint_that_no_collector_has(String protocol, String url, @Nullable String expected)
-            throws Exception {
+    void should_refuse_an_endpoint_that_no_collector_has(boolean possible, String url) throws Exception {
         flags.put("--tracing-endpoint", url);
-        flags.put("--tracing-protocol", protocol);
 
-        if (expected == null) {
+        if (possible) {
             assertThat(loadWithSecret().find(Settings.TRACING_ENDPOINT)).hasToString(url);
         } else {
             environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
             assertThat(problems())
-                    .containsExactly("tracing.endpoint: expected " + expected + ", got \"" + url
-                            + "\" (flag --tracing-endpoint)");
+                    .containsExactly("tracing.endpoint: expected a URL without user, password and query, and without a"
+                            + " path for gRPC, such as http://collector:4317, or with the path of HTTP, such as"
+                            + " http://collector:4318/v1/traces, got \"" + url + "\" (flag --tracing-endpoint)");
         }
     }
 
@@ -1034,7 +1031,7 @@ class ConfigurationLoaderTest {
 
         Configuration changed = configuration.withDefault(Settings.WORKERS_PORT, "0");
 
-        assertThat(changed.get(Settings.WORKERS_PORT)).isZero();
-        assertThat(configuration.get(Settings.WORKERS_PORT)).isEqualTo(8444);
+        assertThat(changed.get(Settings.WORKERS_PORT).port()).isZero();
+        assertThat(configuration.get(Settings.WORKERS_PORT).port()).isEqualTo(8444);
     }
 }

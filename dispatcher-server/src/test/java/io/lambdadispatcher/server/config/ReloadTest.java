@@ -79,7 +79,7 @@ class ReloadTest {
 
         assertThat(reload.changes()).containsExactly("function.queue-limit: 1 -> 2");
         assertThat(reload.restarts()).containsExactly("public.plain.port: 8080 -> 9090", "event-loops: auto -> 3");
-        assertThat(reload.next().get(Settings.PUBLIC_PLAIN_PORT)).hasValue(8080);
+        assertThat(reload.next().get(Settings.PUBLIC_PLAIN_PORT).port()).isEqualTo(8080);
         assertThat(reload.next().rows())
                 .anySatisfy(row -> assertThat(row.name() + "=" + row.value()).isEqualTo("public.plain.port=8080"));
     }

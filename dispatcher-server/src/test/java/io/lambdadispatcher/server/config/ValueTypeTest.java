@@ -4,9 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.options.Affinity;
+import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.RolloutPolicy;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Caching;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Concurrency;
+import io.lambdadispatcher.server.config.PolicyValueTypes.ForwardingHeaders;
+import io.lambdadispatcher.server.config.PolicyValueTypes.MaxConnections;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
@@ -91,7 +94,7 @@ class ValueTypeTest {
 
     @Test
     void should_read_affinity() {
-        assertThat(parse(HttpValueTypes.affinity(), "none")).isSameAs(Affinity.NONE);
+        assertThat(parse(HttpValueTypes.affinity(), "off")).isSameAs(Affinity.NONE);
         assertThat(parse(HttpValueTypes.affinity(), "header X-Tenant")).isEqualTo(Affinity.header("x-tenant"));
         assertThat(parse(HttpValueTypes.affinity(), "cookie  User")).isEqualTo(Affinity.cookie("User"));
         assertThat(parse(HttpValueTypes.affinity(), "own-cookie lb")).isEqualTo(Affinity.ownCookie("lb"));
@@ -101,7 +104,17 @@ class ValueTypeTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"", "none x", "header", "header a b", "header a:b", "cookie a=b", "mcp-session-id", "HEADER a"})
+            strings = {
+                "",
+                "none",
+                "off x",
+                "header",
+                "header a b",
+                "header a:b",
+                "cookie a=b",
+                "mcp-session-id",
+                "HEADER a"
+            })
     void should_refuse_what_is_no_affinity(String text) {
         assertThatThrownBy(() -> parse(HttpValueTypes.affinity(), text)).isInstanceOf(IllegalArgumentException.class);
     }
@@ -176,6 +189,30 @@ class ValueTypeTest {
     }
 
     @Test
+    void should_read_limits_of_connections() {
+        assertThat(parse(PolicyValueTypes.maxConnections(), "1")).isEqualTo(new MaxConnections(1, 1));
+        assertThat(parse(PolicyValueTypes.maxConnections(), "10000")).isEqualTo(new MaxConnections(10_000, 5_000));
+        assertThat(parse(PolicyValueTypes.maxConnections(), "10 per-address 10"))
+                .isEqualTo(new MaxConnections(10, 10));
+        assertRefused(PolicyValueTypes.maxConnections(), "10 per-address 11");
+        assertRefused(PolicyValueTypes.maxConnections(), "10 per-client 1");
+    }
+
+    @Test
+    void should_read_forwarding_headers() {
+        assertThat(parse(PolicyValueTypes.forwardingHeaders(), "off"))
+                .isEqualTo(new ForwardingHeaders(ForwardingPolicy.Headers.NONE, false));
+        assertThat(parse(PolicyValueTypes.forwardingHeaders(), "via"))
+                .isEqualTo(new ForwardingHeaders(ForwardingPolicy.Headers.NONE, true));
+        assertThat(parse(PolicyValueTypes.forwardingHeaders(), "forwarded"))
+                .isEqualTo(new ForwardingHeaders(ForwardingPolicy.Headers.FORWARDED, false));
+        assertThat(parse(PolicyValueTypes.forwardingHeaders(), "via, forwarded, x-forwarded"))
+                .isEqualTo(new ForwardingHeaders(ForwardingPolicy.Headers.BOTH, true));
+        assertRefused(PolicyValueTypes.forwardingHeaders(), "both");
+        assertRefused(PolicyValueTypes.forwardingHeaders(), "via via");
+    }
+
+    @Test
     void should_read_what_is_cached() {
         assertThat(parse(PolicyValueTypes.caching(), "off")).isEmpty();
         assertThat(parse(PolicyValueTypes.caching(), "false")).isEmpty();
@@ -235,6 +272,24 @@ class ValueTypeTest {
     }
 
     @Test
+    void should_read_where_a_port_listens() {
+        assertThat(parse(ValueType.listen(null), "8080")).isEqualTo(new ListenAddress(null, 8080, false));
+        assertThat(parse(ValueType.listen("127.0.0.1"), "0")).isEqualTo(new ListenAddress("127.0.0.1", 0, false));
+        assertThat(parse(ValueType.listen("127.0.0.1"), "[::]:1")).isEqualTo(new ListenAddress("::", 1, false));
+        assertThat(parse(ValueType.listenProxied(), "localhost:1  proxy-protocol"))
+                .isEqualTo(new ListenAddress("localhost", 1, true));
+        assertThat(parse(ValueType.listen(null).orOff(ListenAddress.OFF), "off").isOff())
+                .isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"", "host", "65536", "-1", ":1", "::1:1", "1 proxy", "1 proxy-protocol x", "proxy-protocol"})
+    void should_refuse_where_no_port_listens(String text) {
+        assertRefused(ValueType.listenProxied(), text);
+    }
+
+    @Test
     void should_read_host_names() {
         assertThat(parse(HttpValueTypes.hostNames(), "Admin.example.org, b"))
                 .containsExactlyInAnyOrder("admin.example.org", "b");
@@ -251,12 +306,6 @@ class ValueTypeTest {
     @CsvSource({"auto, AUTO", "io_uring, IO_URING", "epoll, EPOLL", "nio, NIO"})
     void should_read_a_transport(String text, TransportKind expected) {
         assertThat(parse(ValueType.choice(TransportKind.class, "_"), text)).isEqualTo(expected);
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"TRUE", "yes", "1", ""})
-    void should_refuse_what_is_neither_true_nor_false(String text) {
-        assertThatThrownBy(() -> parse(ValueType.bool(), text)).isInstanceOf(IllegalArgumentException.class);
     }
 
     @ParameterizedTest

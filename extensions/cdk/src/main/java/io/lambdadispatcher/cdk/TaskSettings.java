@@ -18,16 +18,13 @@ final class TaskSettings {
 
     /** The load balancer, the security groups and the health checks rely on them. */
     private static final Set<String> OWN = Set.of(
-            "admin.host",
             "admin.port",
             "aws.region",
             "fleet.table",
             "function.lambda",
             "function.launcher",
             "function.name",
-            "public.plain.host",
             "public.plain.port",
-            "workers.host",
             "workers.port");
 
     /** Fargate kills a task after this time. */
@@ -37,7 +34,7 @@ final class TaskSettings {
     private static final int END_SECONDS = 20;
 
     private final Map<String, String> values = new TreeMap<>(Map.of(
-            "admin.host", "0.0.0.0",
+            "admin.port", "0.0.0.0:9901",
             "forwarding.trust", "append", // The load balancer sets x-forwarded-for.
             "function.launcher", "lambda",
             "function.max-workers", "50",

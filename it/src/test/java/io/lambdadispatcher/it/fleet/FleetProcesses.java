@@ -65,8 +65,7 @@ final class FleetProcesses implements AutoCloseable {
             Map<String, String> settings = new HashMap<>();
             settings.put("PUBLIC_PLAIN_PORT", Integer.toString(publicPort));
             settings.put("ADMIN_PORT", Integer.toString(adminPort));
-            settings.put("WORKERS_PORT", Integer.toString(workersPort));
-            settings.put("WORKERS_HOST", "127.0.0.1");
+            settings.put("WORKERS_PORT", "127.0.0.1:" + workersPort);
             settings.put("WORKERS_SECRET", SECRET);
             settings.put("FUNCTION_LAUNCHER", "local");
             settings.put("FUNCTION_HANDLER", "io.lambdadispatcher.server.demo.DemoHandler");
