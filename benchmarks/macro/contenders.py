@@ -257,7 +257,7 @@ class LambdaDispatcher(Contender):
             **({} if self.worker_tls else {"workers-tls-certificate": "off"}),
             "admin-port": free_port(),
             "shutdown-delay": "0",
-            "function-launcher": "self",
+            "function-launcher": "external",
             # The worker chooses these numbers. The settings are the maximum that a dispatcher accepts.
             "function-worker-concurrency": "64000 connections 64",
             **self.flags,

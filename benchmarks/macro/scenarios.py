@@ -145,7 +145,7 @@ class Side:
             "min-workers": pool.least,
             "max-workers": pool.most,
             "worker-concurrency": pool.streams,
-            "request-timeout": f"{pool.timeout_millis}ms",
+            "worker-timeout": f"{pool.timeout_millis}ms",
         }
 
     def await_ready(self):

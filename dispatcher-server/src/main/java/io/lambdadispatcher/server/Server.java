@@ -290,15 +290,16 @@ final class Server {
         List<byte[]> tokens = configuration.find(Settings.ADMIN_TOKEN);
         List<byte[]> readTokens = configuration.find(Settings.ADMIN_READ_TOKEN);
         return new AdminAccess(
-                configuration.get(Settings.ADMIN_HOSTS),
+                configuration.get(Settings.ADMIN_ALLOWED_HOSTS),
                 tokens == null ? List.of() : tokens,
                 readTokens == null ? List.of() : readTokens);
     }
 
-    /** Self-launched workers cannot be launched on demand, so readiness requires at least one. */
+    /** External workers cannot be launched on demand, so readiness requires at least one. */
     private static int neededWorkers(FunctionConfiguration function) {
         int min = function.options().capacity().minWorkers();
-        boolean selfLaunched = function.launcher() == FunctionConfiguration.Launcher.SELF && function.direct() == null;
+        boolean selfLaunched =
+                function.launcher() == FunctionConfiguration.Launcher.EXTERNAL && function.direct() == null;
         return selfLaunched ? Math.max(1, min) : min;
     }
 

@@ -64,9 +64,9 @@ final class StartupReport {
     }
 
     private static String workers(FunctionConfiguration function) {
-        if (function.launcher() == FunctionConfiguration.Launcher.SELF) {
+        if (function.launcher() == FunctionConfiguration.Launcher.EXTERNAL) {
             return function.direct() == null
-                    ? "self-launched"
+                    ? "external"
                     : "none, requests are direct invocations of " + function.directLambda();
         }
         String shares = downstream(function.options().capacity());

@@ -77,7 +77,7 @@ class DefaultTlsIT {
 
     private Map<String, String> selfLaunched(String... more) {
         Map<String, String> settings = new HashMap<>(Map.of(
-                "FUNCTION_LAUNCHER", "self",
+                "FUNCTION_LAUNCHER", "external",
                 "FUNCTION_HANDLER", "",
                 "FUNCTION_MIN_WORKERS", "",
                 "FUNCTION_MAX_WORKERS", "",

@@ -50,7 +50,7 @@ final class ServedProgram implements AutoCloseable {
         settings.put("FUNCTION_MAX_WORKERS", "2");
         settings.put("FUNCTION_WORKER_CONCURRENCY", "2");
         settings.put("FUNCTION_QUEUE_TIMEOUT", "20s");
-        settings.put("FUNCTION_REQUEST_TIMEOUT", "15s");
+        settings.put("FUNCTION_WORKER_TIMEOUT", "15s");
         settings.putAll(more);
         settings.values().removeIf(String::isEmpty);
         builder.environment().putAll(environment);

@@ -72,7 +72,7 @@ public final class AdminAccess {
                 ? null
                 : AdminAnswers.text(
                         FORBIDDEN,
-                        "host: expected an IP address, localhost or a name in admin.hosts, got another name\n");
+                        "host: expected an IP address, localhost or a name in admin.allowed-hosts, got another name\n");
     }
 
     private boolean isOurs(String value) {

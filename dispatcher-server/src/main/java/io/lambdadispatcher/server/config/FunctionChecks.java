@@ -89,20 +89,20 @@ final class FunctionChecks extends Checks {
         boolean retries = checked.get(FunctionSettings.FUNCTION_RETRY_ON).contains(RetryCondition.TIMEOUT);
         require(
                 retries
-                        || checked.get(FunctionSettings.FUNCTION_ATTEMPT_TIMEOUT)
+                        || checked.get(FunctionSettings.FUNCTION_PER_TRY_TIMEOUT)
                                 .isZero(),
-                FunctionSettings.FUNCTION_ATTEMPT_TIMEOUT,
+                FunctionSettings.FUNCTION_PER_TRY_TIMEOUT,
                 "off, or function.retry-on to contain timeout",
                 FunctionSettings.FUNCTION_RETRY_ON,
-                FunctionSettings.FUNCTION_ATTEMPT_TIMEOUT);
+                FunctionSettings.FUNCTION_PER_TRY_TIMEOUT);
     }
 
     private void checkAdmission() {
         require(
-                checked.get(FunctionSettings.FUNCTION_SHED_DELAY).compareTo(Duration.ofHours(1)) <= 0,
-                FunctionSettings.FUNCTION_SHED_DELAY,
+                checked.get(FunctionSettings.FUNCTION_MAX_QUEUE_DELAY).compareTo(Duration.ofHours(1)) <= 0,
+                FunctionSettings.FUNCTION_MAX_QUEUE_DELAY,
                 "at most 1h",
-                FunctionSettings.FUNCTION_SHED_DELAY);
+                FunctionSettings.FUNCTION_MAX_QUEUE_DELAY);
     }
 
     void checkFunction() {
@@ -134,7 +134,7 @@ final class FunctionChecks extends Checks {
         switch (checked.get(FunctionSettings.FUNCTION_LAUNCHER)) {
             case LOCAL -> checkLocal(maxWorkers);
             case LAMBDA -> checkLambda(maxWorkers);
-            case SELF -> checkSelf(maxWorkers);
+            case EXTERNAL -> checkExternal(maxWorkers);
         }
     }
 
@@ -169,8 +169,8 @@ final class FunctionChecks extends Checks {
                 FunctionSettings.FUNCTION_MAX_WORKERS,
                 "0" + noWorkers,
                 FunctionSettings.FUNCTION_MAX_WORKERS);
-        boolean self = checked.get(FunctionSettings.FUNCTION_LAUNCHER) == Launcher.SELF;
-        require(self, FunctionSettings.FUNCTION_LAUNCHER, "self" + noWorkers);
+        boolean self = checked.get(FunctionSettings.FUNCTION_LAUNCHER) == Launcher.EXTERNAL;
+        require(self, FunctionSettings.FUNCTION_LAUNCHER, "external" + noWorkers);
         boolean spills = checked.get(FunctionSettings.FUNCTION_SPILLOVER).isPresent();
         require(
                 !spills,
@@ -262,11 +262,11 @@ final class FunctionChecks extends Checks {
         checkLambdaName();
     }
 
-    private void checkSelf(int maxWorkers) {
+    private void checkExternal(int maxWorkers) {
         require(
                 maxWorkers == 0,
                 FunctionSettings.FUNCTION_MAX_WORKERS,
-                "0 with launcher self, which launches no workers",
+                "0 with launcher external, which launches no workers",
                 FunctionSettings.FUNCTION_MAX_WORKERS,
                 FunctionSettings.FUNCTION_LAUNCHER);
         require(
@@ -274,8 +274,7 @@ final class FunctionChecks extends Checks {
                         || dispatcher.isSet(Settings.WORKERS_SECRET)
                         || checked.isSet(FunctionSettings.FUNCTION_SECRET),
                 FunctionSettings.FUNCTION_LAUNCHER,
-                "function.secret or workers.secret to be set, because self-launched workers"
-                        + " sign their tokens with it");
+                "function.secret or workers.secret to be set, because external workers" + " sign their tokens with it");
         require(
                 !complete
                         || dispatcher.isSet(Settings.WORKERS_SECRET)
@@ -283,6 +282,6 @@ final class FunctionChecks extends Checks {
                         || !checked.isSet(FunctionSettings.FUNCTION_SECRET),
                 FunctionSettings.FUNCTION_LAUNCHER,
                 "workers.secret to be set beside function.secret, because the key of the worker"
-                        + " port follows from it, and self-launched workers must know that key");
+                        + " port follows from it, and external workers must know that key");
     }
 }

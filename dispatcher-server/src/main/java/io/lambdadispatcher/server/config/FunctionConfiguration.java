@@ -56,8 +56,8 @@ public record FunctionConfiguration(
 
     /** The launcher of a function's workers. */
     public enum Launcher {
-        /** None: workers launch themselves, and sign their own tokens. */
-        SELF,
+        /** None: workers are started by others, and sign their own tokens. */
+        EXTERNAL,
         /** The dispatcher launches workers as processes on its machine. */
         LOCAL,
         /** The dispatcher launches workers on AWS Lambda, each with one invocation. */
@@ -67,6 +67,9 @@ public record FunctionConfiguration(
     /** A route with a policy that replaces the function's. */
     public record RoutePolicy(Route route, TrafficPolicy policy) {}
 
+    /** 512 MB are 0.29 of a vCPU, which serves 8 requests of 200 ms and 5 ms of CPU time. */
+    private static final int MEGABYTES_PER_REQUEST = 64;
+
     /** The name of the function's own admission policy and breaker. */
     private static final String OF_FUNCTION = "default";
 
@@ -74,19 +77,20 @@ public record FunctionConfiguration(
     static FunctionConfiguration of(SettingValues values, List<SettingValues> routes) {
         // If any route has a priority, all have, because their requests wait in one queue.
         boolean priorities = hasPriorities(values) || routes.stream().anyMatch(FunctionConfiguration::hasPriorities);
-        Concurrency concurrency = values.get(FunctionSettings.FUNCTION_WORKER_CONCURRENCY);
+        Concurrency concurrency =
+                values.get(FunctionSettings.FUNCTION_WORKER_CONCURRENCY).orElseGet(() -> concurrency(values));
         FunctionOptions options = FunctionOptions.builder(values.get(FunctionSettings.FUNCTION_NAME))
                 .capacity(capacity(values))
                 .launching(launching(values))
                 .connectionsPerWorker(concurrency.connections())
                 .streamsPerConnection(concurrency.streams())
                 .queue(
-                        values.get(FunctionSettings.FUNCTION_QUEUE_LIMIT),
+                        values.get(FunctionSettings.FUNCTION_MAX_QUEUED_REQUESTS),
                         values.get(FunctionSettings.FUNCTION_QUEUE_TIMEOUT))
-                .requestTimeout(values.get(FunctionSettings.FUNCTION_REQUEST_TIMEOUT))
+                .requestTimeout(values.get(FunctionSettings.FUNCTION_WORKER_TIMEOUT))
                 .traffic(traffic(values, OF_FUNCTION, OF_FUNCTION, priorities))
                 .slowStart(values.get(FunctionSettings.FUNCTION_SLOW_START))
-                .extraAttempts(values.get(FunctionSettings.FUNCTION_EXTRA_ATTEMPTS) / 100.0)
+                .extraAttempts(values.get(FunctionSettings.FUNCTION_RETRY_BUDGET) / 100.0)
                 .build();
         return new FunctionConfiguration(
                 options,
@@ -104,6 +108,15 @@ public record FunctionConfiguration(
                 values.find(FunctionSettings.FUNCTION_SECRET));
     }
 
+    /** What suits a worker of this memory, to which Lambda's share of a CPU is in proportion. */
+    private static Concurrency concurrency(SettingValues values) {
+        if (values.get(FunctionSettings.FUNCTION_LAUNCHER) != Launcher.LAMBDA) {
+            return new Concurrency(1, 100);
+        }
+        int megabytes = values.get(FunctionSettings.FUNCTION_WORKER_MEMORY);
+        return new Concurrency(1, Math.min(Math.max(1, megabytes / MEGABYTES_PER_REQUEST), 1000));
+    }
+
     static Route route(SettingValues values) {
         return Route.of(
                 values.find(FunctionSettings.FUNCTION_HOST),
@@ -115,13 +128,13 @@ public record FunctionConfiguration(
     private static TrafficPolicy traffic(
             SettingValues values, String admissionName, String breakerName, boolean priorities) {
         DeadlinePolicy.Builder deadline =
-                DeadlinePolicy.builder().limit(values.get(FunctionSettings.FUNCTION_DEADLINE));
-        values.get(FunctionSettings.FUNCTION_DEADLINE_HEADERS).forEach(deadline::header);
+                DeadlinePolicy.builder().limit(values.get(FunctionSettings.FUNCTION_REQUEST_TIMEOUT));
+        values.get(FunctionSettings.FUNCTION_REQUEST_TIMEOUT_HEADERS).forEach(deadline::header);
         HedgeDelay hedge = values.get(FunctionSettings.FUNCTION_HEDGE_AFTER);
         AttemptPolicy attempts = AttemptPolicy.builder()
                 .maxAttempts(values.get(FunctionSettings.FUNCTION_MAX_ATTEMPTS))
                 .retryOn(values.get(FunctionSettings.FUNCTION_RETRY_ON))
-                .attemptTimeout(values.get(FunctionSettings.FUNCTION_ATTEMPT_TIMEOUT))
+                .attemptTimeout(values.get(FunctionSettings.FUNCTION_PER_TRY_TIMEOUT))
                 .hedgeAfter(hedge.delay())
                 .hedgeAfterQuantile(hedge.percentile() / 100.0)
                 .build();
@@ -194,8 +207,8 @@ public record FunctionConfiguration(
 
     private static AdmissionPolicy admission(SettingValues values, String name, boolean priorities) {
         AdmissionPolicy.Builder policy = AdmissionPolicy.builder(name)
-                .maxRequests(values.get(FunctionSettings.FUNCTION_MAX_REQUESTS))
-                .shedDelay(values.get(FunctionSettings.FUNCTION_SHED_DELAY));
+                .maxRequests(values.get(FunctionSettings.FUNCTION_MAX_CONCURRENT_REQUESTS))
+                .shedDelay(values.get(FunctionSettings.FUNCTION_MAX_QUEUE_DELAY));
         RequestPriority priority = values.get(FunctionSettings.FUNCTION_PRIORITY);
         if (priorities) {
             policy.priority(priority.priority());
@@ -241,11 +254,11 @@ public record FunctionConfiguration(
         boolean divisible = max > 0 && connections >= DownstreamBudget.least(downstream.perWorker(), min);
         return CapacityPolicy.builder()
                 .workers(min, max)
-                .warmWorkers(values.get(FunctionSettings.FUNCTION_WARM_WORKERS))
-                .headroom(values.get(FunctionSettings.FUNCTION_HEADROOM) / 100.0)
-                .idleAfter(values.get(FunctionSettings.FUNCTION_IDLE_AFTER))
-                .scaleInAfter(values.get(FunctionSettings.FUNCTION_SCALE_IN_AFTER))
-                .warmEnvironments(values.get(FunctionSettings.FUNCTION_WARM_ENVIRONMENTS))
+                .warmWorkers(values.get(FunctionSettings.FUNCTION_MIN_SPARE_WORKERS))
+                .headroom(100.0 / values.get(FunctionSettings.FUNCTION_TARGET_UTILIZATION) - 1)
+                .idleAfter(values.get(FunctionSettings.FUNCTION_IDLE_TIMEOUT))
+                .scaleInAfter(values.get(FunctionSettings.FUNCTION_SCALE_DOWN_DELAY))
+                .warmEnvironments(values.get(FunctionSettings.FUNCTION_PREWARMED_ENVIRONMENTS))
                 .maxWorkerAge(values.get(FunctionSettings.FUNCTION_MAX_WORKER_AGE))
                 .downstreamConnections(divisible ? connections : 0, downstream.perWorker())
                 .build();

@@ -12,6 +12,7 @@ import static io.lambdadispatcher.server.config.ValueType.durationOrOff;
 import static io.lambdadispatcher.server.config.ValueType.hedgeDelay;
 import static io.lambdadispatcher.server.config.ValueType.number;
 import static io.lambdadispatcher.server.config.ValueType.numberOrOff;
+import static io.lambdadispatcher.server.config.ValueType.percent;
 import static io.lambdadispatcher.server.config.ValueType.positiveDuration;
 import static io.lambdadispatcher.server.config.ValueType.retryConditions;
 import static io.lambdadispatcher.server.config.ValueType.text;
@@ -72,8 +73,8 @@ public final class FunctionSettings {
             .doc("Sends requests that belong together to the same worker. header and cookie: those with the same value"
                     + " of this header or cookie. own-cookie: those with a cookie that the dispatcher sets."
                     + " session-header: those with a session id that the worker has created in this header.");
-    public static final Setting<Integer> FUNCTION_QUEUE_LIMIT = FUNCTION.setting(
-                    "function.queue-limit", number(0, 10_000_000), "10000")
+    public static final Setting<Integer> FUNCTION_MAX_QUEUED_REQUESTS = FUNCTION.setting(
+                    "function.max-queued-requests", number(0, 10_000_000), "10000")
             .reloads()
             .doc("Maximum number of queued requests, which wait for a worker. Further requests get 503. One client "
                     + "fills at most half of the queue.");
@@ -83,21 +84,21 @@ public final class FunctionSettings {
             .doc("Maximum time that a queued request waits for a worker before it gets 503. Under lasting overload, "
                     + "when the queue has not been empty for this time, a request gets 503 after a twentieth of it, but not "
                     + "before 500 ms.");
-    public static final Setting<Duration> FUNCTION_REQUEST_TIMEOUT = FUNCTION.setting(
-                    "function.request-timeout", durationOrOff(), "15m")
+    public static final Setting<Duration> FUNCTION_WORKER_TIMEOUT = FUNCTION.setting(
+                    "function.worker-timeout", durationOrOff(), "15m")
             .reloads()
             .doc(
                     "Maximum time from dispatch to the end of the response. After it, the request gets 504, or its response"
                             + " is cut off.");
 
     private static final SettingTopic TRAFFIC = new SettingTopic("Deadlines and attempts");
-    public static final Setting<Duration> FUNCTION_DEADLINE = TRAFFIC.setting(
-                    "function.deadline", durationOrOff(), "off")
+    public static final Setting<Duration> FUNCTION_REQUEST_TIMEOUT = TRAFFIC.setting(
+                    "function.request-timeout", durationOrOff(), "off")
             .ofRoutes()
             .doc("Maximum time from the arrival of a request to the end of its response. The queue and all attempts"
                     + " count. After it, the request gets 504.");
-    public static final Setting<List<String>> FUNCTION_DEADLINE_HEADERS = TRAFFIC.setting(
-                    "function.deadline-headers", headerNames(), "")
+    public static final Setting<List<String>> FUNCTION_REQUEST_TIMEOUT_HEADERS = TRAFFIC.setting(
+                    "function.request-timeout-headers", headerNames(), "")
             .ofRoutes()
             .doc("Headers with which clients set a shorter deadline: grpc-timeout, or any others with a number of"
                     + " milliseconds. Handlers receive them with the time that is left.");
@@ -110,9 +111,9 @@ public final class FunctionSettings {
                     "function.retry-on", retryConditions(), "refused, lost")
             .ofRoutes()
             .doc("What lets a repeatable request be sent to another worker. refused = the worker did not begin, lost ="
-                    + " the worker is gone, timeout = function.attempt-timeout is over, or a status of the handler.");
-    public static final Setting<Duration> FUNCTION_ATTEMPT_TIMEOUT = TRAFFIC.setting(
-                    "function.attempt-timeout", durationOrOff(), "off")
+                    + " the worker is gone, timeout = function.per-try-timeout is over, or a status of the handler.");
+    public static final Setting<Duration> FUNCTION_PER_TRY_TIMEOUT = TRAFFIC.setting(
+                    "function.per-try-timeout", durationOrOff(), "off")
             .ofRoutes()
             .doc("Sends a repeatable request to another worker if there are no headers of a response within this time"
                     + " after the worker has the complete request. It needs timeout in function.retry-on.");
@@ -122,10 +123,10 @@ public final class FunctionSettings {
             .doc(
                     "Sends a repeatable request to a second worker, too, if there are no headers of a response this long"
                             + " after the worker has the complete request. p95 = the time in which 95 % of the recent responses began. The first response wins.");
-    public static final Setting<Integer> FUNCTION_EXTRA_ATTEMPTS = TRAFFIC.setting(
-                    "function.extra-attempts", number(0, 100), "10")
+    public static final Setting<Integer> FUNCTION_RETRY_BUDGET = TRAFFIC.setting(
+                    "function.retry-budget", percent(1, 100).orOff(0), "10%")
             .reloads()
-            .doc("Maximum number of retries and hedges together, in percent of the requests. It is the same for all"
+            .doc("Maximum number of retries and hedges together, as a share of the requests. It is the same for all"
                     + " routes of the function.");
 
     private static final SettingTopic ADMISSION = new SettingTopic("Admission");
@@ -135,8 +136,8 @@ public final class FunctionSettings {
             .doc("Maximum rate of requests. Others get 429. burst = how many are permitted at the same time, by default"
                     + " the number of the rate. by = whose requests count together: client = those of an address, which"
                     + " is the default, route = all, or those with the same value of the header with this name.");
-    public static final Setting<Integer> FUNCTION_MAX_REQUESTS = ADMISSION
-            .setting("function.max-requests", numberOrOff(10_000_000), "off")
+    public static final Setting<Integer> FUNCTION_MAX_CONCURRENT_REQUESTS = ADMISSION
+            .setting("function.max-concurrent-requests", numberOrOff(10_000_000), "off")
             .ofRoutes()
             .doc("Maximum number of unfinished requests, including queued ones. Others get 503.");
     public static final Setting<Optional<Tenants>> FUNCTION_TENANT_HEADER = ADMISSION
@@ -150,8 +151,8 @@ public final class FunctionSettings {
             .doc("Priority of requests if not all can be served. Sheddable ones are refused first. by = a header with"
                     + " the priority, which takes precedence. Other values of it are ignored. Clients must not be able to"
                     + " choose it.");
-    public static final Setting<Duration> FUNCTION_SHED_DELAY = ADMISSION
-            .setting("function.shed-delay", positiveDuration(), "100ms")
+    public static final Setting<Duration> FUNCTION_MAX_QUEUE_DELAY = ADMISSION
+            .setting("function.max-queue-delay", positiveDuration(), "100ms")
             .ofRoutes()
             .doc(
                     "Refuses a sheddable request with 503 if it would wait longer for a worker, and a normal one after four"
@@ -217,9 +218,9 @@ public final class FunctionSettings {
 
     private static final SettingTopic LAUNCHING = new SettingTopic("Launching workers");
     public static final Setting<Launcher> FUNCTION_LAUNCHER = LAUNCHING
-            .setting("function.launcher", choice(Launcher.class), "self")
+            .setting("function.launcher", choice(Launcher.class), "external")
             .doc(
-                    "Who launches workers: self = you, local = the dispatcher as processes on this machine, lambda = the dispatcher"
+                    "Who launches workers: external = you, local = the dispatcher as processes on this machine, lambda = the dispatcher"
                             + " on AWS Lambda.");
     public static final Setting<List<byte[]>> FUNCTION_SECRET = LAUNCHING
             .setting("function.secret", ValueType.secrets())
@@ -234,11 +235,12 @@ public final class FunctionSettings {
             .setting("function.handler", className())
             .reloads()
             .doc("Handler class of local workers. It must be on their class path.");
-    public static final Setting<Concurrency> FUNCTION_WORKER_CONCURRENCY = LAUNCHING
-            .setting("function.worker-concurrency", PolicyValueTypes.concurrency(), "100")
-            .doc("Maximum number of requests in flight on a worker. connections = number of connections that a worker"
-                    + " opens, by default 1, and the maximum for a self-launched worker. Each has an equal part of the"
-                    + " requests.");
+    public static final Setting<Optional<Concurrency>> FUNCTION_WORKER_CONCURRENCY = LAUNCHING
+            .setting("function.worker-concurrency", PolicyValueTypes.concurrency(), "auto")
+            .doc("Maximum number of requests in flight on a worker. auto = one for each 64 MB of function.worker-memory"
+                    + " with launcher lambda, which suits requests of 200 ms that need 5 ms of a vCPU, otherwise 100."
+                    + " connections = number of connections that a worker opens, by default 1, and the maximum for an"
+                    + " external worker. Each has an equal part of the requests.");
     public static final Setting<Duration> FUNCTION_LAUNCH_TIMEOUT = LAUNCHING
             .setting("function.launch-timeout", positiveDuration(), "30s")
             .reloads()
@@ -259,7 +261,8 @@ public final class FunctionSettings {
     public static final Setting<Integer> FUNCTION_WORKER_MEMORY = LAUNCHING
             .setting("function.worker-memory", number(1, 1_000_000), "512")
             .reloads()
-            .doc("Memory of one worker in MB, from which function.spending-limit calculates GB-seconds.");
+            .doc("Memory of one worker in MB, as the Lambda function has it. function.spending-limit and"
+                    + " function.worker-concurrency follow from it.");
 
     public static final Setting<Rollout> FUNCTION_ROLLOUT = LAUNCHING
             .setting("function.rollout", PolicyValueTypes.rollout(), "fast")
@@ -281,25 +284,27 @@ public final class FunctionSettings {
                     "function.max-workers", number(0, 100_000), "0")
             .reloads()
             .doc("Maximum number of launched workers. While workers are being replaced, there can be up to twice as "
-                    + "many. It applies to the launchers local and lambda, and must be 0 with launcher self.");
+                    + "many. It applies to the launchers local and lambda, and must be 0 with launcher external.");
     public static final Setting<Downstream> FUNCTION_DOWNSTREAM_CONNECTIONS = SCALING.setting(
                     "function.downstream-connections", PolicyValueTypes.downstream(), "off")
             .reloads()
             .doc("Maximum number of connections that all launched workers together open, for example to a database. It"
                     + " limits the number of workers, and each worker is told its equal share. per-worker = how many each"
                     + " worker needs at least. If the share were smaller, fewer workers are launched.");
-    public static final Setting<Integer> FUNCTION_WARM_WORKERS = SCALING.setting(
-                    "function.warm-workers", number(0, 100_000), "0")
+    public static final Setting<Integer> FUNCTION_MIN_SPARE_WORKERS = SCALING.setting(
+                    "function.min-spare-workers", number(0, 100_000), "0")
             .reloads()
             .doc("Number of spare workers beyond those that the traffic needs, as long as there is traffic.");
-    public static final Setting<Integer> FUNCTION_HEADROOM = SCALING.setting("function.headroom", number(0, 1000), "25")
+    public static final Setting<Integer> FUNCTION_TARGET_UTILIZATION = SCALING.setting(
+                    "function.target-utilization", percent(10, 100), "80%")
             .reloads()
-            .doc("Spare capacity for rising traffic, in percent of the capacity that the current traffic needs.");
-    public static final Setting<Duration> FUNCTION_IDLE_AFTER = SCALING.setting("function.idle-after", duration(), "5m")
+            .doc("Part of the workers' concurrency that the current traffic may use. The rest is for rising traffic.");
+    public static final Setting<Duration> FUNCTION_IDLE_TIMEOUT = SCALING.setting(
+                    "function.idle-timeout", duration(), "5m")
             .reloads()
             .doc("Retires all workers except function.min-workers after this time without a request.");
-    public static final Setting<Duration> FUNCTION_SCALE_IN_AFTER = SCALING.setting(
-                    "function.scale-in-after", duration(), "1m")
+    public static final Setting<Duration> FUNCTION_SCALE_DOWN_DELAY = SCALING.setting(
+                    "function.scale-down-delay", duration(), "1m")
             .reloads()
             .doc("Retires a worker after this time in which the traffic did not need it.");
     public static final Setting<Duration> FUNCTION_SLOW_START = SCALING.setting(
@@ -308,15 +313,16 @@ public final class FunctionSettings {
             .doc(
                     "Time for which a new worker gets fewer requests, as long as it reports more processor time for each than"
                             + " the other workers.");
-    public static final Setting<Integer> FUNCTION_WARM_ENVIRONMENTS = SCALING.setting(
-                    "function.warm-environments", number(0, 1000), "0")
+    public static final Setting<Integer> FUNCTION_PREWARMED_ENVIRONMENTS = SCALING.setting(
+                    "function.prewarmed-environments", number(0, 1000), "0")
             .reloads()
             .doc(
                     "Number of spare Lambda environments that the dispatcher keeps initialised, in addition to those of the"
                             + " workers. It invokes them every 4 minutes.");
 
     /** Limits whose counts a route shares with its function if it sets none of them. */
-    static final List<Setting<?>> LIMITS = List.of(FUNCTION_RATE_LIMIT, FUNCTION_MAX_REQUESTS, FUNCTION_TENANT_HEADER);
+    static final List<Setting<?>> LIMITS =
+            List.of(FUNCTION_RATE_LIMIT, FUNCTION_MAX_CONCURRENT_REQUESTS, FUNCTION_TENANT_HEADER);
 
     static final List<SettingTopic> TOPICS =
             List.of(FUNCTION, TRAFFIC, ADMISSION, RELEASE, COMPRESSION, FAILURE, CACHE, DIRECT, LAUNCHING, SCALING);

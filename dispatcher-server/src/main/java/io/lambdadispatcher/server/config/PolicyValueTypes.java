@@ -246,16 +246,20 @@ public final class PolicyValueTypes {
                 .orOff();
     }
 
-    static ValueType<Concurrency> concurrency() {
+    /** The concurrency of a worker, or {@code auto} as an empty value. */
+    static ValueType<Optional<Concurrency>> concurrency() {
         String expected =
-                "a number of requests, and optionally 1 to 64 connections that share them, each an equal part of"
-                        + " at most 1000, such as 20 or 200 connections 4";
-        return single("N [connections N]", expected, text -> {
+                "auto, or a number of requests, and optionally 1 to 64 connections that share them, each an equal"
+                        + " part of at most 1000, such as 20 or 200 connections 4";
+        return single("auto|N [connections N]", expected, text -> {
+            if (text.equals("auto")) {
+                return Optional.empty();
+            }
             Phrase phrase = Phrase.parse(text, "connections");
             int connections = phrase.value("connections", number -> ValueType.number(number, 1, MOST_CONNECTIONS), 1);
             int requests = ValueType.number(phrase.first, 1, connections * MOST_STREAMS);
             require(requests % connections == 0);
-            return new Concurrency(connections, requests / connections);
+            return Optional.of(new Concurrency(connections, requests / connections));
         });
     }
 

@@ -105,7 +105,7 @@ public final class Settings {
             .doc("PEM file with certificate authorities. Workers must present a certificate that one of them issued.");
     public static final Setting<List<byte[]>> WORKERS_SECRET = WORKERS.setting("workers.secret", ValueType.secrets())
             .reloads()
-            .doc("Secret from which the key of each function is derived. The key signs launch tokens. Self-launched"
+            .doc("Secret from which the key of each function is derived. The key signs launch tokens. External"
                     + " workers need the secret, or their function's key. The key of the worker port follows from it, so"
                     + " the secret must be random. The first line of a file is the secret. Launch tokens of those in further"
                     + " lines are accepted, too, so that the secret can be replaced.");
@@ -277,8 +277,8 @@ public final class Settings {
             .doc(
                     "Port for the live page, its JSON, /health, /ready, /started, /metrics, and /launching, which pauses and resumes"
                             + " launching. Without an address, such as 0.0.0.0:9901, it listens only on loopback.");
-    public static final Setting<Set<String>> ADMIN_HOSTS = OBSERVING
-            .setting("admin.hosts", hostNames(), "")
+    public static final Setting<Set<String>> ADMIN_ALLOWED_HOSTS = OBSERVING
+            .setting("admin.allowed-hosts", hostNames(), "")
             .reloads()
             .doc(
                     "Host names that requests to the admin port may use. IP addresses and localhost are always allowed. /health,"

@@ -71,8 +71,8 @@ class AdmissionSettingsTest {
     @Test
     void should_read_limits_of_concurrency_and_priorities() throws Exception {
         AdmissionPolicy policy = admission(load(
-                "function: {max-requests: 100, tenant-header: X-Tenant max-requests 20,",
-                "  priority: sheddable by X-Priority, shed-delay: 2s}"));
+                "function: {max-concurrent-requests: 100, tenant-header: X-Tenant max-requests 20,",
+                "  priority: sheddable by X-Priority, max-queue-delay: 2s}"));
 
         assertThat(policy.maxRequests()).isEqualTo(100);
         assertThat(String.valueOf(policy.tenantHeader())).isEqualTo("x-tenant");
@@ -112,7 +112,7 @@ class AdmissionSettingsTest {
                         + " h or d, at most 1000000, and optionally a smaller burst"));
         assertThat(problems("function.tenant-header: x-tenant max-requests 0")).hasSize(1);
         assertThat(problems("function.priority: urgent")).hasSize(1);
-        assertThat(problems("function.shed-delay: 2h")).hasSize(1).allMatch(each -> each.contains("at most 1h"));
+        assertThat(problems("function.max-queue-delay: 2h")).hasSize(1).allMatch(each -> each.contains("at most 1h"));
         assertThat(problems("function.rate-limit: 5 per second"))
                 .hasSize(1)
                 .allMatch(each -> each.contains("such as 600/m"));

@@ -398,9 +398,9 @@ class ConfigurationLoaderTest {
                 "    min-workers: 3",
                 "    max-workers: 3",
                 "    worker-concurrency: 20 connections 4",
-                "    queue-limit: 6",
+                "    max-queued-requests: 6",
                 "    queue-timeout: 7s",
-                "    request-timeout: off",
+                "    worker-timeout: off",
                 "  - name: images",
                 "    path: /images");
 
@@ -410,7 +410,7 @@ class ConfigurationLoaderTest {
         assertThat(functions).extracting(function -> function.route().path()).containsExactly("", "/images");
         assertThat(functions)
                 .extracting(FunctionConfiguration::launcher)
-                .containsExactly(Launcher.LOCAL, Launcher.SELF);
+                .containsExactly(Launcher.LOCAL, Launcher.EXTERNAL);
         assertThat(functions.get(0).options().capacity().minWorkers()).isEqualTo(3);
         assertThat(functions.get(0).options().connectionsPerWorker()).isEqualTo(4);
         assertThat(functions.get(0).options().streamsPerConnection()).isEqualTo(5);
@@ -420,13 +420,37 @@ class ConfigurationLoaderTest {
     }
 
     @Test
+    void should_fit_the_concurrency_of_a_worker_to_its_memory() throws Exception {
+        write(
+                "functions:",
+                "  - {name: a, path: /a, launcher: lambda, max-workers: 1}",
+                "  - {name: b, path: /b, launcher: lambda, max-workers: 1, worker-memory: 1769}",
+                "  - {name: c, path: /c, launcher: lambda, max-workers: 1, worker-memory: 32}",
+                "  - {name: d, path: /d, launcher: lambda, max-workers: 1, worker-concurrency: 30}",
+                "  - {name: e, path: /e}");
+
+        assertThat(loadWithSecret().functions())
+                .extracting(function -> function.options().streamsPerWorker())
+                .containsExactly(8, 27, 1, 30, 100);
+    }
+
+    @Test
+    void should_keep_room_for_rising_traffic() throws Exception {
+        write("functions:", "  - {name: a, path: /a}", "  - {name: b, path: /b, target-utilization: 50%}");
+
+        assertThat(loadWithSecret().functions())
+                .extracting(function -> function.options().capacity().headroom())
+                .containsExactly(0.25, 1.0);
+    }
+
+    @Test
     void should_give_a_route_the_settings_of_its_function_except_its_own() throws Exception {
         write(
                 "functions:",
-                "  - {name: api, deadline: 10s, max-attempts: 3, hedge-after: p99}",
+                "  - {name: api, request-timeout: 10s, max-attempts: 3, hedge-after: p99}",
                 "  - {name: images, path: /images}",
                 "routes:",
-                "  - {function: api, path: /search, deadline: 1s, hedge-after: 50ms}",
+                "  - {function: api, path: /search, request-timeout: 1s, hedge-after: 50ms}",
                 "  - {function: images, header: x-slow, path: /images/slow, retry-on: [lost, timeout, 503]}");
 
         List<FunctionConfiguration> functions = loadWithSecret().functions();
@@ -458,10 +482,10 @@ class ConfigurationLoaderTest {
                 "  - {path: /search}",
                 "  - {function: apu, path: /search}",
                 "  - {function: api, path: /images}",
-                "  - {function: api, deadline: 1s}",
-                "  - {function: api, path: /a, deadlin: 1s}",
-                "  - {function: api, path: /b, queue-limit: 1}",
-                "  - {function: api, path: /c, attempt-timeout: 1s}",
+                "  - {function: api, request-timeout: 1s}",
+                "  - {function: api, path: /a, request-timeot: 1s}",
+                "  - {function: api, path: /b, max-queued-requests: 1}",
+                "  - {function: api, path: /c, per-try-timeout: 1s}",
                 "  - {function: api, path: /d, hedge-after: p101}");
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
 
@@ -475,11 +499,11 @@ class ConfigurationLoaderTest {
                                 + " for both, got \"/images\" (" + file + " line 7, column 21)",
                         "routes[3].path: expected a path, host or header other than those of function api, got \"/\""
                                 + " (default)",
-                        "routes[4]: unknown setting \"deadlin\" (" + file + " line 9, column 31), did you mean"
-                                + " \"deadline\"?",
-                        "routes[5]: expected a setting that a route can have, got \"queue-limit\" (" + file
+                        "routes[4]: unknown setting \"request-timeot\" (" + file + " line 9, column 31), did you mean"
+                                + " \"request-timeout\"?",
+                        "routes[5]: expected a setting that a route can have, got \"max-queued-requests\" (" + file
                                 + " line 10, column 31)",
-                        "routes[6].attempt-timeout: expected off, or function.retry-on to contain timeout, got \"1s\" ("
+                        "routes[6].per-try-timeout: expected off, or function.retry-on to contain timeout, got \"1s\" ("
                                 + file + " line 11, column 31)",
                         "routes[7].hedge-after: expected off, or p50 to p99, or a positive duration such as 50ms, got"
                                 + " \"p101\" (" + file + " line 12, column 31)");
@@ -544,7 +568,7 @@ class ConfigurationLoaderTest {
 
     @Test
     void should_not_need_the_name_of_the_only_function_for_a_route() throws Exception {
-        write("function.deadline: 5s", "routes:", "  - {path: /search, deadline: 1s}");
+        write("function.request-timeout: 5s", "routes:", "  - {path: /search, request-timeout: 1s}");
 
         FunctionConfiguration function = loadWithSecret().functions().get(0);
 
@@ -584,7 +608,7 @@ class ConfigurationLoaderTest {
                 "  - name: x",
                 "  - 7",
                 "  - path: /y",
-                "    queue-limit: many",
+                "    max-queued-requests: many",
                 "    pith: /z");
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
 
@@ -595,8 +619,8 @@ class ConfigurationLoaderTest {
                                 + " line 2, column 5), did you mean \"name\"?",
                         "function x, path: expected a path that starts with / and has no query, got \"images\" (" + file
                                 + " line 4, column 5)",
-                        "functions[3].queue-limit: expected a whole number from 0 to 10000000, got \"many\" (" + file
-                                + " line 8, column 5)",
+                        "functions[3].max-queued-requests: expected a whole number from 0 to 10000000, got \"many\" ("
+                                + file + " line 8, column 5)",
                         "functions[3]: unknown setting \"pith\" (" + file
                                 + " line 9, column 5), did you mean \"path\"?",
                         "function x, name: expected a name other than that in " + file
@@ -768,7 +792,7 @@ class ConfigurationLoaderTest {
     void should_demand_a_secret_for_workers_that_come_by_themselves() {
         assertThat(problems())
                 .containsExactly("function.launcher: expected function.secret or workers.secret to be set, because"
-                        + " self-launched workers sign their tokens with it, got \"self\" (default)");
+                        + " external workers sign their tokens with it, got \"external\" (default)");
     }
 
     /** They must know the key of the worker port, which is random without a common secret. */
@@ -777,8 +801,8 @@ class ConfigurationLoaderTest {
         flags.put("--function-secret", SECRET);
         assertThat(problems())
                 .containsExactly("function.launcher: expected workers.secret to be set beside"
-                        + " function.secret, because the key of the worker port follows from it, and self-launched"
-                        + " workers must know that key, got \"self\" (default)");
+                        + " function.secret, because the key of the worker port follows from it, and external"
+                        + " workers must know that key, got \"external\" (default)");
 
         flags.put("--workers-tls-certificate", "off");
         assertThat(load().hasPlainWorkers()).isTrue();

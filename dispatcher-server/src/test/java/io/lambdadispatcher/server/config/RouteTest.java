@@ -141,7 +141,7 @@ class RouteTest {
     void should_refuse_a_launcher_of_a_function_without_workers() {
         assertThat(problems("function: {mode: direct, launcher: lambda}"))
                 .containsExactly(
-                        "function.launcher: expected self, because a function in mode direct has no workers, got"
+                        "function.launcher: expected external, because a function in mode direct has no workers, got"
                                 + " \"lambda\" (dispatcher.yaml line 1, column 26)");
     }
 
