@@ -225,7 +225,7 @@ class Demo:
             file = pathlib.Path(directory) / "file"
             file.write_bytes(bytes(file_bytes))
             handler = "io.lambdadispatcher.server.demo.DemoHandler"
-            command += ["--function-streams", streams, "--local-environment", f"LAMBDA_DISPATCHER_HANDLER={handler} DEMO_FILE={file}"]
+            command += ["--function-worker-concurrency", streams, "--local-environment", f"LAMBDA_DISPATCHER_HANDLER={handler} DEMO_FILE={file}"]
         if options.memory:
             self.group = Group(options.memory)
             command = self.group.command([*map(str, command)])

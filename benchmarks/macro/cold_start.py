@@ -18,7 +18,7 @@ that Lambda gives to that memory (0.29), or a whole processor. A launch is one i
     load    from the invocation to the creation of the worker: parses the event, loads classes
     worker  from the creation of the worker to its first ready connection
 
-In the rows "after a warm-up", the environment has answered an init-only invocation before, as with function.warm-environments.
+In the rows "after a warm-up", the environment has answered an init-only invocation before, as with function.prewarmed-environments.
 The emulator does not imitate the AOT cache that AWS's java25 runtime has for its own runtime client.
 """
 import base64
@@ -169,8 +169,8 @@ class ColdStart(Driver):
 
     def start_dispatcher(self):
         self.worker_port, public, admin = free_port(), free_port(), free_port()
-        settings = {"WORKERS_HOST": "0.0.0.0", "WORKERS_PORT": self.worker_port, "PUBLIC_PLAIN_PORT": public, "ADMIN_PORT": admin,
-                    "WORKERS_SECRET": SECRET, "FUNCTION_NAME": FUNCTION, "FUNCTION_LAUNCHER": "self", "SHUTDOWN_DELAY": "0"}
+        settings = {"WORKERS_PORT": self.worker_port, "PUBLIC_PLAIN_PORT": public, "ADMIN_PORT": admin,
+                    "WORKERS_SECRET": SECRET, "FUNCTION_NAME": FUNCTION, "FUNCTION_LAUNCHER": "external", "SHUTDOWN_DELAY": "0"}
         if not self.options.tls:
             settings["WORKERS_TLS_CERTIFICATE"] = "off"
         variables = {f"LAMBDA_DISPATCHER_{name}": str(value) for name, value in settings.items()}

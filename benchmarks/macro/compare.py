@@ -3,7 +3,7 @@
 
     benchmarks/macro/compare.py HEAD~1                      about 15 minutes
     benchmarks/macro/compare.py v0.1.0 --scenarios image --bound 1.02
-    benchmarks/macro/compare.py HEAD --setting function-deadline=10s
+    benchmarks/macro/compare.py HEAD --setting function-request-timeout=10s
 
 Both dispatchers run concurrently, each with one event loop, on core 0, and each has a worker of its own commit. The workers and the load generator share core 1. Each
 pair is one load on each dispatcher, in alternating order. The processes are started several times, because two JVMs differ by themselves.
@@ -72,7 +72,7 @@ class Compare(Driver):
     def verify(cls, options):
         for setting in options.setting:
             if "=" not in setting:
-                raise Failure(f"--setting {setting}: expected NAME=VALUE, such as function-deadline=10s")
+                raise Failure(f"--setting {setting}: expected NAME=VALUE, such as function-request-timeout=10s")
         options.settings = dict(setting.split("=", 1) for setting in options.setting)
         by_name = {each.name: each for each in SCENARIOS}
         options.scenarios = [by_name[name] for name in some_of("scenarios", options.scenarios, by_name)]

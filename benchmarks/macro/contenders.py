@@ -251,18 +251,15 @@ class LambdaDispatcher(Contender):
 
     def settings(self):
         return {
-            "public-plain-host": "127.0.0.1",
-            "public-plain-port": self.port,
+            "public-plain-port": f"127.0.0.1:{self.port}",
             "public-tls-port": "off",
-            "workers-host": "127.0.0.1",
-            "workers-port": self.worker_port,
+            "workers-port": f"127.0.0.1:{self.worker_port}",
             **({} if self.worker_tls else {"workers-tls-certificate": "off"}),
             "admin-port": free_port(),
             "shutdown-delay": "0",
-            "function-launcher": "self",
+            "function-launcher": "external",
             # The worker chooses these numbers. The settings are the maximum that a dispatcher accepts.
-            "function-connections": 64,
-            "function-streams": 1000,
+            "function-worker-concurrency": "64000 connections 64",
             **self.flags,
         }
 

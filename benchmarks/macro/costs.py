@@ -21,7 +21,7 @@ MONTH_SECONDS = MONTH_HOURS * 3600
 VCPU_MEGABYTES = 1769  # of a Lambda function that has one vCPU
 LIFE_SECONDS = 850  # of a worker whose timeout is 900 s; the spread of ends and early replacement shorten it
 OVERLAP = 0.01  # share of a worker's life in which its replacement is also paid for
-IDLE_AFTER_SECONDS = 300  # function.idle-after
+IDLE_AFTER_SECONDS = 300  # function.idle-timeout
 FEWEST_INSTANCES = 3  # default minimum of Lambda Managed Instances
 FEWEST_TASKS = 2  # minimum of a plain service, one task in each of two zones
 SMALLEST_TASK = 0.25  # vCPU on Fargate
@@ -51,7 +51,7 @@ class Deployment:
     task_gb: float = 2
     endpoint_zones: int = 2
     kept_workers: int = 1  # function.min-workers, for each dispatcher
-    head_room: float = 0.25  # function.headroom
+    head_room: float = 0.25  # function.target-utilization: 80%
     cpu_target: float = 0.7  # CPU utilisation of a worker whose streams are all busy
     most_streams: int = 100
 

@@ -69,7 +69,7 @@ class Observation(Driver):
         admin = free_port()
         dispatcher.flags["admin-port"] = admin
         # All clients have one address here.
-        dispatcher.flags["http-max-connections-per-address"] = 10_000
+        dispatcher.flags["http-max-connections"] = "10000 per-address 10000"
         progress(f"starting {options.workers} workers")
         dispatcher.start(self)
         held = hold(dispatcher.port, options.requests)
@@ -99,7 +99,7 @@ class Observation(Driver):
                 dispatcher = LambdaDispatcher(self.java, self.flags, [], (1, 100), f"traces-{ratio}-{number}")
                 settings = self.directory / f"{dispatcher.name}.yaml"
                 settings.write_text(f"tracing.ratio: {ratio}\n")
-                dispatcher.flags.update({"config": settings, "tracing-endpoint": collector.url, "tracing-protocol": "http"})
+                dispatcher.flags.update({"config": settings, "tracing-endpoint": f"{collector.url}/v1/traces"})
                 dispatcher.start(self)
                 await_answers(dispatcher, PING, self.directory)
                 warm(dispatcher, PING, self.directory, options.warm_up, options.seconds)

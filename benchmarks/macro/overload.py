@@ -8,7 +8,7 @@ Ten requests of 100 ms each are served at a time. Of 300 requests per second, 40
 times. Before and after that, 60 per second arrive in the same proportions. A request is good if it is answered within a second of the time
 at which it should start.
 
-- dispatcher: ./dispatcher with two local workers and function.priority-header.
+- dispatcher: ./dispatcher with two local workers and function.priority: normal by x-priority.
 - neutral: the same without priorities.
 - haproxy: HAProxy in front of two servers, with maxconn, timeout queue, set-priority-class, and a refusal if too many requests are queued.
 
@@ -47,9 +47,9 @@ class Dispatcher:
 
     def start(self, directory):
         settings = {
-            "public-plain-host": "127.0.0.1", "public-plain-port": self.port, "workers-host": "127.0.0.1", "workers-port": free_port(),
+            "public-plain-port": f"127.0.0.1:{self.port}", "workers-port": f"127.0.0.1:{free_port()}",
             "admin-port": free_port(), "shutdown-delay": "0", "function-launcher": "local", "function-min-workers": 2,
-            "function-max-workers": 2, "function-streams": STREAMS // 2, "http-max-connections-per-address": 4000,
+            "function-max-workers": 2, "function-worker-concurrency": STREAMS // 2, "http-max-connections": "10000 per-address 4000",
             "function-handler": "io.lambdadispatcher.server.demo.DemoHandler", **self.settings,
         }
         self.process = Process(
@@ -234,7 +234,7 @@ async def serve(port):
 def contender(name):
     if name == "haproxy":
         return HaProxy()
-    priorities = {"function-priority-header": "x-priority", "http-failure-header": "x-failure"}
+    priorities = {"function-priority": "normal by x-priority", "http-failure-header": "x-failure"}
     return Dispatcher(name, priorities if name == "dispatcher" else {"http-failure-header": "x-failure"})
 
 

@@ -120,13 +120,12 @@ class Side:
             "public": {
                 "plain": {"port": "off"},
                 "tls": {
-                    "host": "127.0.0.1",
-                    "port": self.port,
+                    "port": f"127.0.0.1:{self.port}",
                     "certificate": str(self.run.certificate),
                     "key": str(self.run.key),
                 },
             },
-            "workers": {"host": "127.0.0.1", "port": free_port(), "advertised-addresses": "127.0.0.1:0"},
+            "workers": {"port": f"127.0.0.1:{free_port()}", "advertised-addresses": "127.0.0.1:0"},
             # hey opens all its streams on one connection before it has read the limit, and cannot repeat a POST that is refused.
             "http": {"max-concurrent-streams": 1000},
             "admin": {"port": self.admin_port},
@@ -138,16 +137,15 @@ class Side:
     def function(self, pool):
         common = {"name": pool.name, "header": f"x-function: {pool.name}"}
         if self.name == "direct":
-            return {**common, "mode": "direct", "event-format": "alb", "direct-lambda": pool.name}
+            return {**common, "mode": "direct", "event-format": "alb", "lambda": pool.name}
         return {
             **common,
             "launcher": "lambda",
             "lambda": pool.name,
             "min-workers": pool.least,
             "max-workers": pool.most,
-            "connections": 1,
-            "streams": pool.streams,
-            "request-timeout": f"{pool.timeout_millis}ms",
+            "worker-concurrency": pool.streams,
+            "worker-timeout": f"{pool.timeout_millis}ms",
         }
 
     def await_ready(self):

@@ -141,12 +141,12 @@ class Sweeps(Driver):
         plain = self.start(self.dispatcher("plain"))
         secured = self.dispatcher("tls")
         secured.flags.update({
-            "public-plain-port": "off", "public-tls-host": "127.0.0.1", "public-tls-port": secured.port,
+            "public-plain-port": "off", "public-tls-port": f"127.0.0.1:{secured.port}",
             "public-tls-certificate": certificate, "public-tls-key": key})
         both = self.dispatcher("tls-both", kind=Secured)
         both.certificate = certificate
         both.worker_tls = True
-        both.flags.update({**secured.flags, "public-tls-port": both.port, "workers-tls-certificate": certificate, "workers-tls-key": key})
+        both.flags.update({**secured.flags, "public-tls-port": f"127.0.0.1:{both.port}", "workers-tls-certificate": certificate, "workers-tls-key": key})
         over_tls = Shape(tls=True)
         points = {"plain": plain, "TLS to clients": self.start(secured, shape=over_tls), "TLS to workers, too": self.start(both, shape=over_tls)}
         self.alternating("tls", points, [PING, IMAGE], {name: over_tls for name in points if name != "plain"})

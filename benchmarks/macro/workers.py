@@ -92,7 +92,7 @@ class Workers(Driver):
         dispatcher.flags.update(settings)
         if front == "tls":
             dispatcher.flags.update({
-                "public-plain-port": "off", "public-tls-host": "127.0.0.1", "public-tls-port": dispatcher.port,
+                "public-plain-port": "off", "public-tls-port": f"127.0.0.1:{dispatcher.port}",
                 "public-tls-certificate": self.certificate, "public-tls-key": self.key})
         return dispatcher
 

@@ -224,8 +224,8 @@ backend application
     def start_dispatcher(self):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("LAMBDA_DISPATCHER_")}
         self.run("dispatcher", [
-            os.path.join(ROOT, "dispatcher"), "serve", "--public-plain-host", "127.0.0.1", "--public-plain-port", str(self.ports["dispatcher"]),
-            "--workers-host", "127.0.0.1", "--workers-port", str(self.workers), "--admin-port", str(self.admin), "--function-launcher", "local",
+            os.path.join(ROOT, "dispatcher"), "serve", "--public-plain-port", f"127.0.0.1:{self.ports['dispatcher']}",
+            "--workers-port", f"127.0.0.1:{self.workers}", "--admin-port", str(self.admin), "--function-launcher", "local",
             "--function-min-workers", "1", "--function-max-workers", "1", "--shutdown-delay", "0",
             "--local-environment", f"LAMBDA_DISPATCHER_WEB_PORT={self.backends['dispatcher']}"], self.ports["dispatcher"], environment)
         end = time.monotonic() + 60

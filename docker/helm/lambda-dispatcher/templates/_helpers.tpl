@@ -14,9 +14,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- .Values.serviceAccount.name | default .Release.Name }}
 {{- end }}
 
-{{/* The port of a setting, or nothing if it is off. Takes setting and value. */}}
+{{/* The port of a setting without its address, or nothing if it is off. Takes setting and value. */}}
 {{- define "lambda-dispatcher.port" -}}
-{{- $text := toString .value -}}
+{{- $text := regexReplaceAll "^.*:" (toString .value | trimSuffix " proxy-protocol") "" -}}
 {{- if not (has $text (list "off" "false")) -}}
 {{- if or (not (regexMatch "^[0-9]{1,5}$" $text)) (lt (int $text) 1) (gt (int $text) 65535) -}}
 {{- fail (printf "config.%s: expected a port from 1 to 65535 or off, got %q. Probes and Services need a fixed port" .setting $text) -}}
@@ -82,12 +82,12 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if not (or .Values.config.function .Values.config.functions) -}}
 {{- fail "config: expected function or functions, got neither. Example: --set config.function.name=api" -}}
 {{- end -}}
-{{- $admin := dig "admin" "host" "127.0.0.1" .Values.config -}}
-{{- if has $admin (list "127.0.0.1" "localhost" "::1") -}}
-{{- fail (printf "config.admin.host: expected 0.0.0.0, because the kubelet probes the pod's address, got %q" $admin) -}}
-{{- end -}}
 {{- if not (include "lambda-dispatcher.adminPort" .) -}}
 {{- fail "config.admin.port: expected a port, because the kubelet probes it, got off" -}}
+{{- end -}}
+{{- $admin := dig "admin" "port" 9901 .Values.config | toString -}}
+{{- if or (not (contains ":" $admin)) (has (regexReplaceAll ":[0-9]+$" $admin "") (list "127.0.0.1" "localhost" "[::1]")) -}}
+{{- fail (printf "config.admin.port: expected a port of all addresses such as 0.0.0.0:9901, because the kubelet probes the pod's address, got %q" $admin) -}}
 {{- end -}}
 {{- if not (include "lambda-dispatcher.workerPort" .) -}}
 {{- fail "config.workers.port: expected a port from 1 to 65535, got off" -}}
@@ -97,13 +97,14 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end -}}
 {{- $places := dict "workers.secret" (dig "workers" "secret" "" .Values.config) -}}
 {{- $_ := set $places "admin.token" (dig "admin" "token" "" .Values.config) -}}
+{{- $_ := set $places "admin.read-token" (dig "admin" "read-token" "" .Values.config) -}}
 {{- $_ := set $places "function.secret" (dig "function" "secret" "" .Values.config) -}}
 {{- range $i, $function := .Values.config.functions -}}
 {{- $_ := set $places (printf "functions[%d].secret" $i) (dig "secret" "" $function) -}}
 {{- end -}}
 {{- range $setting, $secret := $places -}}
-{{- if $secret -}}
-{{- fail (printf "config.%s: expected no secret, because everyone who may read ConfigMaps would see it. Create a Secret, name it in secrets, and set config.%s-file to /secrets/NAME/KEY" $setting $setting) -}}
+{{- if and $secret (not (hasPrefix "file:" (toString $secret))) -}}
+{{- fail (printf "config.%s: expected no secret, because everyone who may read ConfigMaps would see it. Create a Secret, name it in secrets, and set config.%s to file:/secrets/NAME/KEY" $setting $setting) -}}
 {{- end -}}
 {{- end -}}
 {{- if and .Values.networkPolicy.enabled (not .Values.networkPolicy.workers) -}}

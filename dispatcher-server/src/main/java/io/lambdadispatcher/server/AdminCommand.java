@@ -25,8 +25,8 @@ abstract class AdminCommand implements Callable<Integer> {
                 .abbreviateSynopsis(true)
                 .footer(
                         "",
-                        "Without " + AdminUrl.TOKEN_FILE + ", the token is in " + Settings.ADMIN_TOKEN.variable() + ",",
-                        "or in the file that " + Settings.ADMIN_TOKEN_FILE.variable() + " names.");
+                        "Without " + AdminUrl.TOKEN_FILE + ", the token is " + Settings.ADMIN_TOKEN.variable() + ",",
+                        "or in the first line of its file.");
         spec.addOption(Main.help());
         adminUrl.options().forEach(spec::addOption);
     }

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.server.AdminCommand.WrongUseException;
 import io.lambdadispatcher.server.config.Settings;
+import io.lambdadispatcher.server.config.ValueType;
 import io.lambdadispatcher.server.status.AdminRequest;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.tls.PemFile;
@@ -33,7 +34,8 @@ final class AdminUrl {
 
     AdminUrl(Map<String, String> environment) {
         this.environment = environment;
-        String port = environment.getOrDefault(Settings.ADMIN_PORT.variable(), "");
+        String port =
+                environment.getOrDefault(Settings.ADMIN_PORT.variable(), "").replaceFirst("^.*:", "");
         String scheme = environment.containsKey(Settings.ADMIN_TLS_CERTIFICATE.variable()) ? "https" : "http";
         defaultUrl = scheme + "://127.0.0.1:" + (port.matches("[1-9]\\d*") ? port : "9901");
     }
@@ -105,7 +107,10 @@ final class AdminUrl {
 
     private @Nullable String token(ParseResult arguments) throws WrongUseException {
         String text = environment.get(Settings.ADMIN_TOKEN.variable());
-        String file = arguments.matchedOptionValue(TOKEN_FILE, environment.get(Settings.ADMIN_TOKEN_FILE.variable()));
+        String named = text != null && text.startsWith(ValueType.SECRET_FILE)
+                ? text.substring(ValueType.SECRET_FILE.length())
+                : null;
+        String file = arguments.matchedOptionValue(TOKEN_FILE, named);
         if (file == null && text == null) {
             return null;
         }

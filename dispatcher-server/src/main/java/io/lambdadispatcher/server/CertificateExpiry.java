@@ -42,7 +42,7 @@ final class CertificateExpiry {
      */
     static Map<String, X509Certificate> read(Configuration configuration) {
         Map<String, X509Certificate> found = new LinkedHashMap<>();
-        if (configuration.get(Settings.PUBLIC_TLS_PORT).isPresent()) {
+        if (!configuration.get(Settings.PUBLIC_TLS_PORT).isOff()) {
             add(found, "public.tls", configuration.publicTls());
         }
         add(found, "workers.tls", configuration.workerTls());

@@ -3,21 +3,19 @@ package io.lambdadispatcher.server;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
 import io.lambdadispatcher.server.config.FunctionSettings;
+import io.lambdadispatcher.server.config.ListenAddress;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.demo.DemoHandler;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.EnumSet;
-import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.OptionSpec;
@@ -27,12 +25,7 @@ import picocli.CommandLine.Model.OptionSpec;
  * handler. Without a configured certificate, the dispatcher uses a self-signed one.
  */
 final class DemoCommand extends SettingsCommand {
-    private static final String LOOPBACK = "127.0.0.1";
     private static final Map<Setting<?>, String> DEFAULTS = Map.ofEntries(
-            Map.entry(Settings.PUBLIC_PLAIN_HOST, LOOPBACK),
-            Map.entry(Settings.PUBLIC_TLS_HOST, LOOPBACK),
-            Map.entry(Settings.WORKERS_HOST, LOOPBACK),
-            Map.entry(Settings.ADMIN_HOST, LOOPBACK),
             Map.entry(FunctionSettings.FUNCTION_NAME, "demo"),
             Map.entry(FunctionSettings.FUNCTION_LAUNCHER, "local"),
             Map.entry(FunctionSettings.FUNCTION_MIN_WORKERS, "2"),
@@ -81,7 +74,8 @@ final class DemoCommand extends SettingsCommand {
     }
 
     @Override
-    int run(Configuration configuration, PrintWriter out) throws StartException, InterruptedException {
+    int run(Configuration given, PrintWriter out) throws StartException, InterruptedException {
+        Configuration configuration = given.onLoopback();
         Termination requested = termination.get();
         if (configuration.find(Settings.PUBLIC_TLS_CERTIFICATE) != null) {
             return run(withFreePorts(configuration, out), null, requested, out);
@@ -149,40 +143,26 @@ final class DemoCommand extends SettingsCommand {
 
     /** Replaces default ports that are in use by free ports, and prints which ones. */
     static Configuration withFreePorts(Configuration configuration, PrintWriter out) {
-        Map<Setting<?>, Integer> taken = new HashMap<>();
-        Configuration free = freed(configuration, Settings.PUBLIC_PLAIN_HOST, Settings.PUBLIC_PLAIN_PORT, taken);
-        free = freed(free, Settings.PUBLIC_TLS_HOST, Settings.PUBLIC_TLS_PORT, taken);
-        free = freed(free, Settings.ADMIN_HOST, Settings.ADMIN_PORT, taken);
-        int workers = free.get(Settings.WORKERS_PORT);
-        if (free.isDefault(Settings.WORKERS_PORT) && isTaken(free.get(Settings.WORKERS_HOST), workers)) {
-            taken.put(Settings.WORKERS_PORT, workers);
-            free = free.withDefault(Settings.WORKERS_PORT, "0");
+        Configuration free = configuration;
+        for (Setting<ListenAddress> setting : List.of(
+                Settings.PUBLIC_PLAIN_PORT, Settings.PUBLIC_TLS_PORT, Settings.ADMIN_PORT, Settings.WORKERS_PORT)) {
+            ListenAddress address = configuration.get(setting);
+            // A port that the user has set stays: the start then fails if it is in use.
+            if (configuration.isDefault(setting) && !address.isOff() && isTaken(address)) {
+                out.println("Port " + address.port() + " (" + setting.name()
+                        + ") is in use. The demo uses a free port instead.");
+                free = free.withDefault(setting, "127.0.0.1:0");
+            }
         }
-        taken.forEach((setting, port) -> out.println(
-                "Port " + port + " (" + setting.name() + ") is in use. The demo uses a free port instead."));
         out.flush();
         return free;
     }
 
-    /** Leaves a port unchanged if the user has set it: the start then fails if it is in use. */
-    private static Configuration freed(
-            Configuration configuration,
-            Setting<String> host,
-            Setting<OptionalInt> setting,
-            Map<Setting<?>, Integer> taken) {
-        OptionalInt port = configuration.get(setting);
-        if (!configuration.isDefault(setting) || port.isEmpty() || !isTaken(configuration.get(host), port.getAsInt())) {
-            return configuration;
-        }
-        taken.put(setting, port.getAsInt());
-        return configuration.withDefault(setting, "0");
-    }
-
-    private static boolean isTaken(String host, int port) {
+    private static boolean isTaken(ListenAddress address) {
         try (ServerSocket probe = new ServerSocket()) {
             // Servers do the same, so a port with connections in TIME_WAIT counts as free.
             probe.setReuseAddress(true);
-            probe.bind(new InetSocketAddress(InetAddress.getByName(host), port));
+            probe.bind(address.toSocketAddress());
             return false;
         } catch (IOException e) {
             return true;

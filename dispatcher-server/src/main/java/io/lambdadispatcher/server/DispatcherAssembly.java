@@ -24,7 +24,11 @@ import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ErrorFormat;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
+import io.lambdadispatcher.server.config.ListenAddress;
 import io.lambdadispatcher.server.config.PathRule;
+import io.lambdadispatcher.server.config.PolicyValueTypes.ForwardingHeaders;
+import io.lambdadispatcher.server.config.PolicyValueTypes.KeepAlive;
+import io.lambdadispatcher.server.config.PolicyValueTypes.MaxConnections;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
 import io.lambdadispatcher.server.launch.LocalLauncher;
@@ -39,7 +43,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalInt;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
@@ -105,8 +108,8 @@ final class DispatcherAssembly {
         if (failureHeader != null) {
             builder.failureHeader(failureHeader);
         }
-        builder.liveness(
-                configuration.get(Settings.WORKERS_PING_INTERVAL), configuration.get(Settings.WORKERS_PING_TIMEOUT));
+        KeepAlive keepAlive = configuration.get(Settings.WORKERS_KEEPALIVE);
+        builder.liveness(keepAlive.interval(), keepAlive.timeout());
         workers(builder);
         int eventLoops = configuration.get(Settings.EVENT_LOOPS);
         if (eventLoops > 0) {
@@ -176,7 +179,7 @@ final class DispatcherAssembly {
     }
 
     private void changeSecrets(DispatcherChange change) {
-        List<byte[]> common = configuration.find(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
+        List<byte[]> common = configuration.find(Settings.WORKERS_SECRET);
         if (common != null) {
             change.secret(common.get(0), others(common));
         }
@@ -227,7 +230,7 @@ final class DispatcherAssembly {
     }
 
     private void workers(DispatcherBuilder builder) throws StartException {
-        List<byte[]> common = configuration.find(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
+        List<byte[]> common = configuration.find(Settings.WORKERS_SECRET);
         if (common != null) {
             builder.secret(common.get(0), others(common));
         }
@@ -238,7 +241,8 @@ final class DispatcherAssembly {
             }
         }
         List<InetSocketAddress> advertisedAddresses = configuration.get(Settings.WORKERS_ADVERTISED_ADDRESSES);
-        InetAddress host = new InetSocketAddress(configuration.get(Settings.WORKERS_HOST), 0).getAddress();
+        InetAddress host =
+                configuration.get(Settings.WORKERS_PORT).toSocketAddress().getAddress();
         // An unknown host has no address. The dispatcher reports it when it opens the port.
         boolean everywhere = host != null && host.isAnyLocalAddress();
         if (advertisedAddresses.isEmpty() && (any(Launcher.LAMBDA) || isInFleet() && everywhere)) {
@@ -334,33 +338,26 @@ final class DispatcherAssembly {
     /** Returns the public ports in the order of {@link Dispatcher#publicAddresses}. */
     List<PublicListener> publicListeners() {
         List<PublicListener> listeners = new ArrayList<>();
-        OptionalInt plain = configuration.get(Settings.PUBLIC_PLAIN_PORT);
-        if (plain.isPresent()) {
-            listeners.add(new PublicListener(
-                    "http",
-                    proxied(
-                            ListenerOptions.plain(configuration.get(Settings.PUBLIC_PLAIN_HOST), plain.getAsInt()),
-                            Settings.PUBLIC_PLAIN_PROXY_PROTOCOL)));
+        ListenAddress plain = configuration.get(Settings.PUBLIC_PLAIN_PORT);
+        if (!plain.isOff()) {
+            ListenerOptions options = ListenerOptions.plain(plain.toSocketAddress());
+            listeners.add(new PublicListener("http", proxied(options, plain)));
         }
-        OptionalInt secure = configuration.get(Settings.PUBLIC_TLS_PORT);
+        ListenAddress secure = configuration.get(Settings.PUBLIC_TLS_PORT);
         TlsOptions tls = configuration.publicTls();
-        if (secure.isPresent() && tls != null) {
-            listeners.add(new PublicListener(
-                    "https",
-                    proxied(
-                            ListenerOptions.tls(configuration.get(Settings.PUBLIC_TLS_HOST), secure.getAsInt(), tls),
-                            Settings.PUBLIC_TLS_PROXY_PROTOCOL)));
+        if (!secure.isOff() && tls != null) {
+            ListenerOptions options = ListenerOptions.tls(secure.toSocketAddress(), tls);
+            listeners.add(new PublicListener("https", proxied(options, secure)));
         }
         return listeners;
     }
 
-    private ListenerOptions proxied(ListenerOptions options, Setting<Boolean> setting) {
-        return configuration.get(setting) ? options.withProxyProtocol() : options;
+    private static ListenerOptions proxied(ListenerOptions options, ListenAddress address) {
+        return address.proxyProtocol() ? options.withProxyProtocol() : options;
     }
 
     private ListenerOptions workerListener() {
-        InetSocketAddress address = new InetSocketAddress(
-                configuration.get(Settings.WORKERS_HOST), configuration.get(Settings.WORKERS_PORT));
+        InetSocketAddress address = configuration.get(Settings.WORKERS_PORT).toSocketAddress();
         TlsOptions tls = configuration.workerTls();
         if (tls != null) {
             return ListenerOptions.tls(address, tls);
@@ -398,6 +395,7 @@ final class DispatcherAssembly {
     }
 
     private HttpLimits limits() {
+        MaxConnections connections = configuration.get(Settings.HTTP_MAX_CONNECTIONS);
         return HttpLimits.builder()
                 .maxHeaderBytes(configuration.get(Settings.HTTP_MAX_HEADER_SIZE))
                 .maxConcurrentStreams(configuration.get(Settings.HTTP_MAX_CONCURRENT_STREAMS))
@@ -407,17 +405,18 @@ final class DispatcherAssembly {
                 .maxConnectionAge(configuration.get(Settings.HTTP_MAX_CONNECTION_AGE))
                 .bodyTimeout(configuration.get(Settings.HTTP_BODY_TIMEOUT))
                 .writeTimeout(configuration.get(Settings.HTTP_WRITE_TIMEOUT))
-                .maxConnections(configuration.get(Settings.HTTP_MAX_CONNECTIONS))
-                .maxConnectionsPerAddress(configuration.get(Settings.HTTP_MAX_CONNECTIONS_PER_ADDRESS))
+                .maxConnections(connections.all())
+                .maxConnectionsPerAddress(connections.perAddress())
                 .clientMemoryBytes(configuration.get(Settings.HTTP_CLIENT_MEMORY))
                 .build();
     }
 
     private ForwardingPolicy forwarding() {
+        ForwardingHeaders headers = configuration.get(Settings.FORWARDING_HEADERS);
         ForwardingPolicy.Builder policy = ForwardingPolicy.builder()
                 .trust(configuration.get(Settings.FORWARDING_TRUST))
-                .headers(configuration.get(Settings.FORWARDING_HEADERS))
-                .via(configuration.get(Settings.FORWARDING_VIA))
+                .headers(headers.headers())
+                .via(headers.via())
                 .trustedHeaders(configuration.get(Settings.FORWARDING_TRUSTED_HEADERS));
         String clientHeader = configuration.find(Settings.FORWARDING_CLIENT_HEADER);
         if (clientHeader != null) {

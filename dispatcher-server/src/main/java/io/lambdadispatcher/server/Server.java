@@ -19,8 +19,10 @@ import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationException;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.FunctionSettings;
+import io.lambdadispatcher.server.config.ListenAddress;
 import io.lambdadispatcher.server.config.Setting;
 import io.lambdadispatcher.server.config.Settings;
+import io.lambdadispatcher.server.config.ValueType;
 import io.lambdadispatcher.server.live.Live;
 import io.lambdadispatcher.server.log.LineFile;
 import io.lambdadispatcher.server.log.Logging;
@@ -43,7 +45,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -287,18 +288,19 @@ final class Server {
     }
 
     private AdminAccess adminAccess() {
-        List<byte[]> tokens = configuration.find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE);
-        List<byte[]> readTokens = configuration.find(Settings.ADMIN_READ_TOKEN_FILE);
+        List<byte[]> tokens = configuration.find(Settings.ADMIN_TOKEN);
+        List<byte[]> readTokens = configuration.find(Settings.ADMIN_READ_TOKEN);
         return new AdminAccess(
-                configuration.get(Settings.ADMIN_HOSTS),
+                configuration.get(Settings.ADMIN_ALLOWED_HOSTS),
                 tokens == null ? List.of() : tokens,
                 readTokens == null ? List.of() : readTokens);
     }
 
-    /** Self-launched workers cannot be launched on demand, so readiness requires at least one. */
+    /** External workers cannot be launched on demand, so readiness requires at least one. */
     private static int neededWorkers(FunctionConfiguration function) {
         int min = function.options().capacity().minWorkers();
-        boolean selfLaunched = function.launcher() == FunctionConfiguration.Launcher.SELF && function.direct() == null;
+        boolean selfLaunched =
+                function.launcher() == FunctionConfiguration.Launcher.EXTERNAL && function.direct() == null;
         return selfLaunched ? Math.max(1, min) : min;
     }
 
@@ -335,37 +337,26 @@ final class Server {
     /** The dispatcher names the address. This adds the settings that have it. */
     private StartException cannotListen(UncheckedIOException e) {
         String reason = String.valueOf(Objects.requireNonNull(e.getCause()).getMessage());
-        OptionalInt workers = OptionalInt.of(configuration.get(Settings.WORKERS_PORT));
         // The TLS port is the last, because it is not open if there is no certificate.
-        List<Map.Entry<String, InetSocketAddress>> ports = List.of(
-                Map.entry(
-                        "public.plain",
-                        address(Settings.PUBLIC_PLAIN_HOST, configuration.get(Settings.PUBLIC_PLAIN_PORT))),
-                Map.entry("workers", address(Settings.WORKERS_HOST, workers)),
-                Map.entry(
-                        "public.tls", address(Settings.PUBLIC_TLS_HOST, configuration.get(Settings.PUBLIC_TLS_PORT))));
-        for (Map.Entry<String, InetSocketAddress> port : ports) {
-            String listening = listening(port.getValue());
-            if (reason.startsWith(listening + ": ")) {
-                return cannotListen(port.getValue(), port.getKey(), reason.substring(listening.length() + 2), e);
+        for (Setting<ListenAddress> port :
+                List.of(Settings.PUBLIC_PLAIN_PORT, Settings.WORKERS_PORT, Settings.PUBLIC_TLS_PORT)) {
+            ListenAddress address = configuration.get(port);
+            String listening = address.isOff() ? "" : listening(address.toSocketAddress());
+            if (!listening.isEmpty() && reason.startsWith(listening + ": ")) {
+                return cannotListen(port, reason.substring(listening.length() + 2), e);
             }
         }
         return new StartException(reason, e);
-    }
-
-    private InetSocketAddress address(Setting<String> host, OptionalInt port) {
-        return new InetSocketAddress(configuration.get(host), port.orElse(0));
     }
 
     private static String listening(InetSocketAddress address) {
         return "cannot listen on " + address.getHostString() + ":" + address.getPort();
     }
 
-    private static StartException cannotListen(
-            InetSocketAddress address, String settings, String reason, Throwable cause) {
+    private StartException cannotListen(Setting<ListenAddress> port, String reason, Throwable cause) {
         return new StartException(
-                listening(address) + " (" + settings + ".port): " + reason + ". Change " + settings + ".port or "
-                        + settings + ".host, or stop the program that uses this port.",
+                listening(configuration.get(port).toSocketAddress()) + " (" + port.name() + "): " + reason + ". Change "
+                        + port.name() + ", or stop the program that uses this port.",
                 cause);
     }
 
@@ -383,12 +374,12 @@ final class Server {
     }
 
     private void openAccessLog() throws StartException {
-        if (!configuration.get(Settings.ACCESS_LOG_ENABLED)) {
+        Path file = configuration.get(Settings.ACCESS_LOG_FILE).orElse(null);
+        if (file == null) {
             return;
         }
-        Path file = configuration.find(Settings.ACCESS_LOG_FILE);
         try {
-            accessLogFile = new LineFile(file);
+            accessLogFile = new LineFile(file.equals(ValueType.STDOUT) ? null : file);
         } catch (IOException e) {
             throw new StartException("access-log.file: expected a writable file, got \"" + file + "\"", e);
         }
@@ -404,20 +395,19 @@ final class Server {
     /** Opens the admin port before the dispatcher, so that a liveness probe can connect early. */
     private void openAdmin() throws StartException {
         metrics.watchReadiness(() -> readiness.obstacle() == null);
-        OptionalInt port = configuration.get(Settings.ADMIN_PORT);
-        if (port.isEmpty()) {
+        ListenAddress port = configuration.get(Settings.ADMIN_PORT);
+        if (port.isOff()) {
             return;
         }
-        InetSocketAddress address = address(Settings.ADMIN_HOST, port);
         try {
             admin = new AdminServer(
-                    address,
+                    port.toSocketAddress(),
                     new AdminPages(readiness, launching, workerControl, new Commands(), metrics::scrape, live::json),
                     adminAccess(),
                     tls(configuration),
                     metrics.observer()::onProtection);
         } catch (IOException e) {
-            throw cannotListen(address, "admin", String.valueOf(e.getMessage()), e);
+            throw cannotListen(Settings.ADMIN_PORT, String.valueOf(e.getMessage()), e);
         }
     }
 
@@ -514,7 +504,7 @@ final class Server {
         if (endpoint != null) {
             double ratio = configuration.get(Settings.TRACING_RATIO);
             boolean callersDecide = configuration.get(Settings.FORWARDING_TRUST).isProxied();
-            traces = new TraceExport(endpoint, configuration.get(Settings.TRACING_PROTOCOL), ratio, callersDecide);
+            traces = new TraceExport(endpoint, ratio, callersDecide);
             log.info("Sending traces of {} % of the requests to {}", ratio * 100, endpoint);
         }
     }

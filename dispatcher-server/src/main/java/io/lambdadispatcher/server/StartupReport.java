@@ -48,8 +48,8 @@ final class StartupReport {
         }
         log.info(
                 "Limits: {} client connections, {} of one address",
-                configuration.get(Settings.HTTP_MAX_CONNECTIONS),
-                configuration.get(Settings.HTTP_MAX_CONNECTIONS_PER_ADDRESS));
+                configuration.get(Settings.HTTP_MAX_CONNECTIONS).all(),
+                configuration.get(Settings.HTTP_MAX_CONNECTIONS).perAddress());
     }
 
     private static void log(FunctionConfiguration function) {
@@ -64,9 +64,9 @@ final class StartupReport {
     }
 
     private static String workers(FunctionConfiguration function) {
-        if (function.launcher() == FunctionConfiguration.Launcher.SELF) {
+        if (function.launcher() == FunctionConfiguration.Launcher.EXTERNAL) {
             return function.direct() == null
-                    ? "self-launched"
+                    ? "external"
                     : "none, requests are direct invocations of " + function.directLambda();
         }
         String shares = downstream(function.options().capacity());

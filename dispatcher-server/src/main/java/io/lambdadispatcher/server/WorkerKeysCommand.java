@@ -18,13 +18,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Prints the function keys, one line for each function that has a secret, and the fingerprints of
- * the worker port's public keys. A self-launched worker can hold these instead of the secret.
+ * the worker port's public keys. An external worker can hold these instead of the secret.
  */
 final class WorkerKeysCommand extends SettingsCommand {
     WorkerKeysCommand(Map<String, String> environment) {
         super(
                 "worker-keys",
-                "Prints the name and the key of each function. Give the key to a self-launched worker in"
+                "Prints the name and the key of each function. Give the key to an external worker in"
                         + " LAMBDA_DISPATCHER_FUNCTION_KEY. The last line is another variable for it, which names"
                         + " the worker port's public key.",
                 EnumSet.of(BasicSetting.FUNCTION, BasicSetting.SECRET),
@@ -34,7 +34,7 @@ final class WorkerKeysCommand extends SettingsCommand {
 
     @Override
     int run(Configuration configuration, PrintWriter out) throws StartException {
-        List<byte[]> common = configuration.find(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
+        List<byte[]> common = configuration.find(Settings.WORKERS_SECRET);
         for (FunctionConfiguration function : configuration.functions()) {
             List<byte[]> secrets = function.secrets() == null ? common : function.secrets();
             if (secrets != null) {

@@ -157,7 +157,7 @@ class ChangeCommandTest {
     void should_send_the_token_of_a_file_or_of_the_environment() throws IOException {
         Path file = Files.writeString(directory.resolve("token"), TOKEN + "\nold" + TOKEN + "\n");
         run("workers", "drain", "w1", "--token-file", file.toString());
-        run(Map.of("LAMBDA_DISPATCHER_ADMIN_TOKEN_FILE", file.toString()), "workers", "drain", "w1");
+        run(Map.of("LAMBDA_DISPATCHER_ADMIN_TOKEN", "file:" + file), "workers", "drain", "w1");
         run(Map.of("LAMBDA_DISPATCHER_ADMIN_TOKEN", TOKEN), "workers", "drain", "w1");
 
         assertThat(requests).hasSize(3).allMatch(request -> request.endsWith(" Bearer " + TOKEN));

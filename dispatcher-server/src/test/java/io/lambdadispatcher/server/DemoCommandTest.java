@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
+import io.lambdadispatcher.server.config.ListenAddress;
 import io.lambdadispatcher.server.config.Settings;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -37,8 +38,7 @@ class DemoCommandTest {
     private static Configuration configuration(Map<String, String> flags) throws Exception {
         return ConfigurationLoader.load(
                 Map.of(
-                        Settings.PUBLIC_PLAIN_HOST, "127.0.0.1",
-                        Settings.PUBLIC_PLAIN_PORT, "0",
+                        Settings.PUBLIC_PLAIN_PORT, "127.0.0.1:0",
                         Settings.PUBLIC_TLS_PORT, "0",
                         Settings.WORKERS_PORT, "0",
                         Settings.ADMIN_PORT, "off",
@@ -52,11 +52,12 @@ class DemoCommandTest {
     @Test
     void should_take_a_free_port_where_the_default_is_taken() throws Exception {
         String port = Integer.toString(taken.getLocalPort());
-        Configuration configuration = configuration(Map.of()).withDefault(Settings.PUBLIC_PLAIN_PORT, port);
+        Configuration configuration =
+                configuration(Map.of()).withDefault(Settings.PUBLIC_PLAIN_PORT, "127.0.0.1:" + port);
 
         Configuration free = DemoCommand.withFreePorts(configuration, new PrintWriter(out));
 
-        assertThat(free.get(Settings.PUBLIC_PLAIN_PORT)).hasValue(0);
+        assertThat(free.get(Settings.PUBLIC_PLAIN_PORT).port()).isEqualTo(0);
         assertThat(out.toString().trim())
                 .isEqualTo("Port " + port + " (public.plain.port) is in use. The demo uses a free port instead.");
     }
@@ -68,7 +69,7 @@ class DemoCommandTest {
 
         Configuration free = DemoCommand.withFreePorts(configuration, new PrintWriter(out));
 
-        assertThat(free.get(Settings.PUBLIC_PLAIN_PORT)).hasValue(taken.getLocalPort());
+        assertThat(free.get(Settings.PUBLIC_PLAIN_PORT).port()).isEqualTo(taken.getLocalPort());
         assertThat(out.toString()).isEmpty();
     }
 
@@ -76,11 +77,12 @@ class DemoCommandTest {
     void should_keep_a_default_port_that_is_free() throws Exception {
         String port = Integer.toString(taken.getLocalPort());
         taken.close();
-        Configuration configuration = configuration(Map.of()).withDefault(Settings.PUBLIC_PLAIN_PORT, port);
+        Configuration configuration =
+                configuration(Map.of()).withDefault(Settings.PUBLIC_PLAIN_PORT, "127.0.0.1:" + port);
 
         Configuration free = DemoCommand.withFreePorts(configuration, new PrintWriter(out));
 
-        assertThat(free.get(Settings.PUBLIC_PLAIN_PORT)).hasValue(taken.getLocalPort());
+        assertThat(free.get(Settings.PUBLIC_PLAIN_PORT).port()).isEqualTo(taken.getLocalPort());
     }
 
     @Test
@@ -92,5 +94,16 @@ class DemoCommandTest {
 
         assertThat(DemoCommand.readyWithin(ConfigurationLoader.load(Map.of(), file, Map.of(), Map.of(), List.of())))
                 .isEqualTo(Duration.ofSeconds(130));
+    }
+
+    @Test
+    void should_listen_on_loopback_unless_an_address_is_given() throws Exception {
+        Configuration configuration = configuration(Map.of("--public-plain-port", "80", "--workers-port", "0.0.0.0:81"))
+                .onLoopback();
+
+        assertThat(configuration.get(Settings.PUBLIC_PLAIN_PORT)).isEqualTo(new ListenAddress("127.0.0.1", 80, false));
+        assertThat(configuration.get(Settings.PUBLIC_TLS_PORT).host()).isEqualTo("127.0.0.1");
+        assertThat(configuration.get(Settings.WORKERS_PORT).host()).isEqualTo("0.0.0.0");
+        assertThat(configuration.get(Settings.ADMIN_PORT).isOff()).isTrue();
     }
 }

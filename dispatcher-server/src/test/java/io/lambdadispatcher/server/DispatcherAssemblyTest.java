@@ -40,7 +40,7 @@ class DispatcherAssemblyTest {
         Map<Setting<?>, String> settings = Map.of(Settings.WORKERS_SECRET, "0123456789abcdef");
         Configuration off = ConfigurationLoader.load(settings, null, Map.of(), Map.of(), List.of());
         Configuration on = ConfigurationLoader.load(
-                settings, null, Map.of(), Map.of("--public-plain-proxy-protocol", "true"), List.of());
+                settings, null, Map.of(), Map.of("--public-plain-port", "8080 proxy-protocol"), List.of());
 
         assertThat(new DispatcherAssembly(off).publicListeners())
                 .singleElement()

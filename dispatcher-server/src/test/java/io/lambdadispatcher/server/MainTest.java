@@ -85,9 +85,8 @@ class MainTest {
         assertThat(run(downstream("49"))).isEqualTo(ExitCode.USAGE);
 
         assertThat(err.toString())
-                .contains("function.downstream-connections: expected at least 50: 10"
-                        + " (function.downstream-connections-per-worker) for each of 4 workers (function.min-workers) and"
-                        + " of 1 that replace others, got \"49\"");
+                .contains("function.downstream-connections: expected at least 50: 10 (per-worker) for each of 4 workers"
+                        + " (function.min-workers) and of 1 that replace others, got \"49 per-worker 10\"");
     }
 
     private static String[] downstream(String connections) {
@@ -98,8 +97,7 @@ class MainTest {
             "--function-handler=io.lambdadispatcher.server.demo.DemoHandler",
             "--function-min-workers=4",
             "--function-max-workers=50",
-            "--function-downstream-connections=" + connections,
-            "--function-downstream-connections-per-worker=10"
+            "--function-downstream-connections=" + connections + " per-worker 10"
         };
     }
 
@@ -136,7 +134,8 @@ class MainTest {
         assertThat(err.toString())
                 .contains("unknown flag \"--publik-plain-port\", did you mean \"--public-plain-port\"?\n")
                 .contains("unexpected argument \"stray\"\n")
-                .contains("workers.port: expected a port from 1 to 65535, or 0 for any free port, got \"x\""
+                .contains("workers.port: expected a port from 1 to 65535, or 0 for any free port, optionally after an"
+                        + " address, such as 8080 or 127.0.0.1:8080, got \"x\""
                         + " (flag --workers-port)\n")
                 .doesNotContain("\"80\"");
     }
@@ -200,15 +199,14 @@ class MainTest {
 
     private String[] serveOnFreePorts(String... more) {
         List<String> arguments = new ArrayList<>(List.of("serve", "--workers-secret", SECRET));
-        arguments.addAll(List.of("--public-plain-host", "127.0.0.1", "--workers-host", "127.0.0.1"));
-        arguments.addAll(List.of("--workers-port", "0", "--shutdown-delay", "0", "--shutdown-grace", "1s"));
+        arguments.addAll(List.of("--workers-port", "127.0.0.1:0", "--shutdown-delay", "0", "--shutdown-grace", "1s"));
         arguments.addAll(List.of(more));
         return arguments.toArray(String[]::new);
     }
 
     @Test
     void should_end_with_0_when_it_is_told_to() {
-        assertThat(run(serveOnFreePorts("--public-plain-port", "0", "--admin-port", "off")))
+        assertThat(run(serveOnFreePorts("--public-plain-port", "127.0.0.1:0", "--admin-port", "off")))
                 .isEqualTo(ExitCode.OK);
         assertThat(err.toString()).isEmpty();
     }
@@ -225,8 +223,8 @@ class MainTest {
             arguments.addAll(List.of("--public-tls-key", certificate.key().toString()));
             for (String each : List.of("public.plain", "public.tls", "workers", "admin")) {
                 String flag = "--" + each.replace('.', '-');
-                arguments.addAll(List.of(flag + "-host", "127.0.0.1", flag + "-port"));
-                arguments.add(each.equals(settings) ? Integer.toString(port) : "0");
+                arguments.add(flag + "-port");
+                arguments.add("127.0.0.1:" + (each.equals(settings) ? port : 0));
             }
 
             assertThat(run(arguments.toArray(String[]::new))).isEqualTo(ExitCode.FAILED);
@@ -235,8 +233,8 @@ class MainTest {
                     .singleElement()
                     .asString()
                     .startsWith("cannot start: cannot listen on 127.0.0.1:" + port + " (" + settings + ".port): ")
-                    .endsWith("Address already in use. Change " + settings + ".port or " + settings
-                            + ".host, or stop the program that uses this port.");
+                    .endsWith("Address already in use. Change " + settings
+                            + ".port, or stop the program that uses this port.");
         }
     }
 
@@ -247,7 +245,7 @@ class MainTest {
         for (String each : List.of("public.plain", "workers", "admin")) {
             String flag = "--" + each.replace('.', '-');
             String host = each.equals(settings) ? "no-such-host.invalid" : "127.0.0.1";
-            arguments.addAll(List.of(flag + "-port", "0", flag + "-host", host));
+            arguments.addAll(List.of(flag + "-port", host + ":0"));
         }
 
         assertThat(run(arguments.toArray(String[]::new))).isEqualTo(ExitCode.FAILED);
@@ -298,7 +296,7 @@ class MainTest {
                 .hasSize(2)
                 .first()
                 .asString()
-                .contains("'--workers-port' (PORT) should be specified only once");
+                .contains("'--workers-port' ([HOST:]PORT) should be specified only once");
     }
 
     @Test
@@ -386,8 +384,9 @@ class MainTest {
         assertThat(run("serve", "--help-all")).isEqualTo(ExitCode.OK);
 
         assertThat(out.toString())
-                .contains("--public-plain-port=PORT|off")
-                .contains("Port for clients without TLS: HTTP/1.1 and h2c. (default: 8080)");
+                .contains("--public-plain-port=off|[HOST:]PORT [proxy-protocol]")
+                .contains("Port for clients without TLS: HTTP/1.1 and h2c. ")
+                .contains("may reach the port. (default: 8080)");
         Settings.topics()
                 .forEach(topic -> topic.settings()
                         .forEach(setting -> assertThat(out.toString()).contains(" " + setting.flag() + "=")));
@@ -401,10 +400,10 @@ class MainTest {
                 .containsSubsequence(
                         "--config=FILE",
                         "\nPublic ports:\n",
-                        "--public-plain-host=HOST",
-                        "(default: 127.0.0.1)",
+                        "--public-plain-port=off|[HOST:]PORT",
+                        "(default: 8080)",
                         "\nWorker port:\n",
-                        "--workers-port=PORT",
+                        "--workers-port=[HOST:]PORT",
                         "\nSockets, threads and shutdown:\n",
                         "--shutdown-grace=DURATION");
     }

@@ -36,7 +36,7 @@ class PathSpellingsTest {
                 new Route(null, null, path, Route.DEFAULT_WEIGHT),
                 List.of(),
                 null,
-                Launcher.SELF,
+                Launcher.EXTERNAL,
                 name,
                 name,
                 null,

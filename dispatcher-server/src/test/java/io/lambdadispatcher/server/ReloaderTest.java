@@ -83,8 +83,8 @@ class ReloaderTest {
                 file(),
                 String.join(
                         "\n",
-                        "public.plain: {host: 127.0.0.1, port: 0}",
-                        "workers: {host: 127.0.0.1, port: 0, secret-file: " + directory.resolve("secret") + "}",
+                        "public.plain.port: 127.0.0.1:0",
+                        "workers: {port: '127.0.0.1:0', secret: 'file:" + directory.resolve("secret") + "'}",
                         "admin: {port: 0, token: " + token + "}",
                         "shutdown.grace: 1s",
                         String.join("\n", functions)));
@@ -146,16 +146,16 @@ class ReloaderTest {
             exchange.close();
         });
         collector.start();
-        String endpoint = "http://127.0.0.1:" + collector.getAddress().getPort();
+        String endpoint = "http://127.0.0.1:" + collector.getAddress().getPort() + "/v1/traces";
         System.setProperty("otel.bsp.schedule.delay", "20");
         reloader.close();
         server.stop(false);
-        write("1ms", "the-first-admin-token", "tracing: {endpoint: '" + endpoint + "', protocol: http, ratio: 0}");
+        write("1ms", "the-first-admin-token", "tracing: {endpoint: '" + endpoint + "', ratio: 0}");
         Configuration configuration = load();
         server = Server.start(configuration, Map.of());
         reloader = new Reloader(this::load, server, configuration);
         try {
-            write("1ms", "the-first-admin-token", "tracing: {endpoint: '" + endpoint + "', protocol: http, ratio: 1}");
+            write("1ms", "the-first-admin-token", "tracing: {endpoint: '" + endpoint + "', ratio: 1}");
             reloader.request("SIGHUP");
             assertThat(nextLine()).isEqualTo("SIGHUP: reloaded. In force now:");
             assertThat(nextLine()).isEqualTo("  tracing.ratio: 0 -> 1");
@@ -191,7 +191,7 @@ class ReloaderTest {
 
         assertThat(nextLine()).isEqualTo(directory.resolve("secret") + " changed: reloaded. In force now:");
         assertThat(nextLine())
-                .isEqualTo("  workers.secret-file: " + directory.resolve("secret") + " with other contents");
+                .isEqualTo("  workers.secret: file:" + directory.resolve("secret") + " with other contents");
         assertThat(log.poll(200, TimeUnit.MILLISECONDS)).as("a second reload").isNull();
     }
 
@@ -202,7 +202,7 @@ class ReloaderTest {
         Files.writeString(directory.resolve("secret"), "short");
         assertThat(nextLine())
                 .isEqualTo(directory.resolve("secret") + " changed: the reload was refused, and nothing has changed:");
-        assertThat(nextLine()).startsWith("  workers.secret-file: expected a readable file that holds");
+        assertThat(nextLine()).startsWith("  workers.secret: expected at least 16 random bytes, or file: and");
         assertThat(log.poll(200, TimeUnit.MILLISECONDS)).as("a second try").isNull();
 
         Files.writeString(directory.resolve("secret"), "the-second-secret-of-workers");
@@ -217,12 +217,12 @@ class ReloaderTest {
         String settings = Files.readString(file());
         Files.writeString(file(), settings.replace(directory.resolve("secret").toString(), next.toString()));
         assertThat(nextLine()).isEqualTo(file() + " changed: the reload was refused, and nothing has changed:");
-        assertThat(nextLine()).startsWith("  workers.secret-file: expected a readable file that holds");
+        assertThat(nextLine()).startsWith("  workers.secret: expected at least 16 random bytes, or file: and");
         assertThat(log.poll(200, TimeUnit.MILLISECONDS)).as("a second try").isNull();
 
         Files.writeString(next, "the-second-secret-of-workers");
         assertThat(nextLine()).isEqualTo(next + " changed: reloaded. In force now:");
-        assertThat(nextLine()).isEqualTo("  workers.secret-file: " + directory.resolve("secret") + " -> " + next);
+        assertThat(nextLine()).isEqualTo("  workers.secret: file:" + directory.resolve("secret") + " -> file:" + next);
         assertThat(log.poll(200, TimeUnit.MILLISECONDS)).as("a second reload").isNull();
     }
 
@@ -240,11 +240,11 @@ class ReloaderTest {
             write(
                     "1ms",
                     "the-first-admin-token",
-                    "public.tls: {host: 127.0.0.1, port: 0, certificate: " + certificate + ", key: " + key + "}");
+                    "public.tls: {port: '127.0.0.1:0', certificate: " + certificate + ", key: " + key + "}");
             Configuration configuration = load();
             server = Server.start(configuration, Map.of());
             reloader = new Reloader(this::load, server, configuration);
-            write("1ms", "the-first-admin-token", "public.tls: {host: 127.0.0.1, port: 0}");
+            write("1ms", "the-first-admin-token", "public.tls.port: 127.0.0.1:0");
             reloader.request("SIGHUP");
             assertThat(nextLine()).isEqualTo("SIGHUP: reloaded, and no setting has changed.");
             assertThat(nextLine()).startsWith("  needs a restart: public.tls.certificate: ");

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RouteTableTest {
     private static FunctionConfiguration function(String name, Route route) {
         return new FunctionConfiguration(
-                FunctionOptions.of(name), route, List.of(), null, Launcher.SELF, name, name, null, null);
+                FunctionOptions.of(name), route, List.of(), null, Launcher.EXTERNAL, name, name, null, null);
     }
 
     private static FunctionConfiguration function(String name, @Nullable String host, String path) {
@@ -137,7 +137,7 @@ class RouteTableTest {
                 new Route(null, null, "", Route.DEFAULT_WEIGHT),
                 List.of(new RoutePolicy(new Route(null, null, "/search", Route.DEFAULT_WEIGHT), policy)),
                 null,
-                Launcher.SELF,
+                Launcher.EXTERNAL,
                 "api",
                 "api",
                 null,

@@ -57,10 +57,8 @@ class ServerTest {
 
     private void start(Map<Setting<?>, String> more, DispatcherObserver observer) throws Exception {
         Map<Setting<?>, String> settings = new HashMap<>(Map.of(
-                Settings.PUBLIC_PLAIN_HOST, "127.0.0.1",
-                Settings.PUBLIC_PLAIN_PORT, "0",
-                Settings.WORKERS_HOST, "127.0.0.1",
-                Settings.WORKERS_PORT, "0",
+                Settings.PUBLIC_PLAIN_PORT, "127.0.0.1:0",
+                Settings.WORKERS_PORT, "127.0.0.1:0",
                 Settings.ADMIN_PORT, "0",
                 Settings.WORKERS_SECRET, "0123456789abcdef",
                 FunctionSettings.FUNCTION_QUEUE_TIMEOUT, "1ms",
@@ -119,7 +117,7 @@ class ServerTest {
     @Test
     void should_write_an_access_log(@TempDir Path directory) throws Exception {
         Path file = directory.resolve("access.log");
-        start(Map.of(Settings.ACCESS_LOG_ENABLED, "true", Settings.ACCESS_LOG_FILE, file.toString()));
+        start(Map.of(Settings.ACCESS_LOG_FILE, file.toString()));
 
         get(server.publicUrls().get(0) + "/ping?x");
         server.stop(false);
@@ -252,10 +250,8 @@ class ServerTest {
     void should_serve_tls_with_the_demo_certificate() throws Exception {
         try (DemoCertificate certificate = DemoCertificate.create()) {
             start(Map.of(
-                    Settings.PUBLIC_TLS_HOST,
-                    "127.0.0.1",
                     Settings.PUBLIC_TLS_PORT,
-                    "0",
+                    "127.0.0.1:0",
                     Settings.PUBLIC_TLS_CERTIFICATE,
                     certificate.certificate().toString(),
                     Settings.PUBLIC_TLS_KEY,

@@ -46,7 +46,7 @@ class AdminApiIT {
         program = ServedProgram.start(Map.of(
                 "ADMIN_TOKEN",
                 TOKEN,
-                "FUNCTION_REQUEST_TIMEOUT",
+                "FUNCTION_WORKER_TIMEOUT",
                 "2s",
                 "FUNCTION_BREAKER_ERRORS",
                 "50",

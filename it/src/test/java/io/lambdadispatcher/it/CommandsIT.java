@@ -69,7 +69,7 @@ class CommandsIT {
         Path chain = Files.writeString(directory.resolve("server.pem"), certificate.getCertificatePathPEM());
         Path key = Files.writeString(directory.resolve("server.key"), certificate.getPrivateKeyPEM());
         program = ServedProgram.start(Map.of(
-                "FUNCTION_STREAMS", "20",
+                "FUNCTION_WORKER_CONCURRENCY", "20",
                 "ADMIN_TOKEN", TOKEN,
                 "PUBLIC_TLS_PORT", Integer.toString(SECURE),
                 "PUBLIC_TLS_CERTIFICATE", chain.toString(),

@@ -77,7 +77,7 @@ class DefaultTlsIT {
 
     private Map<String, String> selfLaunched(String... more) {
         Map<String, String> settings = new HashMap<>(Map.of(
-                "FUNCTION_LAUNCHER", "self",
+                "FUNCTION_LAUNCHER", "external",
                 "FUNCTION_HANDLER", "",
                 "FUNCTION_MIN_WORKERS", "",
                 "FUNCTION_MAX_WORKERS", "",
@@ -209,7 +209,7 @@ class DefaultTlsIT {
         Files.writeString(secrets, OLD + "\n");
         worker("old-1", "SECRET", OLD);
         worker("old-2", "SECRET", OLD);
-        try (ServedProgram program = ServedProgram.start(selfLaunched("WORKERS_SECRET_FILE", secrets.toString()));
+        try (ServedProgram program = ServedProgram.start(selfLaunched("WORKERS_SECRET", "file:" + secrets));
                 LoadClients http1 = LoadClients.http1(program.publicPort, 1);
                 LoadClients http2 = LoadClients.http2(program.publicPort, 1)) {
             replace(program, secrets, OLD + "\n" + NEW + "\n");
@@ -245,6 +245,6 @@ class DefaultTlsIT {
         int length = program.log().length();
         Path next = Files.writeString(directory.resolve("next"), text);
         Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-        Await.until("the secrets are in force", () -> program.log().indexOf("workers.secret-file", length) >= 0);
+        Await.until("the secrets are in force", () -> program.log().indexOf("workers.secret:", length) >= 0);
     }
 }

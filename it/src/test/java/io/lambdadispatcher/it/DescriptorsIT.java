@@ -72,8 +72,8 @@ class DescriptorsIT {
                         "100ms",
                         "LAMBDA_DISPATCHER_HTTP_ERROR_FORMAT",
                         "problem-json",
-                        "LAMBDA_DISPATCHER_ACCESS_LOG_ENABLED",
-                        "true"));
+                        "LAMBDA_DISPATCHER_ACCESS_LOG_FILE",
+                        "stdout"));
         process = builder.start();
     }
 

@@ -44,7 +44,7 @@ final class HeldSockets implements AutoCloseable {
         ProcessBuilder builder = new ProcessBuilder(command).redirectError(log.toFile());
         builder.environment().putAll(environment);
         builder.environment().put("LAMBDA_DISPATCHER_PUBLIC_PLAIN_PORT", Integer.toString(publicPort));
-        builder.environment().put("LAMBDA_DISPATCHER_WORKERS_PORT", Integer.toString(workerPort));
+        builder.environment().put("LAMBDA_DISPATCHER_WORKERS_PORT", "127.0.0.1:" + workerPort);
         builder.environment().put("LAMBDA_DISPATCHER_ADMIN_PORT", "off");
         builder.environment().put("LAMBDA_DISPATCHER_SHUTDOWN_DELAY", "0");
         settings.forEach((name, value) -> builder.environment().put("LAMBDA_DISPATCHER_" + name, value));

@@ -38,17 +38,18 @@ class LogLinesIT {
 
     @Test
     void should_write_one_printable_line_of_each_peer() throws Exception {
+        int port = FreePort.next();
         Map<String, String> settings = Map.of(
                 "LOG_LEVEL",
                 "debug",
-                "PUBLIC_PLAIN_PROXY_PROTOCOL",
-                "true",
+                "PUBLIC_PLAIN_PORT",
+                port + " proxy-protocol",
                 "WORKERS_TLS_CERTIFICATE",
                 "off",
                 "ADMIN_TOKEN",
                 "a-token-that-nobody-sends-here-0001");
         try (ServedProgram program = ServedProgram.start(settings)) {
-            send(program.publicPort, "PROXY TCP4 10.1.1.1" + LINE + "\r\n");
+            send(port, "PROXY TCP4 10.1.1.1" + LINE + "\r\n");
             send(program.workersPort, ByteBufUtil.decodeHexDump(HTTP2_GET));
             send(
                     program.adminPort,

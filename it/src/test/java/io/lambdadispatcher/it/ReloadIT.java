@@ -128,17 +128,16 @@ class ReloadIT {
 
     private static void write(int blue, int green, String more) throws IOException {
         String function =
-                "- {name: %s, path: /, weight: %d, launcher: local, min-workers: 1, max-workers: 1, streams: 50,"
+                "- {name: %s, path: /, weight: %d, launcher: local, min-workers: 1, max-workers: 1, worker-concurrency: 50,"
                         + " handler: io.lambdadispatcher.server.demo.DemoHandler}";
         replace(
                 settings(),
                 String.join(
                         "\n",
-                        "public: {plain: {host: 127.0.0.1, port: " + PLAIN + "}, tls: {host: 127.0.0.1, port: " + SECURE
-                                + ",",
+                        "public: {plain: {port: '127.0.0.1:" + PLAIN + "'}, tls: {port: '127.0.0.1:" + SECURE + "',",
                         "  certificate: " + directory.resolve("server.pem") + ", key: "
                                 + directory.resolve("server.key") + "}}",
-                        "workers: {host: 127.0.0.1, port: 0, ping-timeout: 30s}",
+                        "workers: {port: '127.0.0.1:0', keepalive: 2s timeout 30s}",
                         "shutdown.delay: 0",
                         "admin: {port: " + ADMIN + ", token: " + TOKEN + "}",
                         more,

@@ -35,7 +35,7 @@ class SocketActivationIT {
     private static final Map<String, String> PATIENT = Map.of(
             "FUNCTION_QUEUE_TIMEOUT", "60s",
             "HTTP_HEADER_TIMEOUT", "60s",
-            "WORKERS_PING_TIMEOUT", "30s",
+            "WORKERS_KEEPALIVE", "2s timeout 30s",
             "WORKERS_SECRET", Rig.SECRET);
 
     @TempDir
@@ -82,11 +82,10 @@ class SocketActivationIT {
                     Map.entry("FLEET_TABLE", "fleet"),
                     Map.entry("FLEET_ENDPOINT", dynamo.endpoint().toString()),
                     Map.entry("AWS_REGION", "eu-central-1"),
-                    Map.entry("WORKERS_HOST", "127.0.0.1"),
                     Map.entry("FUNCTION_NAME", "shop"),
                     Map.entry("FUNCTION_LAUNCHER", "local"),
                     Map.entry("FUNCTION_HANDLER", DemoHandler.class.getName()),
-                    Map.entry("FUNCTION_STREAMS", "50"),
+                    Map.entry("FUNCTION_WORKER_CONCURRENCY", "50"),
                     Map.entry("FUNCTION_MIN_WORKERS", "2"),
                     Map.entry("FUNCTION_MAX_WORKERS", "2"),
                     Map.entry("LOCAL_JVM_FLAGS", "-Xmx128m -XX:TieredStopAtLevel=1"));

@@ -68,8 +68,7 @@ class TracingIT {
             settings.put("PUBLIC_PLAIN_PORT", Integer.toString(port));
             settings.put("ADMIN_PORT", "off");
             settings.put("LOCAL_JVM_FLAGS", ChildJvm.workerFlags());
-            settings.put("WORKERS_PORT", Integer.toString(FreePort.next()));
-            settings.put("WORKERS_HOST", "127.0.0.1");
+            settings.put("WORKERS_PORT", "127.0.0.1:" + FreePort.next());
             settings.put("SHUTDOWN_DELAY", "0");
             settings.put("FUNCTION_NAME", "shop");
             settings.put("FUNCTION_LAUNCHER", "local");
@@ -110,9 +109,7 @@ class TracingIT {
     private static Map<String, String> tracing(TraceCollector collector, String protocol, String ratio) {
         return Map.of(
                 "TRACING_ENDPOINT",
-                collector.endpoint().toString(),
-                "TRACING_PROTOCOL",
-                protocol,
+                collector.endpoint() + (protocol.equals("grpc") ? "" : "/v1/traces"),
                 "TRACING_RATIO",
                 ratio,
                 "FORWARDING_TRUST",

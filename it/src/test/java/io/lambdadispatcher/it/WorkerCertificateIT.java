@@ -104,7 +104,7 @@ class WorkerCertificateIT {
                 "WORKERS_TLS_CERTIFICATE", chain().toString(),
                 "WORKERS_TLS_KEY", key().toString(),
                 "WORKERS_PORT", Integer.toString(WORKER_PORT),
-                "FUNCTION_STREAMS", "20",
+                "FUNCTION_WORKER_CONCURRENCY", "20",
                 "ADMIN_TOKEN", TOKEN);
         try (ServedProgram program = ServedProgram.start(settings);
                 LoadClients http1 = LoadClients.http1(program.publicPort, 2);

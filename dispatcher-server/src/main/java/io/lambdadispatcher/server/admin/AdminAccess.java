@@ -72,7 +72,7 @@ public final class AdminAccess {
                 ? null
                 : AdminAnswers.text(
                         FORBIDDEN,
-                        "host: expected an IP address, localhost or a name in admin.hosts, got another name\n");
+                        "host: expected an IP address, localhost or a name in admin.allowed-hosts, got another name\n");
     }
 
     private boolean isOurs(String value) {
@@ -102,18 +102,16 @@ public final class AdminAccess {
         if (tokens.isEmpty()) {
             return AdminAnswers.text(
                     FORBIDDEN,
-                    "Nothing can be changed, because no token is configured. Set admin.token-file, which a reload puts"
+                    "Nothing can be changed, because no token is configured. Set admin.token, which a reload puts"
                             + " in force.\n");
         }
-        return caller.token > 0 ? null : unauthorized("admin.token-file or admin.token");
+        return caller.token > 0 ? null : unauthorized("admin.token");
     }
 
     /** Returns the answer to a request that must not read anything; {@code null} = it may. */
     @Nullable
     FullHttpResponse refuseRead(Caller caller) {
-        return readTokens.isEmpty() || caller.isKnown()
-                ? null
-                : unauthorized("admin.read-token-file, admin.token-file or admin.token");
+        return readTokens.isEmpty() || caller.isKnown() ? null : unauthorized("admin.read-token or admin.token");
     }
 
     private static FullHttpResponse unauthorized(String settings) {

@@ -18,7 +18,8 @@ public final class Probe {
 
     public static void main(String[] arguments) {
         String port = System.getenv("LAMBDA_DISPATCHER_ADMIN_PORT");
-        System.exit(isLive(port == null ? 9901 : Integer.parseInt(port)) ? 0 : 1);
+        // An address may come before the port.
+        System.exit(isLive(port == null ? 9901 : Integer.parseInt(port.substring(port.lastIndexOf(':') + 1))) ? 0 : 1);
     }
 
     static boolean isLive(int port) {

@@ -35,9 +35,4 @@ abstract class Checks {
         SettingValues values = setting.isOfFunction() ? checked : dispatcher;
         return !values.isInvalid(setting) && (complete || !values.isDefault(setting));
     }
-
-    final void checkEither(Setting<?> text, Setting<?> file) {
-        boolean both = checked.isSet(text) && checked.isSet(file);
-        require(!both, file, "either this or " + text.name() + ", not both");
-    }
 }

@@ -52,11 +52,6 @@ public final class Configuration {
         return values.find(setting);
     }
 
-    /** Returns the value of the first setting that is set; {@code null} if neither is. */
-    public <T> @Nullable T find(Setting<T> setting, Setting<T> other) {
-        return values.find(setting, other);
-    }
-
     /** Returns the certificates of the public TLS port; {@code null} = none are set. */
     public @Nullable TlsOptions publicTls() {
         TlsOptions tls = tls(
@@ -93,6 +88,11 @@ public final class Configuration {
     /** Returns a copy in which the setting has this default and this value. */
     public Configuration withDefault(Setting<?> setting, String text) {
         return new Configuration(values.withDefault(setting, text), functions, routes, file, digests);
+    }
+
+    /** Returns a copy whose ports listen on loopback, except those with an address. */
+    public Configuration onLoopback() {
+        return new Configuration(values.onLoopback(), functions, routes, file, digests);
     }
 
     /**

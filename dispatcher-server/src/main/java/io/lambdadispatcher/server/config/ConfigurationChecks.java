@@ -33,16 +33,14 @@ final class ConfigurationChecks {
             checks.checkTraffic();
             SettingValues function = names.get(route.get(FunctionSettings.FUNCTION_NAME));
             if (function == null || !function.hasSame(FunctionSettings.FUNCTION_SHADOW, route)) {
-                checks.checkOther(FunctionSettings.FUNCTION_SHADOW, names);
+                checks.checkShadow(names);
             }
-            checks.checkBreaker();
         }
         checkWeights(functions, ofRoutes, problems);
         for (SettingValues function : functions) {
             FunctionChecks checks = new FunctionChecks(dispatcher, function, complete, problems);
             checks.checkFunction();
-            checks.checkOther(FunctionSettings.FUNCTION_SHADOW, names);
-            checks.checkBreaker();
+            checks.checkShadow(names);
         }
     }
 

@@ -4,15 +4,11 @@ import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.wire.http.PrintableText;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -20,9 +16,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Rules between the settings of the dispatcher. */
 final class DispatcherChecks extends Checks {
-    /** The dispatcher counts milliseconds of pings as an int. */
-    private static final Duration LONGEST_PING = Duration.ofMillis(Integer.MAX_VALUE);
-
     /** Twice this is the largest connection window of HTTP/2. */
     private static final long LARGEST_WINDOWS = 1L << 30;
 
@@ -35,21 +28,15 @@ final class DispatcherChecks extends Checks {
         checkTls(Settings.WORKERS_TLS_CERTIFICATE, Settings.WORKERS_TLS_KEY, Settings.WORKERS_TLS_CLIENT_CERTIFICATES);
         checkTls(Settings.ADMIN_TLS_CERTIFICATE, Settings.ADMIN_TLS_KEY, null);
         checkPorts();
-        checkEither(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE);
-        checkEither(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE);
         checkToken(Settings.ADMIN_TOKEN);
-        checkToken(Settings.ADMIN_TOKEN_FILE);
-        checkToken(Settings.ADMIN_READ_TOKEN_FILE);
+        checkToken(Settings.ADMIN_READ_TOKEN);
         boolean trusted = checked.get(Settings.FORWARDING_TRUST).isProxied();
         require(
                 trusted || !checked.isSet(Settings.FORWARDING_CLIENT_HEADER),
                 Settings.FORWARDING_CLIENT_HEADER,
                 "forwarding.trust to name a proxy, such as append, or this not to be set",
                 Settings.FORWARDING_TRUST);
-        checkTracing();
         checkFleet();
-        checkPing(Settings.WORKERS_PING_INTERVAL);
-        checkPing(Settings.WORKERS_PING_TIMEOUT);
         long windows =
                 (long) checked.get(Settings.HTTP_MAX_CONCURRENT_STREAMS) * checked.get(Settings.HTTP_STREAM_WINDOW);
         require(
@@ -61,14 +48,6 @@ final class DispatcherChecks extends Checks {
                 Settings.HTTP_STREAM_WINDOW);
     }
 
-    private void checkPing(Setting<Duration> setting) {
-        require(
-                checked.get(setting).compareTo(LONGEST_PING) <= 0,
-                setting,
-                "at most " + LONGEST_PING.toMillis() + "ms",
-                setting);
-    }
-
     /** Without a table, the dispatcher would be alone, and nobody would notice. */
     private void checkFleet() {
         if (complete && !checked.isSet(Settings.FLEET_TABLE)) {
@@ -78,39 +57,22 @@ final class DispatcherChecks extends Checks {
             require(!checked.isSet(Settings.FLEET_ENDPOINT), Settings.FLEET_ENDPOINT, expected);
         }
         if (checked.isSet(Settings.FLEET_TABLE)) {
-            boolean secret = checked.isSet(Settings.WORKERS_SECRET) || checked.isSet(Settings.WORKERS_SECRET_FILE);
             require(
-                    !complete || secret,
+                    !complete || checked.isSet(Settings.WORKERS_SECRET),
                     Settings.FLEET_TABLE,
-                    "workers.secret or workers.secret-file to be set as well, the same for all dispatchers");
+                    "workers.secret to be set as well, the same for all dispatchers");
             require(
                     !Configuration.isOff(checked, Settings.WORKERS_TLS_CERTIFICATE)
-                            || isLoopback(checked.get(Settings.WORKERS_HOST)),
+                            || isOnLoopback(Settings.WORKERS_PORT),
                     Settings.WORKERS_TLS_CERTIFICATE,
                     "not off in a fleet (fleet.table), because workers send their tokens to all of its dispatchers, or"
-                            + " workers.host to be a loopback address",
-                    Settings.WORKERS_HOST);
+                            + " workers.port to be one of a loopback address, such as 127.0.0.1:8444",
+                    Settings.WORKERS_PORT);
             require(
                     !checked.isSet(Settings.STATE_FILE),
                     Settings.STATE_FILE,
                     "not to be set, because fleet.table keeps what it would keep");
         }
-    }
-
-    private void checkTracing() {
-        URI endpoint = checked.find(Settings.TRACING_ENDPOINT);
-        if (endpoint == null || checked.isInvalid(Settings.TRACING_PROTOCOL)) {
-            return;
-        }
-        String path = endpoint.getPath().replaceFirst("/+$", "");
-        boolean plain = endpoint.getQuery() == null && endpoint.getFragment() == null;
-        boolean grpc = checked.get(Settings.TRACING_PROTOCOL) == TracingProtocol.GRPC;
-        require(
-                plain && (path.isEmpty() || !grpc && !path.endsWith("/v1/traces")),
-                Settings.TRACING_ENDPOINT,
-                grpc
-                        ? "a URL without a path, or tracing.protocol to be http"
-                        : "a URL without a query and without /v1/traces, which the dispatcher appends");
     }
 
     /** The token must be a valid header value, because clients send it in a header. */
@@ -157,45 +119,41 @@ final class DispatcherChecks extends Checks {
                 + set.stream().map(checked::source).distinct().collect(Collectors.joining("; ")) + ")");
     }
 
-    private static boolean isLoopback(String host) {
-        InetAddress address = new InetSocketAddress(host, 0).getAddress();
+    private boolean isOnLoopback(Setting<ListenAddress> port) {
+        InetAddress address = checked.get(port).toSocketAddress().getAddress();
         return address != null && address.isLoopbackAddress();
     }
 
     private void checkPorts() {
-        OptionalInt plain = checked.get(Settings.PUBLIC_PLAIN_PORT);
-        OptionalInt tls = checked.isSet(Settings.PUBLIC_TLS_CERTIFICATE)
-                ? checked.get(Settings.PUBLIC_TLS_PORT)
-                : OptionalInt.empty();
-        boolean anyPublic = plain.isPresent() || tls.isPresent();
+        ListenAddress plain = checked.get(Settings.PUBLIC_PLAIN_PORT);
+        ListenAddress tls = checked.get(Settings.PUBLIC_TLS_PORT);
+        boolean secured = checked.isSet(Settings.PUBLIC_TLS_CERTIFICATE);
         require(
-                anyPublic,
+                !plain.isOff() || secured && !tls.isOff(),
                 Settings.PUBLIC_PLAIN_PORT,
                 "a port, because there is no TLS port with a certificate",
                 Settings.PUBLIC_PLAIN_PORT,
                 Settings.PUBLIC_TLS_PORT);
         require(
-                plain.isPresent() || !checked.get(Settings.PUBLIC_PLAIN_PROXY_PROTOCOL),
-                Settings.PUBLIC_PLAIN_PROXY_PROTOCOL,
-                "false, or public.plain.port to be a port");
-        require(
-                tls.isPresent() || !checked.get(Settings.PUBLIC_TLS_PROXY_PROTOCOL),
-                Settings.PUBLIC_TLS_PROXY_PROTOCOL,
-                "false, or public.tls.port to be a port and public.tls.certificate to be set",
+                secured || !tls.proxyProtocol(),
+                Settings.PUBLIC_TLS_PORT,
+                "no proxy-protocol, or public.tls.certificate to be set",
                 Settings.PUBLIC_TLS_CERTIFICATE);
         Map<String, Setting<?>> taken = new HashMap<>();
-        checkPort(Settings.PUBLIC_PLAIN_HOST, Settings.PUBLIC_PLAIN_PORT, plain, taken);
-        checkPort(Settings.PUBLIC_TLS_HOST, Settings.PUBLIC_TLS_PORT, tls, taken);
-        OptionalInt workers = OptionalInt.of(checked.get(Settings.WORKERS_PORT));
-        checkPort(Settings.WORKERS_HOST, Settings.WORKERS_PORT, workers, taken);
-        checkPort(Settings.ADMIN_HOST, Settings.ADMIN_PORT, checked.get(Settings.ADMIN_PORT), taken);
+        checkPort(Settings.PUBLIC_PLAIN_PORT, taken);
+        if (secured) {
+            checkPort(Settings.PUBLIC_TLS_PORT, taken);
+        }
+        checkPort(Settings.WORKERS_PORT, taken);
+        checkPort(Settings.ADMIN_PORT, taken);
     }
 
-    private void checkPort(Setting<String> host, Setting<?> setting, OptionalInt port, Map<String, Setting<?>> taken) {
-        if (port.orElse(0) != 0) {
-            Setting<?> other = taken.putIfAbsent(checked.get(host) + ":" + port.getAsInt(), setting);
+    private void checkPort(Setting<ListenAddress> setting, Map<String, Setting<?>> taken) {
+        ListenAddress address = checked.get(setting);
+        if (address.port() > 0) {
+            Setting<?> other = taken.putIfAbsent(address.host() + ":" + address.port(), setting);
             if (other != null) {
-                require(false, setting, "a port other than that of " + other.name(), setting, other, host);
+                require(false, setting, "a port other than that of " + other.name(), setting, other);
             }
         }
     }

@@ -4,8 +4,11 @@ import io.lambdadispatcher.aws.FunctionName;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.options.RetryCondition;
+import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Downstream;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Spillover;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -13,8 +16,6 @@ import java.util.function.Consumer;
 
 /** Rules between the settings of one function, or of one of its routes. */
 final class FunctionChecks extends Checks {
-    private static final Duration SHORTEST_OVERFLOW = Duration.ofMillis(10);
-
     /** One entry of the fleet's ledger names all workers of a function. */
     private static final int MOST_WORKERS_IN_FLEET = 1800;
 
@@ -25,12 +26,18 @@ final class FunctionChecks extends Checks {
         super(dispatcher, checked, complete, problems);
     }
 
-    /** Checks a setting that names another function. */
-    void checkOther(Setting<String> setting, Map<String, SettingValues> names) {
-        String other = checked.find(setting);
-        if (other != null && complete) {
+    /** Checks the function that gets copies of requests. */
+    void checkShadow(Map<String, SettingValues> names) {
+        ShadowPolicy shadow = checked.get(FunctionSettings.FUNCTION_SHADOW);
+        if (!shadow.isOff() && complete) {
+            String other = shadow.function();
             boolean known = names.containsKey(other) && !other.equals(checked.get(FunctionSettings.FUNCTION_NAME));
-            require(known, setting, "the name of another function", setting, FunctionSettings.FUNCTION_NAME);
+            require(
+                    known,
+                    FunctionSettings.FUNCTION_SHADOW,
+                    "the name of another function after to",
+                    FunctionSettings.FUNCTION_SHADOW,
+                    FunctionSettings.FUNCTION_NAME);
         }
     }
 
@@ -70,14 +77,9 @@ final class FunctionChecks extends Checks {
     }
 
     void checkTraffic() {
-        require(
-                checked.get(FunctionSettings.FUNCTION_CACHE_STALE_IF_ERROR)
-                                .compareTo(FunctionConfiguration.LONGEST_STALE)
-                        <= 0,
-                FunctionSettings.FUNCTION_CACHE_STALE_IF_ERROR,
-                "at most 365d");
         checkAdmission();
-        for (ContentEncoding encoding : checked.get(FunctionSettings.FUNCTION_COMPRESSION)) {
+        for (ContentEncoding encoding :
+                checked.get(FunctionSettings.FUNCTION_COMPRESSION).encodings()) {
             require(
                     encoding.isAvailable(),
                     FunctionSettings.FUNCTION_COMPRESSION,
@@ -87,63 +89,24 @@ final class FunctionChecks extends Checks {
         boolean retries = checked.get(FunctionSettings.FUNCTION_RETRY_ON).contains(RetryCondition.TIMEOUT);
         require(
                 retries
-                        || checked.get(FunctionSettings.FUNCTION_ATTEMPT_TIMEOUT)
+                        || checked.get(FunctionSettings.FUNCTION_PER_TRY_TIMEOUT)
                                 .isZero(),
-                FunctionSettings.FUNCTION_ATTEMPT_TIMEOUT,
-                "0, or function.retry-on to contain timeout",
+                FunctionSettings.FUNCTION_PER_TRY_TIMEOUT,
+                "off, or function.retry-on to contain timeout",
                 FunctionSettings.FUNCTION_RETRY_ON,
-                FunctionSettings.FUNCTION_ATTEMPT_TIMEOUT);
+                FunctionSettings.FUNCTION_PER_TRY_TIMEOUT);
     }
 
     private void checkAdmission() {
-        int burst = checked.get(FunctionSettings.FUNCTION_RATE_LIMIT_BURST);
         require(
-                burst
-                        <= checked.get(FunctionSettings.FUNCTION_RATE_LIMIT)
-                                .map(Rate::requests)
-                                .orElse(burst),
-                FunctionSettings.FUNCTION_RATE_LIMIT_BURST,
-                "at most the number of requests of function.rate-limit",
-                FunctionSettings.FUNCTION_RATE_LIMIT,
-                FunctionSettings.FUNCTION_RATE_LIMIT_BURST);
-        require(
-                checked.isSet(FunctionSettings.FUNCTION_TENANT_HEADER)
-                        || checked.get(FunctionSettings.FUNCTION_MAX_TENANT_REQUESTS) == 0,
-                FunctionSettings.FUNCTION_MAX_TENANT_REQUESTS,
-                "0, or function.tenant-header to be set",
-                FunctionSettings.FUNCTION_TENANT_HEADER,
-                FunctionSettings.FUNCTION_MAX_TENANT_REQUESTS);
-        require(
-                checked.get(FunctionSettings.FUNCTION_SHED_DELAY).compareTo(Duration.ofHours(1)) <= 0,
-                FunctionSettings.FUNCTION_SHED_DELAY,
+                checked.get(FunctionSettings.FUNCTION_MAX_QUEUE_DELAY).compareTo(Duration.ofHours(1)) <= 0,
+                FunctionSettings.FUNCTION_MAX_QUEUE_DELAY,
                 "at most 1h",
-                FunctionSettings.FUNCTION_SHED_DELAY);
-    }
-
-    void checkBreaker() {
-        Duration open = checked.get(FunctionSettings.FUNCTION_BREAKER_OPEN);
-        require(
-                open.compareTo(Duration.ofMillis(100)) >= 0 && open.compareTo(Duration.ofHours(1)) <= 0,
-                FunctionSettings.FUNCTION_BREAKER_OPEN,
-                "100ms to 1h",
-                FunctionSettings.FUNCTION_BREAKER_OPEN);
-    }
-
-    /** A route may switch off what its function has, so this concerns only functions. */
-    private void checkUnused() {
-        require(
-                checked.get(FunctionSettings.FUNCTION_BREAKER_LATENCY).isZero()
-                        || checked.get(FunctionSettings.FUNCTION_BREAKER_ERRORS) > 0,
-                FunctionSettings.FUNCTION_BREAKER_LATENCY,
-                "0, or function.breaker-errors to be set",
-                FunctionSettings.FUNCTION_BREAKER_LATENCY,
-                FunctionSettings.FUNCTION_BREAKER_ERRORS);
+                FunctionSettings.FUNCTION_MAX_QUEUE_DELAY);
     }
 
     void checkFunction() {
-        checkUnused();
         checkTraffic();
-        checkEither(FunctionSettings.FUNCTION_SECRET, FunctionSettings.FUNCTION_SECRET_FILE);
         int maxWorkers = checked.get(FunctionSettings.FUNCTION_MAX_WORKERS);
         boolean inOrder = checked.get(FunctionSettings.FUNCTION_MIN_WORKERS) <= maxWorkers;
         require(
@@ -167,38 +130,35 @@ final class FunctionChecks extends Checks {
             checkDirect(maxWorkers);
             return;
         }
-        if (checked.get(FunctionSettings.FUNCTION_DIRECT_OVERFLOW)) {
-            checkOverflow();
-        }
+        checked.get(FunctionSettings.FUNCTION_SPILLOVER).ifPresent(this::checkSpillover);
         switch (checked.get(FunctionSettings.FUNCTION_LAUNCHER)) {
             case LOCAL -> checkLocal(maxWorkers);
             case LAMBDA -> checkLambda(maxWorkers);
-            case SELF -> checkSelf(maxWorkers);
+            case EXTERNAL -> checkExternal(maxWorkers);
         }
     }
 
     private void checkDownstream(int maxWorkers) {
-        int connections = checked.get(FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS);
-        int perWorker = checked.get(FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER);
-        if (connections == 0) {
+        Downstream downstream = checked.get(FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS);
+        int perWorker = downstream.perWorker();
+        if (downstream.connections() == 0) {
             return;
         }
         require(
                 maxWorkers > 0,
                 FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS,
-                "0, because no workers are launched (function.max-workers is 0), so nothing limits their number",
+                "off, because no workers are launched (function.max-workers is 0), so nothing limits their number",
                 FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS,
                 FunctionSettings.FUNCTION_MAX_WORKERS);
         int workers = Math.max(1, checked.get(FunctionSettings.FUNCTION_MIN_WORKERS));
         long least = DownstreamBudget.least(perWorker, workers);
         require(
-                connections >= least,
+                downstream.connections() >= least,
                 FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS,
-                "at least " + least + ": " + perWorker + " (function.downstream-connections-per-worker) for each of "
+                "at least " + least + ": " + perWorker + " (per-worker) for each of "
                         + workers + " workers (function.min-workers) and of " + (least / perWorker - workers)
                         + " that replace others",
                 FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS,
-                FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER,
                 FunctionSettings.FUNCTION_MIN_WORKERS);
     }
 
@@ -209,40 +169,33 @@ final class FunctionChecks extends Checks {
                 FunctionSettings.FUNCTION_MAX_WORKERS,
                 "0" + noWorkers,
                 FunctionSettings.FUNCTION_MAX_WORKERS);
-        boolean self = checked.get(FunctionSettings.FUNCTION_LAUNCHER) == Launcher.SELF;
-        require(self, FunctionSettings.FUNCTION_LAUNCHER, "self" + noWorkers);
-        boolean overflow = checked.get(FunctionSettings.FUNCTION_DIRECT_OVERFLOW);
+        boolean self = checked.get(FunctionSettings.FUNCTION_LAUNCHER) == Launcher.EXTERNAL;
+        require(self, FunctionSettings.FUNCTION_LAUNCHER, "external" + noWorkers);
+        boolean spills = checked.get(FunctionSettings.FUNCTION_SPILLOVER).isPresent();
         require(
-                !overflow,
-                FunctionSettings.FUNCTION_DIRECT_OVERFLOW,
-                "false, because in mode direct all requests are direct");
-        checkDirectName();
+                !spills,
+                FunctionSettings.FUNCTION_SPILLOVER,
+                "off, because in mode direct all requests are direct",
+                FunctionSettings.FUNCTION_SPILLOVER);
+        checkLambdaName();
     }
 
-    private void checkOverflow() {
-        Duration after = checked.get(FunctionSettings.FUNCTION_DIRECT_OVERFLOW_AFTER);
-        boolean inRange = after.compareTo(SHORTEST_OVERFLOW) >= 0
-                && after.compareTo(checked.get(FunctionSettings.FUNCTION_QUEUE_TIMEOUT)) < 0;
-        String expected = "at least 10ms, and less than function.queue-timeout";
+    private void checkSpillover(Spillover spillover) {
         require(
-                inRange,
-                FunctionSettings.FUNCTION_DIRECT_OVERFLOW_AFTER,
-                expected,
-                FunctionSettings.FUNCTION_DIRECT_OVERFLOW_AFTER,
+                spillover.after().compareTo(checked.get(FunctionSettings.FUNCTION_QUEUE_TIMEOUT)) < 0,
+                FunctionSettings.FUNCTION_SPILLOVER,
+                "less than function.queue-timeout",
+                FunctionSettings.FUNCTION_SPILLOVER,
                 FunctionSettings.FUNCTION_QUEUE_TIMEOUT);
         boolean launchesLambda = checked.get(FunctionSettings.FUNCTION_LAUNCHER) == Launcher.LAMBDA;
-        if (!launchesLambda || checked.isSet(FunctionSettings.FUNCTION_DIRECT_LAMBDA)) {
-            checkDirectName();
+        if (!launchesLambda && spillover.lambda() == null) {
+            checkLambdaName();
         }
     }
 
-    private void checkDirectName() {
-        boolean own = checked.isSet(FunctionSettings.FUNCTION_DIRECT_LAMBDA);
-        checkLambdaName(own ? FunctionSettings.FUNCTION_DIRECT_LAMBDA : FunctionSettings.FUNCTION_LAMBDA);
-    }
-
     /** Checks the name. If the setting is not set, the function's own name is used. */
-    private void checkLambdaName(Setting<String> setting) {
+    private void checkLambdaName() {
+        Setting<String> setting = FunctionSettings.FUNCTION_LAMBDA;
         String lambda = checked.find(setting);
         if (lambda != null) {
             require(FunctionName.isOne(lambda), setting, setting.type().expected(), setting);
@@ -306,34 +259,29 @@ final class FunctionChecks extends Checks {
                 !dispatcher.isSet(Settings.WORKERS_TLS_CLIENT_CERTIFICATES),
                 FunctionSettings.FUNCTION_LAUNCHER,
                 "workers.tls.client-certificates not to be set, because a worker on Lambda has no certificate");
-        checkLambdaName(FunctionSettings.FUNCTION_LAMBDA);
+        checkLambdaName();
     }
 
-    private void checkSelf(int maxWorkers) {
+    private void checkExternal(int maxWorkers) {
         require(
                 maxWorkers == 0,
                 FunctionSettings.FUNCTION_MAX_WORKERS,
-                "0 with launcher self, which launches no workers",
+                "0 with launcher external, which launches no workers",
                 FunctionSettings.FUNCTION_MAX_WORKERS,
                 FunctionSettings.FUNCTION_LAUNCHER);
         require(
                 !complete
                         || dispatcher.isSet(Settings.WORKERS_SECRET)
-                        || dispatcher.isSet(Settings.WORKERS_SECRET_FILE)
-                        || checked.isSet(FunctionSettings.FUNCTION_SECRET)
-                        || checked.isSet(FunctionSettings.FUNCTION_SECRET_FILE),
+                        || checked.isSet(FunctionSettings.FUNCTION_SECRET),
                 FunctionSettings.FUNCTION_LAUNCHER,
-                "function.secret, workers.secret or a file with one of them to be set, because self-launched workers"
-                        + " sign their tokens with it");
+                "function.secret or workers.secret to be set, because external workers" + " sign their tokens with it");
         require(
                 !complete
                         || dispatcher.isSet(Settings.WORKERS_SECRET)
-                        || dispatcher.isSet(Settings.WORKERS_SECRET_FILE)
                         || dispatcher.isSet(Settings.WORKERS_TLS_CERTIFICATE)
-                        || !checked.isSet(FunctionSettings.FUNCTION_SECRET)
-                                && !checked.isSet(FunctionSettings.FUNCTION_SECRET_FILE),
+                        || !checked.isSet(FunctionSettings.FUNCTION_SECRET),
                 FunctionSettings.FUNCTION_LAUNCHER,
-                "workers.secret or workers.secret-file to be set beside function.secret, because the key of the worker"
-                        + " port follows from it, and self-launched workers must know that key");
+                "workers.secret to be set beside function.secret, because the key of the worker"
+                        + " port follows from it, and external workers must know that key");
     }
 }

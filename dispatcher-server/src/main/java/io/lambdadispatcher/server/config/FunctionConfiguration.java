@@ -13,12 +13,14 @@ import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.Priority;
-import io.lambdadispatcher.core.options.RateLimit;
-import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
-import java.time.Duration;
+import io.lambdadispatcher.server.config.HttpValueTypes.Compression;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Concurrency;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Downstream;
+import io.lambdadispatcher.server.config.PolicyValueTypes.RequestPriority;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Rollout;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Spillover;
 import java.util.List;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,18 +54,10 @@ public record FunctionConfiguration(
         DIRECT
     }
 
-    /** The methods of the requests that are copied to another function. */
-    enum ShadowMethods {
-        /** Those that only read. */
-        SAFE,
-        /** Every method. */
-        ALL
-    }
-
     /** The launcher of a function's workers. */
     public enum Launcher {
-        /** None: workers launch themselves, and sign their own tokens. */
-        SELF,
+        /** None: workers are started by others, and sign their own tokens. */
+        EXTERNAL,
         /** The dispatcher launches workers as processes on its machine. */
         LOCAL,
         /** The dispatcher launches workers on AWS Lambda, each with one invocation. */
@@ -73,27 +67,30 @@ public record FunctionConfiguration(
     /** A route with a policy that replaces the function's. */
     public record RoutePolicy(Route route, TrafficPolicy policy) {}
 
+    /** 512 MB are 0.29 of a vCPU, which serves 8 requests of 200 ms and 5 ms of CPU time. */
+    private static final int MEGABYTES_PER_REQUEST = 64;
+
     /** The name of the function's own admission policy and breaker. */
     private static final String OF_FUNCTION = "default";
-
-    static final Duration LONGEST_STALE = Duration.ofDays(365);
 
     /** @param routes the entries of {@code routes} for this function */
     static FunctionConfiguration of(SettingValues values, List<SettingValues> routes) {
         // If any route has a priority, all have, because their requests wait in one queue.
         boolean priorities = hasPriorities(values) || routes.stream().anyMatch(FunctionConfiguration::hasPriorities);
+        Concurrency concurrency =
+                values.get(FunctionSettings.FUNCTION_WORKER_CONCURRENCY).orElseGet(() -> concurrency(values));
         FunctionOptions options = FunctionOptions.builder(values.get(FunctionSettings.FUNCTION_NAME))
                 .capacity(capacity(values))
                 .launching(launching(values))
-                .connectionsPerWorker(values.get(FunctionSettings.FUNCTION_CONNECTIONS))
-                .streamsPerConnection(values.get(FunctionSettings.FUNCTION_STREAMS))
+                .connectionsPerWorker(concurrency.connections())
+                .streamsPerConnection(concurrency.streams())
                 .queue(
-                        values.get(FunctionSettings.FUNCTION_QUEUE_LIMIT),
+                        values.get(FunctionSettings.FUNCTION_MAX_QUEUED_REQUESTS),
                         values.get(FunctionSettings.FUNCTION_QUEUE_TIMEOUT))
-                .requestTimeout(values.get(FunctionSettings.FUNCTION_REQUEST_TIMEOUT))
+                .requestTimeout(values.get(FunctionSettings.FUNCTION_WORKER_TIMEOUT))
                 .traffic(traffic(values, OF_FUNCTION, OF_FUNCTION, priorities))
                 .slowStart(values.get(FunctionSettings.FUNCTION_SLOW_START))
-                .extraAttempts(values.get(FunctionSettings.FUNCTION_EXTRA_ATTEMPTS) / 100.0)
+                .extraAttempts(values.get(FunctionSettings.FUNCTION_RETRY_BUDGET) / 100.0)
                 .build();
         return new FunctionConfiguration(
                 options,
@@ -108,7 +105,16 @@ public record FunctionConfiguration(
                 lambda(values),
                 directLambda(values),
                 values.find(FunctionSettings.FUNCTION_HANDLER),
-                values.find(FunctionSettings.FUNCTION_SECRET, FunctionSettings.FUNCTION_SECRET_FILE));
+                values.find(FunctionSettings.FUNCTION_SECRET));
+    }
+
+    /** What suits a worker of this memory, to which Lambda's share of a CPU is in proportion. */
+    private static Concurrency concurrency(SettingValues values) {
+        if (values.get(FunctionSettings.FUNCTION_LAUNCHER) != Launcher.LAMBDA) {
+            return new Concurrency(1, 100);
+        }
+        int megabytes = values.get(FunctionSettings.FUNCTION_WORKER_MEMORY);
+        return new Concurrency(1, Math.min(Math.max(1, megabytes / MEGABYTES_PER_REQUEST), 1000));
     }
 
     static Route route(SettingValues values) {
@@ -122,13 +128,13 @@ public record FunctionConfiguration(
     private static TrafficPolicy traffic(
             SettingValues values, String admissionName, String breakerName, boolean priorities) {
         DeadlinePolicy.Builder deadline =
-                DeadlinePolicy.builder().limit(values.get(FunctionSettings.FUNCTION_DEADLINE));
-        values.get(FunctionSettings.FUNCTION_DEADLINE_HEADERS).forEach(deadline::header);
+                DeadlinePolicy.builder().limit(values.get(FunctionSettings.FUNCTION_REQUEST_TIMEOUT));
+        values.get(FunctionSettings.FUNCTION_REQUEST_TIMEOUT_HEADERS).forEach(deadline::header);
         HedgeDelay hedge = values.get(FunctionSettings.FUNCTION_HEDGE_AFTER);
         AttemptPolicy attempts = AttemptPolicy.builder()
                 .maxAttempts(values.get(FunctionSettings.FUNCTION_MAX_ATTEMPTS))
                 .retryOn(values.get(FunctionSettings.FUNCTION_RETRY_ON))
-                .attemptTimeout(values.get(FunctionSettings.FUNCTION_ATTEMPT_TIMEOUT))
+                .attemptTimeout(values.get(FunctionSettings.FUNCTION_PER_TRY_TIMEOUT))
                 .hedgeAfter(hedge.delay())
                 .hedgeAfterQuantile(hedge.percentile() / 100.0)
                 .build();
@@ -137,7 +143,7 @@ public record FunctionConfiguration(
                 .deadline(deadline.build())
                 .attempts(attempts)
                 .affinity(values.get(FunctionSettings.FUNCTION_AFFINITY))
-                .shadow(shadow(values))
+                .shadow(values.get(FunctionSettings.FUNCTION_SHADOW))
                 .compression(compression(values))
                 .breaker(breaker(values, breakerName))
                 .cache(cache(values))
@@ -145,51 +151,40 @@ public record FunctionConfiguration(
     }
 
     private static CompressionPolicy compression(SettingValues values) {
+        Compression compression = values.get(FunctionSettings.FUNCTION_COMPRESSION);
         return CompressionPolicy.builder()
                 // FunctionChecks reports the others.
-                .encodings(values.get(FunctionSettings.FUNCTION_COMPRESSION).stream()
+                .encodings(compression.encodings().stream()
                         .filter(ContentEncoding::isAvailable)
                         .toList())
                 .types(values.get(FunctionSettings.FUNCTION_COMPRESSION_TYPES))
-                .minBytes(values.get(FunctionSettings.FUNCTION_COMPRESSION_MIN_SIZE))
+                .minBytes(compression.minBytes())
                 .build();
-    }
-
-    private static ShadowPolicy shadow(SettingValues values) {
-        String function = values.find(FunctionSettings.FUNCTION_SHADOW);
-        return function == null
-                ? ShadowPolicy.NONE
-                : ShadowPolicy.builder(function)
-                        .share(values.get(FunctionSettings.FUNCTION_SHADOW_SHARE) / 100.0)
-                        .allMethods(values.get(FunctionSettings.FUNCTION_SHADOW_METHODS) == ShadowMethods.ALL)
-                        .build();
     }
 
     private static BreakerPolicy breaker(SettingValues values, String name) {
-        return BreakerPolicy.builder(name)
-                .errors(values.get(FunctionSettings.FUNCTION_BREAKER_ERRORS) / 100.0)
-                .latency(values.get(FunctionSettings.FUNCTION_BREAKER_LATENCY))
-                .open(values.get(FunctionSettings.FUNCTION_BREAKER_OPEN))
-                .build();
-    }
-
-    private static Duration min(Duration one, Duration other) {
-        return one.compareTo(other) < 0 ? one : other;
+        BreakerPolicy.Builder policy = BreakerPolicy.builder(name);
+        values.get(FunctionSettings.FUNCTION_CIRCUIT_BREAKER)
+                .ifPresent(breaker -> policy.errors(breaker.errorPercent() / 100.0)
+                        .latency(breaker.slow())
+                        .open(breaker.open()));
+        return policy.build();
     }
 
     /** Its name is the route, because a handler may see by which one a request came. */
     private static CachePolicy cache(SettingValues values) {
         return values.get(FunctionSettings.FUNCTION_CACHE)
-                ? CachePolicy.builder(route(values).withoutWeight().toString())
-                        // FunctionChecks reports a longer time.
-                        .staleIfError(min(values.get(FunctionSettings.FUNCTION_CACHE_STALE_IF_ERROR), LONGEST_STALE))
-                        .maxBodyBytes(values.get(FunctionSettings.FUNCTION_CACHE_MAX_BODY))
-                        .build()
-                : CachePolicy.OFF;
+                .map(caching -> CachePolicy.builder(
+                                route(values).withoutWeight().toString())
+                        .staleIfError(caching.staleIfError())
+                        .maxBodyBytes(caching.maxBodyBytes())
+                        .build())
+                .orElse(CachePolicy.OFF);
     }
 
     private static String admissionName(SettingValues function, SettingValues values) {
-        return limits(values).equals(limits(function)) ? OF_FUNCTION : nameOf(route(values));
+        boolean same = FunctionSettings.LIMITS.stream().allMatch(limit -> values.hasSame(limit, function));
+        return same ? OF_FUNCTION : nameOf(route(values));
     }
 
     /**
@@ -206,58 +201,36 @@ public record FunctionConfiguration(
     }
 
     private static boolean hasPriorities(SettingValues values) {
-        return values.get(FunctionSettings.FUNCTION_PRIORITY) != Priority.NORMAL
-                || values.isSet(FunctionSettings.FUNCTION_PRIORITY_HEADER);
-    }
-
-    private static List<Object> limits(SettingValues values) {
-        return FunctionSettings.LIMITS.stream()
-                .<Object>map(setting -> Optional.ofNullable(values.find(setting)))
-                .toList();
+        RequestPriority priority = values.get(FunctionSettings.FUNCTION_PRIORITY);
+        return priority.priority() != Priority.NORMAL || priority.header() != null;
     }
 
     private static AdmissionPolicy admission(SettingValues values, String name, boolean priorities) {
         AdmissionPolicy.Builder policy = AdmissionPolicy.builder(name)
-                .maxRequests(values.get(FunctionSettings.FUNCTION_MAX_REQUESTS))
-                .shedDelay(values.get(FunctionSettings.FUNCTION_SHED_DELAY));
+                .maxRequests(values.get(FunctionSettings.FUNCTION_MAX_CONCURRENT_REQUESTS))
+                .shedDelay(values.get(FunctionSettings.FUNCTION_MAX_QUEUE_DELAY));
+        RequestPriority priority = values.get(FunctionSettings.FUNCTION_PRIORITY);
         if (priorities) {
-            policy.priority(values.get(FunctionSettings.FUNCTION_PRIORITY));
+            policy.priority(priority.priority());
         }
-        values.get(FunctionSettings.FUNCTION_RATE_LIMIT).ifPresent(rate -> policy.rateLimit(rateLimit(values, rate)));
-        String tenantHeader = values.find(FunctionSettings.FUNCTION_TENANT_HEADER);
-        if (tenantHeader != null) {
-            policy.tenants(tenantHeader, values.get(FunctionSettings.FUNCTION_MAX_TENANT_REQUESTS));
+        if (priority.header() != null) {
+            policy.priorityHeader(priority.header());
         }
-        String priorityHeader = values.find(FunctionSettings.FUNCTION_PRIORITY_HEADER);
-        if (priorityHeader != null) {
-            policy.priorityHeader(priorityHeader);
-        }
+        values.get(FunctionSettings.FUNCTION_RATE_LIMIT).ifPresent(policy::rateLimit);
+        values.get(FunctionSettings.FUNCTION_TENANT_HEADER)
+                .ifPresent(tenants -> policy.tenants(tenants.header(), tenants.maxRequests()));
         return policy.build();
-    }
-
-    private static RateLimit rateLimit(SettingValues values, Rate rate) {
-        RateLimit limit = RateLimit.of(rate.requests(), rate.window());
-        int burst = values.get(FunctionSettings.FUNCTION_RATE_LIMIT_BURST);
-        // FunctionChecks reports a burst that is too large.
-        limit = burst == 0 ? limit : limit.burst(Math.min(burst, rate.requests()));
-        String key = values.get(FunctionSettings.FUNCTION_RATE_LIMIT_KEY);
-        return switch (key) {
-            case "client" -> limit;
-            case "route" -> limit.perRoute();
-            default -> limit.perHeader(key);
-        };
     }
 
     private static @Nullable DirectOptions direct(SettingValues values) {
         DirectOptions.Builder options = DirectOptions.builder(values.get(FunctionSettings.FUNCTION_EVENT_FORMAT))
-                .maxConcurrent(values.get(FunctionSettings.FUNCTION_DIRECT_LIMIT));
+                .maxConcurrent(values.get(FunctionSettings.FUNCTION_MAX_CONCURRENT_INVOCATIONS));
         if (values.get(FunctionSettings.FUNCTION_MODE) == Mode.DIRECT) {
             return options.build();
         }
-        return values.get(FunctionSettings.FUNCTION_DIRECT_OVERFLOW)
-                ? options.overflowAfter(values.get(FunctionSettings.FUNCTION_DIRECT_OVERFLOW_AFTER))
-                        .build()
-                : null;
+        return values.get(FunctionSettings.FUNCTION_SPILLOVER)
+                .map(spillover -> options.overflowAfter(spillover.after()).build())
+                .orElse(null);
     }
 
     private static String lambda(SettingValues values) {
@@ -266,38 +239,40 @@ public record FunctionConfiguration(
     }
 
     private static String directLambda(SettingValues values) {
-        String named = values.find(FunctionSettings.FUNCTION_DIRECT_LAMBDA);
-        return named == null ? lambda(values) : named;
+        return values.get(FunctionSettings.FUNCTION_SPILLOVER)
+                .map(Spillover::lambda)
+                .orElseGet(() -> lambda(values));
     }
 
     private static CapacityPolicy capacity(SettingValues values) {
         int min = values.get(FunctionSettings.FUNCTION_MIN_WORKERS);
         // FunctionChecks reports a maximum below the minimum.
         int max = Math.max(min, values.get(FunctionSettings.FUNCTION_MAX_WORKERS));
-        int perWorker = values.get(FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS_PER_WORKER);
-        int connections = values.get(FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS);
+        Downstream downstream = values.get(FunctionSettings.FUNCTION_DOWNSTREAM_CONNECTIONS);
+        int connections = downstream.connections();
         // FunctionChecks reports a number that is not enough.
-        boolean divisible = max > 0 && connections >= DownstreamBudget.least(perWorker, min);
+        boolean divisible = max > 0 && connections >= DownstreamBudget.least(downstream.perWorker(), min);
         return CapacityPolicy.builder()
                 .workers(min, max)
-                .warmWorkers(values.get(FunctionSettings.FUNCTION_WARM_WORKERS))
-                .headroom(values.get(FunctionSettings.FUNCTION_HEADROOM) / 100.0)
-                .idleAfter(values.get(FunctionSettings.FUNCTION_IDLE_AFTER))
-                .scaleInAfter(values.get(FunctionSettings.FUNCTION_SCALE_IN_AFTER))
-                .warmEnvironments(values.get(FunctionSettings.FUNCTION_WARM_ENVIRONMENTS))
+                .warmWorkers(values.get(FunctionSettings.FUNCTION_MIN_SPARE_WORKERS))
+                .headroom(100.0 / values.get(FunctionSettings.FUNCTION_TARGET_UTILIZATION) - 1)
+                .idleAfter(values.get(FunctionSettings.FUNCTION_IDLE_TIMEOUT))
+                .scaleInAfter(values.get(FunctionSettings.FUNCTION_SCALE_DOWN_DELAY))
+                .warmEnvironments(values.get(FunctionSettings.FUNCTION_PREWARMED_ENVIRONMENTS))
                 .maxWorkerAge(values.get(FunctionSettings.FUNCTION_MAX_WORKER_AGE))
-                .downstreamConnections(divisible ? connections : 0, perWorker)
+                .downstreamConnections(divisible ? connections : 0, downstream.perWorker())
                 .build();
     }
 
     private static LaunchLimits launching(SettingValues values) {
+        Rollout rollout = values.get(FunctionSettings.FUNCTION_ROLLOUT);
         return LaunchLimits.builder()
                 .launchesPerMinute(values.get(FunctionSettings.FUNCTION_LAUNCHES_PER_MINUTE))
                 .gbSecondsPerHour(values.get(FunctionSettings.FUNCTION_SPENDING_LIMIT))
                 .workerMegabytes(values.get(FunctionSettings.FUNCTION_WORKER_MEMORY))
                 .launchTimeout(values.get(FunctionSettings.FUNCTION_LAUNCH_TIMEOUT))
-                .versionCheck(values.get(FunctionSettings.FUNCTION_VERSION_CHECK))
-                .rollout(values.get(FunctionSettings.FUNCTION_ROLLOUT))
+                .versionCheck(rollout.poll())
+                .rollout(rollout.policy())
                 .build();
     }
 }

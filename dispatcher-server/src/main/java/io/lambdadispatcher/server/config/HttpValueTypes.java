@@ -24,33 +24,36 @@ final class HttpValueTypes {
     /** No policy and no route sees them. */
     private static final String EXCEPT_UNSEEN = ", except host, expect and hop-by-hop headers";
 
+    private static final int DEFAULT_MIN_BYTES = CompressionPolicy.OFF.minBytes();
+
     private HttpValueTypes() {}
 
-    /** {@code client}, {@code route}, or the name of a header in lower case. */
-    static ValueType<String> rateKey() {
-        String expected = "client, route, or the name of a header such as x-api-key" + EXCEPT_UNSEEN;
-        return single("client|route|NAME", expected, HttpValueTypes::requestHeader);
-    }
+    /** @param minBytes smaller responses are not compressed */
+    record Compression(List<ContentEncoding> encodings, int minBytes) {}
 
-    /** Encodings in the order of preference, or {@code off} as an empty list. */
-    static ValueType<List<ContentEncoding>> encodingsOrOff() {
+    /** Encodings in the order of preference, and the size of the smallest response. */
+    static ValueType<Compression> compression() {
         Map<String, ContentEncoding> tokens = new LinkedHashMap<>();
         for (ContentEncoding encoding : ContentEncoding.values()) {
             tokens.put(encoding.token().toString(), encoding);
         }
-        return new ValueType<>(
-                "off|ENCODING...",
-                "off, or one or more of " + String.join(", ", tokens.keySet()) + ", each at most once",
+        String expected = "one or more of " + String.join(", ", tokens.keySet())
+                + ", each at most once, and optionally min-size and a size from 0B to 1MiB";
+        ValueType<Compression> compression = new ValueType<>(
+                "ENCODING... [min-size SIZE]",
+                expected,
                 items -> {
-                    // YAML 1.1 reads an unquoted off as false, and many editors write false.
-                    if (items.equals(List.of("off")) || items.equals(List.of("false"))) {
-                        return List.of();
-                    }
-                    require(!items.isEmpty() && tokens.keySet().containsAll(items));
-                    require(new TreeSet<>(items).size() == items.size());
-                    return items.stream().map(tokens::get).toList();
+                    int keyword = items.indexOf("min-size");
+                    List<String> encodings = keyword < 0 ? items : items.subList(0, keyword);
+                    require(keyword < 0 || items.size() == keyword + 2);
+                    require(!encodings.isEmpty() && tokens.keySet().containsAll(encodings));
+                    require(new TreeSet<>(encodings).size() == encodings.size());
+                    return new Compression(
+                            encodings.stream().map(tokens::get).toList(),
+                            keyword < 0 ? DEFAULT_MIN_BYTES : ValueType.parseSize(items.get(keyword + 1), 0, 1 << 20));
                 },
                 COMMAS);
+        return compression.orOff(new Compression(List.of(), DEFAULT_MIN_BYTES));
     }
 
     /** Media types, or patterns for them. */
@@ -121,20 +124,19 @@ final class HttpValueTypes {
                 "NAME", "the name of a header such as x-client-id" + EXCEPT_UNSEEN, HttpValueTypes::requestHeader);
     }
 
-    private static String requestHeader(String text) {
+    static String requestHeader(String text) {
         String name = text.toLowerCase(Locale.ROOT);
         require(HeaderSyntax.isToken(text) && !Route.Header.isNeverSeen(name));
         return name;
     }
 
     static ValueType<Affinity> affinity() {
-        String expected = "none, or header, cookie, own-cookie or session-header and a name, such as"
-                + " 'session-header mcp-session-id'";
-        return single("AFFINITY", expected, text -> {
+        String expected =
+                "header, cookie, own-cookie or session-header and a name, such as" + " 'session-header mcp-session-id'";
+        ValueType<Affinity> affinity = single("AFFINITY", expected, text -> {
             String[] words = SPACES.split(text);
-            require(words.length == (words[0].equals("none") ? 1 : 2));
+            require(words.length == 2);
             return switch (words[0]) {
-                case "none" -> Affinity.NONE;
                 case "header" -> Affinity.header(requestHeader(words[1]));
                 case "cookie" -> Affinity.cookie(words[1]);
                 case "own-cookie" -> Affinity.ownCookie(words[1]);
@@ -142,6 +144,7 @@ final class HttpValueTypes {
                 default -> throw new IllegalArgumentException(text);
             };
         });
+        return affinity.orOff(Affinity.NONE);
     }
 
     /** Header names in lower case. */

@@ -36,8 +36,8 @@ final class Reloadable {
             new Group(
                     List.of(Settings.ADMIN_TLS_CERTIFICATE),
                     List.of(Settings.ADMIN_TLS_CERTIFICATE, Settings.ADMIN_TLS_KEY)),
-            new Group(Settings.WORKERS_SECRET, Settings.WORKERS_SECRET_FILE),
-            new Group(FunctionSettings.FUNCTION_SECRET, FunctionSettings.FUNCTION_SECRET_FILE));
+            new Group(Settings.WORKERS_SECRET),
+            new Group(FunctionSettings.FUNCTION_SECRET));
 
     private Reloadable() {}
 

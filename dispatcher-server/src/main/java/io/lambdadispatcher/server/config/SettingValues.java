@@ -88,6 +88,14 @@ final class SettingValues {
         return changed;
     }
 
+    SettingValues onLoopback() {
+        SettingValues changed = new SettingValues(this);
+        changed.values.replaceAll((setting, value) -> value.value instanceof ListenAddress address
+                ? new Value<>(address.orOn("127.0.0.1"), value.text, value.source, value.contents)
+                : value);
+        return changed;
+    }
+
     /** Returns a copy in which a command has set a value. Reports a problem if it is not valid. */
     SettingValues withCommanded(Setting<?> setting, String text, Consumer<String> problems) {
         SettingValues changed = new SettingValues(this);
@@ -108,7 +116,8 @@ final class SettingValues {
     /** Sets a value. If the text is not valid, reports a problem and keeps the previous value. */
     <T> void set(Setting<T> setting, RawValue raw, Consumer<String> problems) {
         // Before the file is parsed: a change after that is seen as a change.
-        String contents = setting.type().isReadFile() ? FileDigest.of(raw.text()) : "";
+        String file = setting.type().fileIn(raw.text());
+        String contents = file == null ? "" : FileDigest.of(file);
         try {
             values.put(setting, new Value<>(setting.type().parse(raw), raw.text(), raw.source(), contents));
         } catch (IllegalArgumentException | ArithmeticException e) {
@@ -125,12 +134,6 @@ final class SettingValues {
 
     <T> @Nullable T find(Setting<T> setting) {
         return value(setting).value;
-    }
-
-    /** Returns the value of the first setting that is set; {@code null} if neither is. */
-    <T> @Nullable T find(Setting<T> setting, Setting<T> other) {
-        T value = find(setting);
-        return value == null ? find(other) : value;
     }
 
     /** Returns the value of a setting that has a default. */
@@ -200,15 +203,16 @@ final class SettingValues {
 
     /** Adds the digest of each file that a setting names, even if it cannot be read. */
     void addFiles(Map<Path, String> digests) {
-        for (Value<?> value : values.values()) {
-            if (!value.contents.isEmpty() && value.text != null) {
+        values.forEach((setting, value) -> {
+            String file = value.text == null ? null : setting.type().fileIn(value.text);
+            if (file != null) {
                 try {
-                    digests.put(Path.of(value.text), value.contents);
+                    digests.put(Path.of(file), value.contents);
                 } catch (InvalidPathException e) {
                     // No file can have this name.
                 }
             }
-        }
+        });
     }
 
     /**

@@ -6,16 +6,14 @@ import static io.lambdadispatcher.server.config.HttpValueTypes.hostNames;
 import static io.lambdadispatcher.server.config.HttpValueTypes.requestHeaderName;
 import static io.lambdadispatcher.server.config.ValueType.addresses;
 import static io.lambdadispatcher.server.config.ValueType.allOf;
-import static io.lambdadispatcher.server.config.ValueType.bool;
 import static io.lambdadispatcher.server.config.ValueType.choice;
 import static io.lambdadispatcher.server.config.ValueType.choices;
 import static io.lambdadispatcher.server.config.ValueType.duration;
+import static io.lambdadispatcher.server.config.ValueType.durationOrOff;
 import static io.lambdadispatcher.server.config.ValueType.file;
 import static io.lambdadispatcher.server.config.ValueType.number;
 import static io.lambdadispatcher.server.config.ValueType.numberOrAuto;
 import static io.lambdadispatcher.server.config.ValueType.path;
-import static io.lambdadispatcher.server.config.ValueType.port;
-import static io.lambdadispatcher.server.config.ValueType.portOrOff;
 import static io.lambdadispatcher.server.config.ValueType.positiveDuration;
 import static io.lambdadispatcher.server.config.ValueType.ratio;
 import static io.lambdadispatcher.server.config.ValueType.size;
@@ -28,6 +26,9 @@ import static io.lambdadispatcher.server.config.ValueType.words;
 import io.lambdadispatcher.core.observe.AccessField;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.TlsProfile;
+import io.lambdadispatcher.server.config.PolicyValueTypes.ForwardingHeaders;
+import io.lambdadispatcher.server.config.PolicyValueTypes.KeepAlive;
+import io.lambdadispatcher.server.config.PolicyValueTypes.MaxConnections;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Path;
@@ -36,7 +37,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -48,27 +49,20 @@ import org.slf4j.event.Level;
  * the order of the declarations.
  */
 public final class Settings {
-    private static final ValueType<String> HOST = text("HOST", "a host name or an IP address", 255);
+    private static final ValueType<ListenAddress> LISTEN_PUBLIC =
+            ValueType.listenProxied().orOff(ListenAddress.OFF);
 
     private static final SettingTopic PUBLIC = new SettingTopic("Public ports");
-    public static final Setting<String> PUBLIC_PLAIN_HOST =
-            PUBLIC.setting("public.plain.host", HOST, "0.0.0.0").doc("Address that the plain-text port listens on.");
-    public static final Setting<OptionalInt> PUBLIC_PLAIN_PORT = PUBLIC.setting(
-                    "public.plain.port", portOrOff(), "8080")
-            .doc("Port for clients without TLS: HTTP/1.1 and h2c.");
-    public static final Setting<Boolean> PUBLIC_PLAIN_PROXY_PROTOCOL = PUBLIC.setting(
-                    "public.plain.proxy-protocol", bool(), "false")
+    public static final Setting<ListenAddress> PUBLIC_PLAIN_PORT = PUBLIC.setting(
+                    "public.plain.port", LISTEN_PUBLIC, "8080")
             .doc(
-                    "Requires a PROXY header, version 1 or 2, at the beginning of each connection to the plain-text port. It"
-                            + " names the client's address. Only the load balancer that sends it may reach the port.");
-    public static final Setting<String> PUBLIC_TLS_HOST =
-            PUBLIC.setting("public.tls.host", HOST, "0.0.0.0").doc("Address that the TLS port listens on.");
-    public static final Setting<OptionalInt> PUBLIC_TLS_PORT = PUBLIC.setting("public.tls.port", portOrOff(), "8443")
-            .doc("Port for clients with TLS: HTTP/1.1 and h2. It opens if public.tls.certificate is set.");
-    public static final Setting<Boolean> PUBLIC_TLS_PROXY_PROTOCOL = PUBLIC.setting(
-                    "public.tls.proxy-protocol", bool(), "false")
-            .doc("Requires a PROXY header, version 1 or 2, before TLS on each connection to the TLS port. It names the"
-                    + " client's address. Only the load balancer that sends it may reach the port.");
+                    "Port for clients without TLS: HTTP/1.1 and h2c. proxy-protocol requires a PROXY header, version 1 or 2, at"
+                            + " the beginning of each connection. It names the client's address. Only the load balancer that sends it"
+                            + " may reach the port.");
+    public static final Setting<ListenAddress> PUBLIC_TLS_PORT = PUBLIC.setting(
+                    "public.tls.port", LISTEN_PUBLIC, "8443")
+            .doc("Port for clients with TLS: HTTP/1.1 and h2. It opens if public.tls.certificate is set. With"
+                    + " proxy-protocol, the PROXY header comes before TLS.");
     public static final Setting<Path> PUBLIC_TLS_CERTIFICATE = PUBLIC.setting("public.tls.certificate", file())
             .reloads()
             .doc("PEM file with the certificate chain of the TLS port. The port's own certificate comes first.");
@@ -95,10 +89,8 @@ public final class Settings {
                     + " its workers alive.");
 
     private static final SettingTopic WORKERS = new SettingTopic("Worker port");
-    public static final Setting<String> WORKERS_HOST =
-            WORKERS.setting("workers.host", HOST, "0.0.0.0").doc("Address that the worker port listens on.");
-    public static final Setting<Integer> WORKERS_PORT =
-            WORKERS.setting("workers.port", port(), "8444").doc("Port that workers connect to.");
+    public static final Setting<ListenAddress> WORKERS_PORT =
+            WORKERS.setting("workers.port", ValueType.listen(null), "8444").doc("Port that workers connect to.");
     public static final Setting<Path> WORKERS_TLS_CERTIFICATE = WORKERS.setting(
                     "workers.tls.certificate", ValueType.fileOrOff())
             .reloads()
@@ -113,25 +105,20 @@ public final class Settings {
             .doc("PEM file with certificate authorities. Workers must present a certificate that one of them issued.");
     public static final Setting<List<byte[]>> WORKERS_SECRET = WORKERS.setting("workers.secret", ValueType.secrets())
             .reloads()
-            .doc("Secret from which the key of each function is derived. The key signs launch tokens. Self-launched"
+            .doc("Secret from which the key of each function is derived. The key signs launch tokens. External"
                     + " workers need the secret, or their function's key. The key of the worker port follows from it, so"
-                    + " the secret must be random.");
-    public static final Setting<List<byte[]>> WORKERS_SECRET_FILE = WORKERS.setting(
-                    "workers.secret-file", ValueType.secretsFile())
-            .reloads()
-            .doc("File that holds the shared secret in its first line, instead of workers.secret. Launch tokens of the"
-                    + " secrets in further lines are accepted, too, so that the secret can be replaced.");
+                    + " the secret must be random. The first line of a file is the secret. Launch tokens of those in further"
+                    + " lines are accepted, too, so that the secret can be replaced.");
     public static final Setting<List<InetSocketAddress>> WORKERS_ADVERTISED_ADDRESSES = WORKERS.setting(
                     "workers.advertised-addresses", addresses(), "")
             .doc("Addresses of the dispatcher that launched workers connect to; port 0 means the worker port. If it is "
                     + "not set, local workers connect to loopback, and workers on Lambda to an address that the dispatcher "
                     + "detects.");
-    public static final Setting<Duration> WORKERS_PING_INTERVAL = WORKERS.setting(
-                    "workers.ping-interval", positiveDuration(), "2s")
-            .doc("Pings a worker connection after this time without traffic.");
-    public static final Setting<Duration> WORKERS_PING_TIMEOUT = WORKERS.setting(
-                    "workers.ping-timeout", positiveDuration(), "3s")
-            .doc("Closes a worker connection that does not answer a ping within this time.");
+    public static final Setting<KeepAlive> WORKERS_KEEPALIVE = WORKERS.setting(
+                    "workers.keepalive", PolicyValueTypes.keepAlive(), "2s timeout 3s")
+            .doc(
+                    "Pings a worker connection after this time without traffic. timeout = time without an answer after which"
+                            + " the connection is closed, by default 3s.");
 
     private static final SettingTopic LOCAL = new SettingTopic("Local workers");
     public static final Setting<Path> LOCAL_JAVA = LOCAL.setting("local.java", path())
@@ -206,11 +193,11 @@ public final class Settings {
             .doc("Closes a client connection after this time without a request. Also ends a request whose body is "
                     + "unfinished after the headers of the response, if no byte moves for this time.");
     public static final Setting<Duration> HTTP_MAX_CONNECTION_AGE = HTTP.setting(
-                    "http.max-connection-age", duration(), "0")
+                    "http.max-connection-age", durationOrOff(), "off")
             .reloads()
             .doc(
                     "Age at which a client must open a new connection, so that clients find new dispatchers. Up to a tenth is"
-                            + " added at random. Requests in flight are completed. 0 means no limit.");
+                            + " added at random. Requests in flight are completed.");
     public static final Setting<Duration> HTTP_BODY_TIMEOUT = HTTP.setting(
                     "http.body-timeout", positiveDuration(), "20s")
             .reloads()
@@ -221,15 +208,12 @@ public final class Settings {
             .reloads()
             .doc(
                     "Maximum time in which a client reads no byte of a response that is ready to be sent. After it, the response is cut off.");
-    public static final Setting<Integer> HTTP_MAX_CONNECTIONS = HTTP.setting(
-                    "http.max-connections", number(1, 1_000_000), "10000")
+    public static final Setting<MaxConnections> HTTP_MAX_CONNECTIONS = HTTP.setting(
+                    "http.max-connections", PolicyValueTypes.maxConnections(), "10000")
             .reloads()
-            .doc("Maximum number of client connections. Further connections are closed when they are accepted.");
-    public static final Setting<Integer> HTTP_MAX_CONNECTIONS_PER_ADDRESS = HTTP.setting(
-                    "http.max-connections-per-address", number(1, 1_000_000), "5000")
-            .reloads()
-            .doc("Maximum number of connections of one IPv4 address or one IPv6 /64 network. Further connections are"
-                    + " closed when they are accepted.");
+            .doc(
+                    "Maximum number of client connections. Further connections are closed when they are accepted. per-address"
+                            + " = the same for one IPv4 address or one IPv6 /64 network, by default half.");
     public static final Setting<Integer> HTTP_CLIENT_MEMORY = HTTP.setting(
                     "http.client-memory", sizeOrAuto(16 << 20, 1 << 30), "auto")
             .doc("Maximum memory that the dispatcher uses for clients. Above 85 % of it, requests on connections that "
@@ -262,23 +246,19 @@ public final class Settings {
 
     private static final SettingTopic FORWARDING = new SettingTopic("Forwarding headers");
     public static final Setting<ForwardingPolicy.Trust> FORWARDING_TRUST = FORWARDING
-            .setting("forwarding.trust", choice(ForwardingPolicy.Trust.class), "replace")
-            .doc("Proxy through which all clients connect: replace = none, or a Network Load Balancer; append = an"
+            .setting("forwarding.trust", trust(), "off")
+            .doc("Proxy through which all clients connect: off = none, or a Network Load Balancer; append = an"
                     + " Application Load Balancer. Requests keep only the forwarding headers that it writes.");
-    public static final Setting<ForwardingPolicy.Headers> FORWARDING_HEADERS = FORWARDING
-            .setting("forwarding.headers", choice(ForwardingPolicy.Headers.class), "x-forwarded")
+    public static final Setting<ForwardingHeaders> FORWARDING_HEADERS = FORWARDING
+            .setting("forwarding.headers", PolicyValueTypes.forwardingHeaders(), "x-forwarded")
             .reloads()
-            .doc("Forwarding headers that tell the handler about the client.");
+            .doc("Forwarding headers that tell the handler about the client. via adds the via header to requests and"
+                    + " responses. nginx, among others, does not compress its responses to requests with it.");
     public static final Setting<List<String>> FORWARDING_TRUSTED_HEADERS = FORWARDING
             .setting("forwarding.trusted-headers", headerNames(), "")
             .reloads()
             .doc("Further headers that the proxy always writes, such as x-forwarded-prefix. Without them, a header that"
                     + " names a client, a host or a path in place of the request itself is removed.");
-    public static final Setting<Boolean> FORWARDING_VIA = FORWARDING
-            .setting("forwarding.via", bool(), "false")
-            .reloads()
-            .doc("Adds the via header to requests and responses. nginx, among others, does not compress its "
-                    + "responses to requests with this header.");
     public static final Setting<String> FORWARDING_CLIENT_HEADER = FORWARDING
             .setting("forwarding.client-header", requestHeaderName())
             .reloads()
@@ -292,15 +272,13 @@ public final class Settings {
                     + " requests get no id.");
 
     private static final SettingTopic OBSERVING = new SettingTopic("Admin port and logs");
-    public static final Setting<String> ADMIN_HOST =
-            OBSERVING.setting("admin.host", HOST, "127.0.0.1").doc("Address that the admin port listens on.");
-    public static final Setting<OptionalInt> ADMIN_PORT = OBSERVING
-            .setting("admin.port", portOrOff(), "9901")
+    public static final Setting<ListenAddress> ADMIN_PORT = OBSERVING
+            .setting("admin.port", ValueType.listen("127.0.0.1").orOff(ListenAddress.OFF), "9901")
             .doc(
                     "Port for the live page, its JSON, /health, /ready, /started, /metrics, and /launching, which pauses and resumes"
-                            + " launching.");
-    public static final Setting<Set<String>> ADMIN_HOSTS = OBSERVING
-            .setting("admin.hosts", hostNames(), "")
+                            + " launching. Without an address, such as 0.0.0.0:9901, it listens only on loopback.");
+    public static final Setting<Set<String>> ADMIN_ALLOWED_HOSTS = OBSERVING
+            .setting("admin.allowed-hosts", hostNames(), "")
             .reloads()
             .doc(
                     "Host names that requests to the admin port may use. IP addresses and localhost are always allowed. /health,"
@@ -308,20 +286,16 @@ public final class Settings {
     public static final Setting<List<byte[]>> ADMIN_TOKEN = OBSERVING
             .setting("admin.token", ValueType.secrets())
             .reloads()
-            .doc("Token that a request must carry to change something: Authorization: Bearer TOKEN. If neither this nor"
-                    + " admin.token-file is set, nothing can be changed through the admin port.");
-    public static final Setting<List<byte[]>> ADMIN_TOKEN_FILE = OBSERVING
-            .setting("admin.token-file", ValueType.secretsFile())
-            .reloads()
-            .doc("File that holds one token in each line, instead of admin.token. All are accepted, so that each person"
-                    + " or program can have its own, and a token can be replaced.");
-    public static final Setting<List<byte[]>> ADMIN_READ_TOKEN_FILE = OBSERVING
-            .setting("admin.read-token-file", ValueType.secretsFile())
+            .doc(
+                    "Token that a request must carry to change something: Authorization: Bearer TOKEN. All tokens of a file"
+                            + " are accepted, so that each person or program can have its own, and a token can be replaced. If it"
+                            + " is not set, nothing can be changed through the admin port.");
+    public static final Setting<List<byte[]>> ADMIN_READ_TOKEN = OBSERVING
+            .setting("admin.read-token", ValueType.secrets())
             .reloads()
             .doc(
-                    "File that holds one token in each line. A request must carry one of these, or one of admin.token-file, to"
-                            + " read anything but /health, /ready and /started. These tokens change nothing. If it is not set,"
-                            + " everybody who reaches the port may read.");
+                    "Token that a request must carry, or one of admin.token, to read anything but /health, /ready and /started."
+                            + " It changes nothing. If it is not set, everybody who reaches the port may read.");
     public static final Setting<Path> ADMIN_TLS_CERTIFICATE = OBSERVING
             .setting("admin.tls.certificate", file())
             .reloads()
@@ -337,24 +311,23 @@ public final class Settings {
     public static final Setting<LogFormat> LOG_FORMAT = OBSERVING
             .setting("log.format", choice(LogFormat.class), "text")
             .doc("Form of the dispatcher's own log: text = lines for people, json = one JSON object in each line.");
-    public static final Setting<Boolean> ACCESS_LOG_ENABLED = OBSERVING
-            .setting("access-log.enabled", bool(), "false")
-            .doc("Writes an access log with one line of JSON for each request.");
-    public static final Setting<Path> ACCESS_LOG_FILE = OBSERVING
-            .setting("access-log.file", path())
-            .doc("File to which the access log is appended. If it is not set, the access log goes to standard output.");
+    public static final Setting<Optional<Path>> ACCESS_LOG_FILE = OBSERVING
+            .setting(
+                    "access-log.file",
+                    new ValueType<>("stdout|FILE", "stdout, or a path", path().parser(), null).orOff(),
+                    "off")
+            .doc(
+                    "File to which an access log is appended, with one line of JSON for each request, or stdout for standard"
+                            + " output.");
     public static final Setting<List<AccessField>> ACCESS_LOG_FIELDS = OBSERVING
             .setting("access-log.fields", choices("FIELD...", AccessField.class), allOf(AccessField.class))
             .doc("Fields of a line of the access log, in their order.");
 
     private static final SettingTopic TRACING = new SettingTopic("Tracing");
-    public static final Setting<URI> TRACING_ENDPOINT = TRACING.setting("tracing.endpoint", uri())
+    public static final Setting<URI> TRACING_ENDPOINT = TRACING.setting("tracing.endpoint", ValueType.collector())
             .doc(
-                    "URL of the collector that receives traces by OTLP, for example http://collector:4317. If it is not set,"
-                            + " the dispatcher traces nothing. With tracing.protocol: http, the dispatcher appends /v1/traces.");
-    public static final Setting<TracingProtocol> TRACING_PROTOCOL = TRACING.setting(
-                    "tracing.protocol", choice(TracingProtocol.class), "grpc")
-            .doc("Protocol of the collector: grpc, usually on port 4317, or http, usually on port 4318.");
+                    "URL of the collector that receives traces by OTLP: by gRPC, for example http://collector:4317, or by HTTP,"
+                            + " for example http://collector:4318/v1/traces. If it is not set, the dispatcher traces nothing.");
     public static final Setting<Double> TRACING_RATIO = TRACING.setting("tracing.ratio", ratio(), "0.01")
             .reloads()
             .doc(
@@ -387,6 +360,14 @@ public final class Settings {
                     List.of(LOCAL, AWS, FLEET, HTTP, FORWARDING, OBSERVING, TRACING, PROCESS))
             .flatMap(List::stream)
             .toList();
+
+    /** The proxies that can be trusted, or {@code off}. */
+    private static ValueType<ForwardingPolicy.Trust> trust() {
+        List<ForwardingPolicy.Trust> proxies = Stream.of(ForwardingPolicy.Trust.values())
+                .filter(ForwardingPolicy.Trust::isProxied)
+                .toList();
+        return choice(proxies, "-").orOff(ForwardingPolicy.Trust.REPLACE);
+    }
 
     static final Map<String, Setting<?>> BY_NAME = by(Setting::name);
     static final Map<String, Setting<?>> BY_VARIABLE = by(Setting::variable);

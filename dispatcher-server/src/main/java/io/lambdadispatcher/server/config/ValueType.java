@@ -1,7 +1,6 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.core.options.RetryCondition;
-import io.lambdadispatcher.core.options.RolloutPolicy;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -12,15 +11,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
-import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -48,8 +44,7 @@ public record ValueType<T>(
     static final Pattern SPACES = Pattern.compile("\\s+");
     static final Pattern COMMAS = Pattern.compile("[\\s,]+");
     private static final Pattern DURATION = Pattern.compile("(\\d{1,15})(ms|s|m|h|d)");
-    private static final Pattern RATE = Pattern.compile("(\\d{1,7})/([smhd])");
-    private static final Pattern ROLLOUT = Pattern.compile("((?:\\d{1,3}% +)+)for +(\\S+)");
+    private static final Pattern PERCENT = Pattern.compile("(\\d{1,4})%");
     private static final Pattern RATIO = Pattern.compile("0|1|[01]\\.0{1,9}|0?\\.\\d{1,9}");
     private static final Pattern SIZE = Pattern.compile("(\\d{1,15})(B|KiB|MiB|GiB)?");
     private static final Pattern CLASS_NAME =
@@ -59,10 +54,25 @@ public record ValueType<T>(
     private static final Pattern TEXT = Pattern.compile("[ -~\\r\\n]*");
     private static final Pattern VARIABLE = Pattern.compile("([A-Za-z_][A-Za-z0-9_]*)=(.*)", Pattern.DOTALL);
     private static final Duration LONGEST = Duration.ofDays(366);
-    private static final String SECRET = "SECRET";
+    private static final String SECRET = "SECRET|file:FILE";
+
+    /** Begins a value that names the file of a secret. */
+    public static final String SECRET_FILE = "file:";
+
     private static final String VARIABLES = "NAME=VALUE...";
     private static final String READABLE_FILE = "a readable file";
     private static final String URL = "URL";
+
+    private static final String LISTEN =
+            "a port from 1 to 65535, or 0 for any free port, optionally after an address, such"
+                    + " as 8080 or 127.0.0.1:8080";
+
+    private static final String COLLECTOR =
+            "a URL without user, password and query, and without a path for gRPC, such as"
+                    + " http://collector:4317, or with the path of HTTP, such as http://collector:4318/v1/traces";
+
+    /** Stands for standard output instead of a file. */
+    public static final Path STDOUT = Path.of("stdout");
 
     /** Stands for {@code off} instead of a file. */
     static final Path OFF = Path.of("off");
@@ -88,7 +98,7 @@ public record ValueType<T>(
      * @param value the text, parsed
      */
     String show(String text, @Nullable Object value) {
-        if (label.equals(SECRET)) {
+        if (isSecret(text)) {
             return "(secret)";
         }
         return value instanceof Map<?, ?> variables
@@ -99,15 +109,42 @@ public record ValueType<T>(
                 : text;
     }
 
-    /** Returns whether the text names a file whose contents count. */
-    boolean isReadFile() {
-        return expected.startsWith(READABLE_FILE);
+    /**
+     * Returns the path of the file whose contents count; {@code null} if the text names none.
+     */
+    @Nullable
+    String fileIn(String text) {
+        if (label.equals(SECRET)) {
+            return text.startsWith(SECRET_FILE) ? text.substring(SECRET_FILE.length()) : null;
+        }
+        return expected.startsWith(READABLE_FILE) ? text : null;
+    }
+
+    private boolean isSecret(String text) {
+        return label.equals(SECRET) && fileIn(text) == null;
     }
 
     /** Returns the value in quotation marks, or only its size if it may contain a secret. */
     String quote(String text) {
-        boolean secret = label.equals(SECRET) || label.equals(VARIABLES) || label.equals(URL) && text.contains("@");
+        boolean secret = isSecret(text) || label.equals(VARIABLES) || label.equals(URL) && text.contains("@");
         return secret ? text.getBytes(StandardCharsets.UTF_8).length + " bytes" : '"' + text + '"';
+    }
+
+    /** A value of this type, or {@code off} instead. */
+    ValueType<T> orOff(T off) {
+        return new ValueType<>(
+                "off|" + label, "off, or " + expected, items -> isOff(items) ? off : parser.apply(items), separator);
+    }
+
+    /** A value of this type, or {@code off} as an empty one. */
+    ValueType<Optional<T>> orOff() {
+        return new ValueType<Optional<T>>(label, expected, items -> Optional.of(parser.apply(items)), separator)
+                .orOff(Optional.empty());
+    }
+
+    /** YAML 1.1 reads an unquoted off as false, and many editors write false. */
+    private static boolean isOff(List<String> items) {
+        return items.equals(List.of("off")) || items.equals(List.of("false"));
     }
 
     static <T> ValueType<T> single(String label, String expected, Function<String, T> parser) {
@@ -121,13 +158,14 @@ public record ValueType<T>(
         });
     }
 
-    static ValueType<Boolean> bool() {
-        return choice(Map.of("true", true, "false", false), "true or false", "true|false");
-    }
-
     static ValueType<Integer> number(int min, int max) {
         String label = min + ".." + max;
         return single(label, "a whole number from " + min + " to " + max, text -> number(text, min, max));
+    }
+
+    /** A number from 1, or {@code off} as 0. */
+    static ValueType<Integer> numberOrOff(int max) {
+        return number(1, max).orOff(0);
     }
 
     static ValueType<Integer> numberOrAuto(int min, int max) {
@@ -137,12 +175,35 @@ public record ValueType<T>(
                 text -> text.equals("auto") ? 0 : number(text, min, max));
     }
 
-    private static int number(String text, int min, int max) {
+    static int number(String text, int min, int max) {
         return within(Integer.parseInt(text), min, max);
     }
 
-    static ValueType<Integer> port() {
-        return single("PORT", "a port from 1 to 65535, or 0 for any free port", text -> number(text, 0, 65535));
+    /**
+     * Where a port listens: the port, if need be after an address.
+     *
+     * @param host of a port without an address; {@code null} = every address
+     */
+    static ValueType<ListenAddress> listen(@Nullable String host) {
+        return single("[HOST:]PORT", LISTEN, text -> listenAddress(text, false).orOn(host));
+    }
+
+    /** Where a port listens, and whether its connections begin with a PROXY header. */
+    static ValueType<ListenAddress> listenProxied() {
+        String expected = LISTEN + ", and optionally proxy-protocol";
+        return single("[HOST:]PORT [proxy-protocol]", expected, text -> {
+            String[] words = SPACES.split(text.trim());
+            require(words.length == 1 || words.length == 2 && words[1].equals("proxy-protocol"));
+            return listenAddress(words[0], words.length == 2);
+        });
+    }
+
+    private static ListenAddress listenAddress(String text, boolean proxyProtocol) {
+        if (text.matches("\\d{1,5}")) {
+            return new ListenAddress(null, number(text, 0, 65535), proxyProtocol);
+        }
+        InetSocketAddress address = address(text);
+        return new ListenAddress(address.getHostString(), address.getPort(), proxyProtocol);
     }
 
     static ValueType<Double> ratio() {
@@ -152,17 +213,6 @@ public record ValueType<T>(
         });
     }
 
-    /** A port, or {@code off} as an empty value. */
-    static ValueType<OptionalInt> portOrOff() {
-        // YAML 1.1 reads an unquoted off as false, and many editors write false.
-        return single(
-                "PORT|off",
-                "a port from 1 to 65535, 0 for any free port, or off",
-                text -> text.equals("off") || text.equals("false")
-                        ? OptionalInt.empty()
-                        : OptionalInt.of(number(text, 0, 65535)));
-    }
-
     static ValueType<Duration> duration() {
         return single(
                 "DURATION",
@@ -170,53 +220,43 @@ public record ValueType<T>(
                 text -> text.equals("0") ? Duration.ZERO : parseDuration(text));
     }
 
-    static ValueType<Duration> positiveDuration() {
-        return single("DURATION", "a positive duration such as 500ms, 10s, 15m or 1h", text -> {
-            Duration duration = parseDuration(text);
-            require(!duration.isZero());
-            return duration;
-        });
+    /** A positive duration, or {@code off} as zero. */
+    static ValueType<Duration> durationOrOff() {
+        return positiveDuration().orOff(Duration.ZERO);
     }
 
-    /** How workers of a new version replace the others. */
-    static ValueType<RolloutPolicy> rollout() {
-        String expected = "fast, careful, off, or rising shares of the workers from 1% to 100% and the time of each,"
-                + " such as 10% 50% for 5m";
-        return single("fast|careful|off|STEPS", expected, text -> {
-            switch (text) {
-                case "fast":
-                    return RolloutPolicy.FAST;
-                case "careful":
-                    return RolloutPolicy.CAREFUL;
-                // YAML 1.1 reads an unquoted off as false, and many editors write false.
-                case "off", "false":
-                    return RolloutPolicy.OFF;
-                default:
-                    Matcher steps = ROLLOUT.matcher(text);
-                    require(steps.matches());
-                    return new RolloutPolicy(
-                            SPACES.splitAsStream(steps.group(1))
-                                    .map(step -> Integer.parseInt(step.substring(0, step.length() - 1)))
-                                    .toList(),
-                            parseDuration(steps.group(2)));
-            }
-        });
+    static ValueType<Duration> positiveDuration() {
+        return single(
+                "DURATION", "a positive duration such as 500ms, 10s, 15m or 1h", ValueType::parsePositiveDuration);
+    }
+
+    static Duration parsePositiveDuration(String text) {
+        Duration duration = parseDuration(text);
+        require(!duration.isZero());
+        return duration;
+    }
+
+    /** A share such as {@code 25%}, as a whole number of hundredths. */
+    static ValueType<Integer> percent(int min, int max) {
+        String expected = "a share from " + min + "% to " + max + "%";
+        return single(min + "%.." + max + "%", expected, text -> parsePercent(text, min, max));
+    }
+
+    static int parsePercent(String text, int min, int max) {
+        Matcher matcher = PERCENT.matcher(text);
+        require(matcher.matches());
+        return number(matcher.group(1), min, max);
     }
 
     /** A fixed delay, a percentile of the response times, or {@code off}. */
     static ValueType<HedgeDelay> hedgeDelay() {
-        return single("off|pNN|DURATION", "off, p50 to p99, or a positive duration such as 50ms", text -> {
-            // YAML 1.1 reads an unquoted off as false, and many editors write false.
-            if (text.equals("off") || text.equals("false")) {
-                return HedgeDelay.OFF;
-            }
-            if (text.startsWith("p")) {
-                return new HedgeDelay(Duration.ZERO, number(text.substring(1), 50, 99));
-            }
-            Duration delay = parseDuration(text);
-            require(!delay.isZero());
-            return new HedgeDelay(delay, 0);
-        });
+        ValueType<HedgeDelay> delay = single(
+                "pNN|DURATION",
+                "p50 to p99, or a positive duration such as 50ms",
+                text -> text.startsWith("p")
+                        ? new HedgeDelay(Duration.ZERO, number(text.substring(1), 50, 99))
+                        : new HedgeDelay(parsePositiveDuration(text), 0));
+        return delay.orOff(HedgeDelay.OFF);
     }
 
     static ValueType<Set<RetryCondition>> retryConditions() {
@@ -224,21 +264,18 @@ public record ValueType<T>(
         for (RetryCondition condition : RetryCondition.values()) {
             tokens.put(condition.token(), condition);
         }
-        return new ValueType<>(
+        ValueType<Set<RetryCondition>> conditions = new ValueType<>(
                 "CONDITION...",
-                "none, or some of " + String.join(", ", tokens.keySet()),
+                "some of " + String.join(", ", tokens.keySet()),
                 items -> {
-                    Set<RetryCondition> conditions = EnumSet.noneOf(RetryCondition.class);
-                    if (!items.equals(List.of("none"))) {
-                        require(!items.isEmpty() && tokens.keySet().containsAll(items));
-                        items.forEach(item -> conditions.add(tokens.get(item)));
-                    }
-                    return Collections.unmodifiableSet(conditions);
+                    require(!items.isEmpty() && tokens.keySet().containsAll(items));
+                    return items.stream().map(tokens::get).collect(Collectors.toUnmodifiableSet());
                 },
                 COMMAS);
+        return conditions.orOff(Set.of());
     }
 
-    private static Duration parseDuration(String text) {
+    static Duration parseDuration(String text) {
         Matcher matcher = DURATION.matcher(text);
         require(matcher.matches());
         long count = Long.parseLong(matcher.group(1));
@@ -252,20 +289,6 @@ public record ValueType<T>(
         // A long holds 292 years in nanoseconds. No timeout is longer than LONGEST.
         require(duration.compareTo(LONGEST) <= 0);
         return duration;
-    }
-
-    /** A number of requests in a time, or {@code off} as an empty value. */
-    static ValueType<Optional<Rate>> rateOrOff() {
-        return single(
-                "RATE|off",
-                "off, or a number of requests per s, m, h or d, such as 600/m, at most 1000000",
-                text -> text.equals("off") || text.equals("false") ? Optional.empty() : Optional.of(rate(text)));
-    }
-
-    private static Rate rate(String text) {
-        Matcher matcher = RATE.matcher(text);
-        require(matcher.matches());
-        return new Rate(number(matcher.group(1), 1, 1_000_000), parseDuration("1" + matcher.group(2)));
     }
 
     /** A size in bytes. */
@@ -286,7 +309,7 @@ public record ValueType<T>(
                 text -> text.equals("auto") ? 0 : parseSize(text, minBytes, maxBytes));
     }
 
-    private static int parseSize(String text, int minBytes, int maxBytes) {
+    static int parseSize(String text, int minBytes, int maxBytes) {
         Matcher matcher = SIZE.matcher(text);
         require(matcher.matches());
         String unit = matcher.group(2);
@@ -314,8 +337,13 @@ public record ValueType<T>(
      * @param separator replaces the underscores of a constant's name, which is shown in lower case
      */
     static <E extends Enum<E>> ValueType<E> choice(Class<E> type, String separator) {
+        return choice(List.of(type.getEnumConstants()), separator);
+    }
+
+    /** Some constants of a type. */
+    static <E extends Enum<E>> ValueType<E> choice(List<E> values, String separator) {
         Map<String, E> choices = new LinkedHashMap<>();
-        for (E value : type.getEnumConstants()) {
+        for (E value : values) {
             choices.put(value.name().toLowerCase(Locale.ROOT).replace("_", separator), value);
         }
         return choice(choices, "one of " + String.join(", ", choices.keySet()), String.join("|", choices.keySet()));
@@ -352,51 +380,42 @@ public record ValueType<T>(
         });
     }
 
-    /** A secret of at least {@value LaunchToken#MIN_SECRET_BYTES} bytes. It is never shown. */
-    static ValueType<byte[]> secret() {
-        return single(SECRET, "at least " + LaunchToken.MIN_SECRET_BYTES + " random bytes", text -> {
-            require(!text.isBlank());
-            return longEnough(text.getBytes(StandardCharsets.UTF_8));
+    /**
+     * One secret of at least {@value LaunchToken#MIN_SECRET_BYTES} bytes, which is never shown, or
+     * {@code file:} and the path of a file that holds one in each line. If there are other
+     * characters than those of ASCII in the file, it is one binary secret, without the line ends
+     * after it.
+     */
+    static ValueType<List<byte[]>> secrets() {
+        String expected =
+                "at least " + LaunchToken.MIN_SECRET_BYTES + " random bytes, or file: and the path of a readable"
+                        + " file that holds as many, in each line if it is text";
+        return single(SECRET, expected, text -> {
+            if (text.startsWith(SECRET_FILE)) {
+                return secretsIn(Path.of(text.substring(SECRET_FILE.length())));
+            }
+            // The path of a file is no secret. Whoever writes one has forgotten what comes before.
+            require(!text.isBlank() && !(text.startsWith("/") && Files.exists(Path.of(text))));
+            return List.of(longEnough(text.getBytes(StandardCharsets.UTF_8)));
         });
     }
 
-    /** A file that holds a secret. Line ends after the secret are removed. */
-    static ValueType<byte[]> secretFile() {
-        String expected = READABLE_FILE + " that holds at least " + LaunchToken.MIN_SECRET_BYTES + " random bytes";
-        return single("FILE", expected, text -> {
-            byte[] bytes = read(Path.of(text));
+    private static List<byte[]> secretsIn(Path file) {
+        byte[] bytes = read(file);
+        String text = new String(bytes, StandardCharsets.ISO_8859_1);
+        if (!TEXT.matcher(text).matches()) {
             int length = bytes.length;
-            while (length > 0 && (bytes[length - 1] == '\n' || bytes[length - 1] == '\r')) {
+            while (bytes[length - 1] == '\n' || bytes[length - 1] == '\r') {
                 length--;
             }
-            return longEnough(Arrays.copyOf(bytes, length));
-        });
-    }
-
-    /** One secret. */
-    static ValueType<List<byte[]>> secrets() {
-        ValueType<byte[]> one = secret();
-        return new ValueType<>(one.label, one.expected, items -> List.of(one.parser.apply(items)), null);
-    }
-
-    /**
-     * A file that holds one secret in each line. If there are other characters than those of ASCII,
-     * it is one binary secret.
-     */
-    static ValueType<List<byte[]>> secretsFile() {
-        ValueType<byte[]> one = secretFile();
-        return single(one.label, one.expected + ", in each line if it is text", text -> {
-            String bytes = new String(read(Path.of(text)), StandardCharsets.ISO_8859_1);
-            if (!TEXT.matcher(bytes).matches()) {
-                return List.of(one.parser.apply(List.of(text)));
-            }
-            List<byte[]> secrets = bytes.lines()
-                    .filter(line -> !line.isEmpty())
-                    .map(line -> longEnough(line.getBytes(StandardCharsets.ISO_8859_1)))
-                    .toList();
-            require(!secrets.isEmpty());
-            return secrets;
-        });
+            return List.of(longEnough(Arrays.copyOf(bytes, length)));
+        }
+        List<byte[]> secrets = text.lines()
+                .filter(line -> !line.isEmpty())
+                .map(line -> longEnough(line.getBytes(StandardCharsets.ISO_8859_1)))
+                .toList();
+        require(!secrets.isEmpty());
+        return secrets;
     }
 
     private static byte[] longEnough(byte[] secret) {
@@ -445,6 +464,17 @@ public record ValueType<T>(
             require("http".equals(uri.getScheme()) || "https".equals(uri.getScheme()));
             require(uri.getHost() != null && uri.getUserInfo() == null);
             return uri;
+        });
+    }
+
+    /** The URL of a collector of traces: without a path for gRPC, or with that of HTTP. */
+    static ValueType<URI> collector() {
+        ValueType<URI> uri = uri();
+        return single(URL, COLLECTOR, text -> {
+            URI collector = uri.parser.apply(List.of(text));
+            require(collector.getQuery() == null && collector.getFragment() == null);
+            require(collector.getPath().matches("/?|.*/v1/traces"));
+            return collector;
         });
     }
 

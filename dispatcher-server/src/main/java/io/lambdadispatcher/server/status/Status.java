@@ -153,9 +153,8 @@ public final class Status {
 
     private static String advice(int status) {
         return switch (status) {
-            case 401 ->
-                "Name the file that holds a token of admin.read-token-file or admin.token-file with --token-file.";
-            case 403 -> "Use an IP address, localhost or one of admin.hosts in --admin-url.";
+            case 401 -> "Name the file that holds a token of admin.read-token or admin.token with --token-file.";
+            case 403 -> "Use an IP address, localhost or one of admin.allowed-hosts in --admin-url.";
             case 503 -> "Try again later.";
             default -> AdminRequest.ADVICE;
         };

@@ -2,7 +2,6 @@ package io.lambdadispatcher.server.tracing;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.opentelemetry.DispatcherTracing;
-import io.lambdadispatcher.server.config.TracingProtocol;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.opentelemetry.sdk.OpenTelemetrySdk;
 import io.opentelemetry.sdk.autoconfigure.AutoConfiguredOpenTelemetrySdk;
@@ -27,21 +26,21 @@ public final class TraceExport implements AutoCloseable {
      * Starts the exporter. A collector that cannot be reached is only logged, because it may start
      * later.
      *
-     * @param endpoint URL of the collector. With HTTP, {@code /v1/traces} is appended
+     * @param endpoint URL of the collector, without a path for gRPC, or with that of HTTP
      * @param ratio part of the requests that is traced, 0 to 1
      * @param callersDecide whether a {@code traceparent} decides instead
      * @throws IllegalArgumentException if the SDK rejects the endpoint or one of its environment
      *     variables
      */
-    public TraceExport(URI endpoint, TracingProtocol protocol, double ratio, boolean callersDecide) {
+    public TraceExport(URI endpoint, double ratio, boolean callersDecide) {
         // The SDK logs with java.util.logging.
         SLF4JBridgeHandler.removeHandlersForRootLogger();
         SLF4JBridgeHandler.install();
-        sdk = build(endpoint, protocol);
+        sdk = build(endpoint);
         tracing = new DispatcherTracing(sdk, ratio, callersDecide);
     }
 
-    private static OpenTelemetrySdk build(URI endpoint, TracingProtocol protocol) {
+    private static OpenTelemetrySdk build(URI endpoint) {
         try {
             return AutoConfiguredOpenTelemetrySdk.builder()
                     .addPropertiesSupplier(() -> Map.of(
@@ -56,7 +55,7 @@ public final class TraceExport implements AutoCloseable {
                             "4096",
                             "otel.bsp.max.export.batch.size",
                             "1024"))
-                    .addPropertiesCustomizer(config -> settings(endpoint, protocol))
+                    .addPropertiesCustomizer(config -> settings(endpoint))
                     .disableShutdownHook()
                     .build()
                     .getOpenTelemetrySdk();
@@ -68,7 +67,7 @@ public final class TraceExport implements AutoCloseable {
         }
     }
 
-    private static Map<String, String> settings(URI endpoint, TracingProtocol protocol) {
+    private static Map<String, String> settings(URI endpoint) {
         Map<String, String> settings = new HashMap<>();
         settings.put("otel.traces.exporter", "otlp");
         settings.put("otel.metrics.exporter", "none");
@@ -78,9 +77,8 @@ public final class TraceExport implements AutoCloseable {
         // The dispatcher has decided which requests are traced.
         settings.put("otel.traces.sampler", "always_on");
         // The SDK prefers these names to those without "traces". It does not append a path to them.
-        boolean grpc = protocol == TracingProtocol.GRPC;
-        String base = endpoint.toString().replaceFirst("/+$", "");
-        settings.put("otel.exporter.otlp.traces.endpoint", grpc ? base : base + "/v1/traces");
+        boolean grpc = endpoint.getPath().length() <= 1;
+        settings.put("otel.exporter.otlp.traces.endpoint", endpoint.toString().replaceFirst("/$", ""));
         settings.put("otel.exporter.otlp.traces.protocol", grpc ? "grpc" : "http/protobuf");
         return settings;
     }

@@ -154,7 +154,7 @@ class AdminAccessTest {
         FullHttpResponse refusal = refuseChange(open, authorized("host", "127.0.0.1"));
 
         assertThat(status(refusal)).isEqualTo(403);
-        assertThat(refusal.content().toString(StandardCharsets.UTF_8)).contains("Set admin.token-file");
+        assertThat(refusal.content().toString(StandardCharsets.UTF_8)).contains("Set admin.token,");
     }
 
     @Test

@@ -899,7 +899,7 @@ class AdminServerTest {
                         "INFO POST /launching?to=on from here with token 1: 200 The change is accepted. GET /launching"
                                 + " shows it in a moment.",
                         "WARN POST /launching?to=on from here without a valid token: 401 authorization: expected Bearer"
-                                + " and a token of admin.token-file or admin.token",
+                                + " and a token of admin.token",
                         "WARN POST /launching?to=on from here without a valid token: 403 origin: expected none, or that"
                                 + " of this host");
     }

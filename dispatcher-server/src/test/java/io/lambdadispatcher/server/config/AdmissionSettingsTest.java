@@ -55,16 +55,15 @@ class AdmissionSettingsTest {
 
     @Test
     void should_read_a_rate_limit() throws Exception {
-        RateLimit limit = Objects.requireNonNull(
-                admission(load("function: {rate-limit: 600/m, rate-limit-burst: 50, rate-limit-key: X-Api-Key}"))
-                        .rateLimit());
+        RateLimit limit = Objects.requireNonNull(admission(load("function.rate-limit: 600/m burst 50 by X-Api-Key"))
+                .rateLimit());
 
         assertThat(limit.requests()).isEqualTo(600);
         assertThat(limit.window()).isEqualTo(Duration.ofMinutes(1));
         assertThat(limit.burst()).isEqualTo(50);
         assertThat(String.valueOf(limit.header())).isEqualTo("x-api-key");
-        RateLimit ofRoute = Objects.requireNonNull(admission(load("function: {rate-limit: 5/s, rate-limit-key: route}"))
-                .rateLimit());
+        RateLimit ofRoute = Objects.requireNonNull(
+                admission(load("function.rate-limit: 5/s by route")).rateLimit());
         assertThat(ofRoute.burst()).isEqualTo(5);
         assertThat(ofRoute.isPerRoute()).isTrue();
     }
@@ -72,8 +71,8 @@ class AdmissionSettingsTest {
     @Test
     void should_read_limits_of_concurrency_and_priorities() throws Exception {
         AdmissionPolicy policy = admission(load(
-                "function: {max-requests: 100, tenant-header: X-Tenant, max-tenant-requests: 20, priority: sheddable,",
-                "  priority-header: X-Priority, shed-delay: 2s}"));
+                "function: {max-concurrent-requests: 100, tenant-header: X-Tenant max-requests 20,",
+                "  priority: sheddable by X-Priority, max-queue-delay: 2s}"));
 
         assertThat(policy.maxRequests()).isEqualTo(100);
         assertThat(String.valueOf(policy.tenantHeader())).isEqualTo("x-tenant");
@@ -107,15 +106,13 @@ class AdmissionSettingsTest {
 
     @Test
     void should_refuse_values_that_contradict_each_other() throws Exception {
-        assertThat(problems("function: {rate-limit: 5/s, rate-limit-burst: 6}"))
+        assertThat(problems("function.rate-limit: 5/s burst 6"))
                 .hasSize(1)
-                .allMatch(each -> each.startsWith("function.rate-limit-burst: expected at most the number of requests"
-                        + " of function.rate-limit, got \"6\""));
-        assertThat(problems("function.max-tenant-requests: 6"))
-                .hasSize(1)
-                .allMatch(each -> each.startsWith(
-                        "function.max-tenant-requests: expected 0, or function.tenant-header to be set, got \"6\""));
-        assertThat(problems("function.shed-delay: 2h")).hasSize(1).allMatch(each -> each.contains("at most 1h"));
+                .allMatch(each -> each.startsWith("function.rate-limit: expected off, or a number of requests per s, m,"
+                        + " h or d, at most 1000000, and optionally a smaller burst"));
+        assertThat(problems("function.tenant-header: x-tenant max-requests 0")).hasSize(1);
+        assertThat(problems("function.priority: urgent")).hasSize(1);
+        assertThat(problems("function.max-queue-delay: 2h")).hasSize(1).allMatch(each -> each.contains("at most 1h"));
         assertThat(problems("function.rate-limit: 5 per second"))
                 .hasSize(1)
                 .allMatch(each -> each.contains("such as 600/m"));

@@ -12,7 +12,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Settings of breakers, of a function and of its routes. */
 class BreakerSettingsTest {
@@ -48,10 +48,10 @@ class BreakerSettingsTest {
     void should_give_each_route_a_breaker_of_its_own() throws Exception {
         FunctionConfiguration shop = load(
                         "functions:",
-                        "  - {name: shop, breaker-errors: 50, breaker-latency: 500ms}",
+                        "  - {name: shop, circuit-breaker: 50% slow 500ms}",
                         "  - {name: static, path: /static}",
                         "routes:",
-                        "  - {function: shop, path: /search, breaker-open: 2s}")
+                        "  - {function: shop, path: /search, circuit-breaker: 20% open 2s}")
                 .get(0);
         TrafficPolicy own = shop.options().traffic();
         assertThat(own.breaker().name()).isEqualTo("default");
@@ -61,20 +61,17 @@ class BreakerSettingsTest {
 
         TrafficPolicy search = shop.routes().get(0).policy();
         assertThat(search.breaker().name()).isEqualTo("/search");
-        assertThat(search.breaker().errors()).isEqualTo(0.5);
+        assertThat(search.breaker().errors()).isEqualTo(0.2);
+        assertThat(search.breaker().latency()).isZero();
         assertThat(search.breaker().open()).isEqualTo(Duration.ofSeconds(2));
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', textBlock = """
-            breaker-latency: 1s                       | function.breaker-latency
-            breaker-errors: 101                       | function.breaker-errors
-            breaker-errors: 50, breaker-open: 10ms    | function.breaker-open
-            """)
-    void should_refuse_values_that_make_no_sense(String settings, String named) throws Exception {
-        assertThat(problems("function: {name: api, " + settings + "}"))
+    @ValueSource(strings = {"slow 1s", "50", "0%", "101%", "50% open 10ms", "50% open 2h", "50% slow 0s", "50% slow"})
+    void should_refuse_values_that_make_no_sense(String breaker) throws Exception {
+        assertThat(problems("function.circuit-breaker: " + breaker))
                 .singleElement()
                 .asString()
-                .startsWith(named + ": expected");
+                .startsWith("function.circuit-breaker: expected off, or 1% to 100% of the requests, and optionally");
     }
 }

@@ -54,8 +54,7 @@ class CompressionSettingsTest {
     void should_read_encodings_in_their_order_and_the_exception_of_a_route() throws Exception {
         FunctionConfiguration function = load(
                 "functions:",
-                "- {name: api, compression: 'br, gzip zstd', compression-types: [text/*, '*+json'],"
-                        + " compression-min-size: 100B}",
+                "- {name: api, compression: 'br, gzip zstd min-size 100B', compression-types: [text/*, '*+json']}",
                 "routes:",
                 "- {function: api, path: /account, compression: off}");
         CompressionPolicy policy = function.options().traffic().compression();
@@ -70,9 +69,12 @@ class CompressionSettingsTest {
         assertThat(problems("function.compression: deflate"))
                 .hasSize(1)
                 .allMatch(
-                        each -> each.startsWith("function.compression: expected off, or one or more of zstd, br, gzip,"
-                                + " each at most once, got \"deflate\""));
+                        each -> each.startsWith(
+                                "function.compression: expected off, or one or more of zstd, br, gzip,"
+                                        + " each at most once, and optionally min-size and a size from 0B to 1MiB, got \"deflate\""));
         assertThat(problems("function.compression: gzip, gzip")).hasSize(1);
+        assertThat(problems("function.compression: min-size 1KiB")).hasSize(1);
+        assertThat(problems("function.compression: gzip min-size")).hasSize(1);
         assertThat(problems("function.compression-types: json"))
                 .hasSize(1)
                 .allMatch(each -> each.startsWith("function.compression-types: expected types such as"

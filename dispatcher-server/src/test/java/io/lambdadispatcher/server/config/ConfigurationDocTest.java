@@ -114,6 +114,14 @@ class ConfigurationDocTest {
         }
     }
 
+    /** Whoever adds one removes another, or groups some that belong together. */
+    @Test
+    void should_not_have_more_settings_than_people_can_choose_from() {
+        assertThat(Settings.BY_NAME).hasSizeLessThanOrEqualTo(115);
+        assertThat(Settings.BY_NAME.values().stream().filter(Setting::isOfFunction))
+                .hasSizeLessThanOrEqualTo(50);
+    }
+
     @Test
     void should_have_defaults_that_are_right() {
         SettingValues defaults = new SettingValues();

@@ -15,7 +15,6 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 import org.jspecify.annotations.Nullable;
@@ -60,11 +59,11 @@ class ConfigurationLoaderTest {
     void should_use_defaults_where_nothing_is_set() throws Exception {
         Configuration configuration = loadWithSecret();
 
-        assertThat(configuration.get(Settings.PUBLIC_PLAIN_PORT)).hasValue(8080);
-        assertThat(configuration.get(Settings.PUBLIC_TLS_PORT)).hasValue(8443);
-        assertThat(configuration.get(Settings.WORKERS_PORT)).isEqualTo(8444);
-        assertThat(configuration.get(Settings.ADMIN_PORT)).hasValue(9901);
-        assertThat(configuration.get(Settings.ADMIN_HOST)).isEqualTo("127.0.0.1");
+        assertThat(configuration.get(Settings.PUBLIC_PLAIN_PORT).port()).isEqualTo(8080);
+        assertThat(configuration.get(Settings.PUBLIC_TLS_PORT).port()).isEqualTo(8443);
+        assertThat(configuration.get(Settings.WORKERS_PORT).port()).isEqualTo(8444);
+        assertThat(configuration.get(Settings.ADMIN_PORT).port()).isEqualTo(9901);
+        assertThat(configuration.get(Settings.ADMIN_PORT).host()).isEqualTo("127.0.0.1");
         assertThat(configuration.find(Settings.PUBLIC_TLS_KEY)).isNull();
         assertThat(configuration.isDefault(Settings.WORKERS_PORT)).isTrue();
         assertThat(configuration.functions()).hasSize(1);
@@ -76,8 +75,8 @@ class ConfigurationLoaderTest {
 
         Configuration configuration = loadWithSecret();
 
-        assertThat(configuration.get(Settings.PUBLIC_PLAIN_PORT)).hasValue(81);
-        assertThat(configuration.get(Settings.PUBLIC_TLS_PORT)).hasValue(82);
+        assertThat(configuration.get(Settings.PUBLIC_PLAIN_PORT).port()).isEqualTo(81);
+        assertThat(configuration.get(Settings.PUBLIC_TLS_PORT).port()).isEqualTo(82);
         assertThat(configuration.get(Settings.SHUTDOWN_GRACE)).isEqualTo(Duration.ofSeconds(5));
         assertThat(configuration.get(Settings.EVENT_LOOPS)).isEqualTo(3);
     }
@@ -91,9 +90,9 @@ class ConfigurationLoaderTest {
 
         Configuration configuration = loadWithSecret();
 
-        assertThat(configuration.get(Settings.PUBLIC_PLAIN_PORT)).hasValue(3);
-        assertThat(configuration.get(Settings.PUBLIC_TLS_PORT)).hasValue(2);
-        assertThat(configuration.get(Settings.WORKERS_PORT)).isEqualTo(1);
+        assertThat(configuration.get(Settings.PUBLIC_PLAIN_PORT).port()).isEqualTo(3);
+        assertThat(configuration.get(Settings.PUBLIC_TLS_PORT).port()).isEqualTo(2);
+        assertThat(configuration.get(Settings.WORKERS_PORT).port()).isEqualTo(1);
         assertThat(configuration.report())
                 .containsPattern("public\\.plain\\.port +3 +flag --public-plain-port\n")
                 .containsPattern("public\\.tls\\.port +2 +environment variable LAMBDA_DISPATCHER_PUBLIC_TLS_PORT\n")
@@ -107,7 +106,7 @@ class ConfigurationLoaderTest {
         environment.put("LAMBDA_DISPATCHER_CONFIG", String.valueOf(file));
         file = null;
 
-        assertThat(loadWithSecret().get(Settings.WORKERS_PORT)).isEqualTo(5);
+        assertThat(loadWithSecret().get(Settings.WORKERS_PORT).port()).isEqualTo(5);
     }
 
     @Test
@@ -119,7 +118,7 @@ class ConfigurationLoaderTest {
                 Map.of(),
                 List.of());
 
-        assertThat(configuration.get(Settings.WORKERS_PORT)).isEqualTo(7);
+        assertThat(configuration.get(Settings.WORKERS_PORT).port()).isEqualTo(7);
         assertThat(configuration.isDefault(Settings.WORKERS_PORT)).isTrue();
     }
 
@@ -136,7 +135,7 @@ class ConfigurationLoaderTest {
                         "unknown setting \"pubic.plain.port\" (" + file
                                 + " line 4, column 5), did you mean \"public.plain.port\"?",
                         "unknown setting \"admin\" (" + file
-                                + " line 5, column 1), it is a group of settings such as \"admin.host\"",
+                                + " line 5, column 1), it is a group of settings such as \"admin.port\"",
                         "unknown setting \"zzz\" (" + file + " line 6, column 1)",
                         "unknown environment variable \"LAMBDA_DISPATCHER_WORKER_PORT\","
                                 + " did you mean \"LAMBDA_DISPATCHER_WORKERS_PORT\"?",
@@ -150,7 +149,7 @@ class ConfigurationLoaderTest {
         environment.put("LAMBDA_DISPATCHER_PAYLOAD", "{}");
         environment.put("LAMBDA_DISPATCHER_JAVA_OPTS", "-Xmx1g");
 
-        assertThat(loadWithSecret().get(Settings.WORKERS_PORT)).isEqualTo(8444);
+        assertThat(loadWithSecret().get(Settings.WORKERS_PORT).port()).isEqualTo(8444);
     }
 
     /** As in a pod beside the Services lambda-dispatcher and lambda-dispatcher-workers. */
@@ -166,7 +165,7 @@ class ConfigurationLoaderTest {
             environment.put(service + "_PORT_80_TCP_PORT", "80");
             environment.put(service + "_PORT_80_TCP_ADDR", "10.0.0.7");
         }
-        assertThat(loadWithSecret().get(Settings.WORKERS_PORT)).isEqualTo(8444);
+        assertThat(loadWithSecret().get(Settings.WORKERS_PORT).port()).isEqualTo(8444);
 
         environment.put("LAMBDA_DISPATCHER_PORT", "80");
         assertThat(problems())
@@ -190,7 +189,9 @@ class ConfigurationLoaderTest {
                                 + " line 3, column 3)",
                         "shutdown.grace: expected 0, or a duration such as 500ms, 10s, 15m or 1h, got \"10\""
                                 + " (environment variable LAMBDA_DISPATCHER_SHUTDOWN_GRACE)",
-                        "public.plain.port: expected a port from 1 to 65535, 0 for any free port, or off, got \"65536\""
+                        "public.plain.port: expected off, or a port from 1 to 65535, or 0 for any free port, optionally"
+                                + " after an address, such as 8080 or 127.0.0.1:8080, and optionally proxy-protocol, got"
+                                + " \"65536\""
                                 + " (flag --public-plain-port)");
     }
 
@@ -212,7 +213,13 @@ class ConfigurationLoaderTest {
         flags.put("--workers-secret", "tooshort");
         assertThat(problems())
                 .containsExactly(
-                        "workers.secret: expected at least 16 random bytes, got 8 bytes" + " (flag --workers-secret)");
+                        "workers.secret: expected at least 16 random bytes, or file: and the path of a readable"
+                                + " file that holds as many, in each line if it is text, got 8 bytes (flag --workers-secret)");
+
+        // Without file:, the path would be the secret.
+        Path secret = Files.writeString(directory.resolve("secret"), SECRET);
+        flags.put("--workers-secret", secret.toString());
+        assertThat(problems()).singleElement().asString().startsWith("workers.secret: expected at least 16 random");
 
         flags.put("--workers-secret", SECRET);
         assertThat(load().report()).contains("(secret)").doesNotContain(SECRET);
@@ -246,37 +253,38 @@ class ConfigurationLoaderTest {
     @Test
     void should_refuse_a_secret_file_that_holds_too_little() throws Exception {
         Path secret = Files.writeString(directory.resolve("secret"), "tooshort\n");
-        flags.put("--workers-secret-file", secret.toString());
+        flags.put("--workers-secret", "file:" + secret);
         assertThat(problems())
-                .containsExactly("workers.secret-file: expected a readable file that holds at least 16 random bytes,"
-                        + " in each line if it is text, got \"" + secret + "\" (flag --workers-secret-file)");
+                .containsExactly(
+                        "workers.secret: expected at least 16 random bytes, or file: and the path of a readable file"
+                                + " that holds as many, in each line if it is text, got \"file:" + secret
+                                + "\" (flag --workers-secret)");
 
         Files.writeString(secret, SECRET + "\r\n");
-        assertThat(load().find(Settings.WORKERS_SECRET_FILE))
-                .containsExactly(SECRET.getBytes(StandardCharsets.US_ASCII));
+        assertThat(load().find(Settings.WORKERS_SECRET)).containsExactly(SECRET.getBytes(StandardCharsets.US_ASCII));
     }
 
     @Test
     void should_read_the_secrets_in_further_lines() throws Exception {
         Path secrets = Files.writeString(directory.resolve("secrets"), SECRET + "\r\n\nthe previous secret\n");
-        flags.put("--workers-secret-file", secrets.toString());
-        assertThat(load().find(Settings.WORKERS_SECRET_FILE))
+        flags.put("--workers-secret", "file:" + secrets);
+        assertThat(load().find(Settings.WORKERS_SECRET))
                 .containsExactly(
                         SECRET.getBytes(StandardCharsets.US_ASCII),
                         "the previous secret".getBytes(StandardCharsets.US_ASCII));
 
         Files.writeString(secrets, SECRET + "\ntooshort\n");
-        assertThat(problems()).first().asString().startsWith("workers.secret-file: expected ");
+        assertThat(problems()).first().asString().startsWith("workers.secret: expected ");
     }
 
     @Test
     void should_read_a_secret_file_that_is_not_text() throws Exception {
         byte[] secret = {-1, 0, '\n', -2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
         Path file = Files.write(directory.resolve("secret"), secret);
-        flags.put("--workers-secret-file", file.toString());
+        flags.put("--workers-secret", "file:" + file);
 
-        assertThat(load().find(Settings.WORKERS_SECRET_FILE)).containsExactly(secret);
-        assertThat(load().report()).containsPattern("workers\\.secret-file +" + file + " +flag");
+        assertThat(load().find(Settings.WORKERS_SECRET)).containsExactly(secret);
+        assertThat(load().report()).containsPattern("workers\\.secret +file:" + file + " +flag");
     }
 
     @Test
@@ -288,12 +296,12 @@ class ConfigurationLoaderTest {
 
     @Test
     void should_refuse_a_second_document() throws Exception {
-        write("---", "workers.port: 1", "---", "workers.host: localhost");
+        write("---", "workers.port: 1", "---", "admin.port: 2");
         assertThat(problems())
                 .containsExactly(file + " line 4, column 1: expected one YAML document, got another one after ---");
 
         write("---", "workers.port: 1", "...");
-        assertThat(loadWithSecret().get(Settings.WORKERS_PORT)).isEqualTo(1);
+        assertThat(loadWithSecret().get(Settings.WORKERS_PORT).port()).isEqualTo(1);
     }
 
     @Test
@@ -324,14 +332,14 @@ class ConfigurationLoaderTest {
 
     @Test
     void should_refuse_a_name_that_is_given_twice_and_one_without_a_value() throws Exception {
-        write("workers.port: 1", "workers:", "  port: 2", "  host:");
+        write("workers.port: 1", "workers:", "  port: 2", "  secret:");
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
 
         assertThat(problems())
                 .containsExactly(
                         "workers.port: expected one value, got two (" + file + " line 1, column 1, " + file
                                 + " line 3, column 3)",
-                        "workers.host: expected a value, got nothing (" + file + " line 4, column 8)");
+                        "workers.secret: expected a value, got nothing (" + file + " line 4, column 10)");
     }
 
     @Test
@@ -357,14 +365,14 @@ class ConfigurationLoaderTest {
         write(
                 "log.level: &level info",
                 "local.command: &flag -Xmx64m",
-                "workers.host: *level",
+                "workers.secret: *level",
                 "local.jvm-flags:",
                 "  - *flag");
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
 
         assertThat(problems())
                 .containsExactly(
-                        "workers.host: expected a value, got an alias (" + file + " line 3, column 15)",
+                        "workers.secret: expected a value, got an alias (" + file + " line 3, column 17)",
                         "local.jvm-flags: expected a value, got an alias (" + file + " line 5, column 5)");
     }
 
@@ -375,7 +383,8 @@ class ConfigurationLoaderTest {
 
         assertThat(problems())
                 .containsExactly(
-                        "workers.port: expected a port from 1 to 65535, or 0 for any free port, got \"[1, 2]\" (" + file
+                        "workers.port: expected a port from 1 to 65535, or 0 for any free port, optionally after an"
+                                + " address, such as 8080 or 127.0.0.1:8080, got \"[1, 2]\" (" + file
                                 + " line 1, column 1)");
     }
 
@@ -388,11 +397,10 @@ class ConfigurationLoaderTest {
                 "    launcher: local",
                 "    min-workers: 3",
                 "    max-workers: 3",
-                "    connections: 4",
-                "    streams: 5",
-                "    queue-limit: 6",
+                "    worker-concurrency: 20 connections 4",
+                "    max-queued-requests: 6",
                 "    queue-timeout: 7s",
-                "    request-timeout: 0",
+                "    worker-timeout: off",
                 "  - name: images",
                 "    path: /images");
 
@@ -402,7 +410,7 @@ class ConfigurationLoaderTest {
         assertThat(functions).extracting(function -> function.route().path()).containsExactly("", "/images");
         assertThat(functions)
                 .extracting(FunctionConfiguration::launcher)
-                .containsExactly(Launcher.LOCAL, Launcher.SELF);
+                .containsExactly(Launcher.LOCAL, Launcher.EXTERNAL);
         assertThat(functions.get(0).options().capacity().minWorkers()).isEqualTo(3);
         assertThat(functions.get(0).options().connectionsPerWorker()).isEqualTo(4);
         assertThat(functions.get(0).options().streamsPerConnection()).isEqualTo(5);
@@ -412,13 +420,37 @@ class ConfigurationLoaderTest {
     }
 
     @Test
+    void should_fit_the_concurrency_of_a_worker_to_its_memory() throws Exception {
+        write(
+                "functions:",
+                "  - {name: a, path: /a, launcher: lambda, max-workers: 1}",
+                "  - {name: b, path: /b, launcher: lambda, max-workers: 1, worker-memory: 1769}",
+                "  - {name: c, path: /c, launcher: lambda, max-workers: 1, worker-memory: 32}",
+                "  - {name: d, path: /d, launcher: lambda, max-workers: 1, worker-concurrency: 30}",
+                "  - {name: e, path: /e}");
+
+        assertThat(loadWithSecret().functions())
+                .extracting(function -> function.options().streamsPerWorker())
+                .containsExactly(8, 27, 1, 30, 100);
+    }
+
+    @Test
+    void should_keep_room_for_rising_traffic() throws Exception {
+        write("functions:", "  - {name: a, path: /a}", "  - {name: b, path: /b, target-utilization: 50%}");
+
+        assertThat(loadWithSecret().functions())
+                .extracting(function -> function.options().capacity().headroom())
+                .containsExactly(0.25, 1.0);
+    }
+
+    @Test
     void should_give_a_route_the_settings_of_its_function_except_its_own() throws Exception {
         write(
                 "functions:",
-                "  - {name: api, deadline: 10s, max-attempts: 3, hedge-after: p99}",
+                "  - {name: api, request-timeout: 10s, max-attempts: 3, hedge-after: p99}",
                 "  - {name: images, path: /images}",
                 "routes:",
-                "  - {function: api, path: /search, deadline: 1s, hedge-after: 50ms}",
+                "  - {function: api, path: /search, request-timeout: 1s, hedge-after: 50ms}",
                 "  - {function: images, header: x-slow, path: /images/slow, retry-on: [lost, timeout, 503]}");
 
         List<FunctionConfiguration> functions = loadWithSecret().functions();
@@ -450,10 +482,10 @@ class ConfigurationLoaderTest {
                 "  - {path: /search}",
                 "  - {function: apu, path: /search}",
                 "  - {function: api, path: /images}",
-                "  - {function: api, deadline: 1s}",
-                "  - {function: api, path: /a, deadlin: 1s}",
-                "  - {function: api, path: /b, queue-limit: 1}",
-                "  - {function: api, path: /c, attempt-timeout: 1s}",
+                "  - {function: api, request-timeout: 1s}",
+                "  - {function: api, path: /a, request-timeot: 1s}",
+                "  - {function: api, path: /b, max-queued-requests: 1}",
+                "  - {function: api, path: /c, per-try-timeout: 1s}",
                 "  - {function: api, path: /d, hedge-after: p101}");
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
 
@@ -467,13 +499,13 @@ class ConfigurationLoaderTest {
                                 + " for both, got \"/images\" (" + file + " line 7, column 21)",
                         "routes[3].path: expected a path, host or header other than those of function api, got \"/\""
                                 + " (default)",
-                        "routes[4]: unknown setting \"deadlin\" (" + file + " line 9, column 31), did you mean"
-                                + " \"deadline\"?",
-                        "routes[5]: expected a setting that a route can have, got \"queue-limit\" (" + file
+                        "routes[4]: unknown setting \"request-timeot\" (" + file + " line 9, column 31), did you mean"
+                                + " \"request-timeout\"?",
+                        "routes[5]: expected a setting that a route can have, got \"max-queued-requests\" (" + file
                                 + " line 10, column 31)",
-                        "routes[6].attempt-timeout: expected 0, or function.retry-on to contain timeout, got \"1s\" ("
+                        "routes[6].per-try-timeout: expected off, or function.retry-on to contain timeout, got \"1s\" ("
                                 + file + " line 11, column 31)",
-                        "routes[7].hedge-after: expected off, p50 to p99, or a positive duration such as 50ms, got"
+                        "routes[7].hedge-after: expected off, or p50 to p99, or a positive duration such as 50ms, got"
                                 + " \"p101\" (" + file + " line 12, column 31)");
     }
 
@@ -481,10 +513,10 @@ class ConfigurationLoaderTest {
     void should_load_shadows() throws Exception {
         write(
                 "functions:",
-                "  - {name: shop, weight: 100, shadow: next, shadow-share: 25}",
+                "  - {name: shop, weight: 100, shadow: 25% to next}",
                 "  - {name: next, weight: 0}",
                 "routes:",
-                "  - {function: shop, path: /pay, shadow-methods: all}");
+                "  - {function: shop, path: /pay, shadow: 100% of all to next}");
 
         FunctionConfiguration shop = loadWithSecret().functions().get(0);
 
@@ -494,7 +526,7 @@ class ConfigurationLoaderTest {
         assertThat(shadow.allMethods()).isFalse();
         assertThat(shadow.maxRequests()).isEqualTo(100);
         ShadowPolicy ofPay = shop.routes().get(0).policy().shadow();
-        assertThat(ofPay.share()).isEqualTo(0.25);
+        assertThat(ofPay.share()).isEqualTo(1);
         assertThat(ofPay.allMethods()).isTrue();
     }
 
@@ -502,22 +534,23 @@ class ConfigurationLoaderTest {
     void should_refuse_shadows_that_cannot_be() throws Exception {
         write(
                 "functions:",
-                "  - {name: a, path: /a, shadow: x}",
-                "  - {name: b, path: /b, shadow: b}",
-                "  - {name: c, path: /c, shadow-share: 0}",
+                "  - {name: a, path: /a, shadow: 10% to x}",
+                "  - {name: b, path: /b, shadow: 10% to b}",
+                "  - {name: c, path: /c, shadow: 0% to a}",
                 "routes:",
-                "  - {function: a, path: /r, shadow: y}",
-                "  - {function: a, path: /s, shadow: a}");
+                "  - {function: a, path: /r, shadow: 10% to y}",
+                "  - {function: a, path: /s, shadow: 10% to a}");
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
 
         assertThat(problems())
                 .extracting(problem -> problem.substring(0, problem.indexOf(" (")))
                 .containsExactlyInAnyOrder(
-                        "function a, shadow: expected the name of another function, got \"x\"",
-                        "function b, shadow: expected the name of another function, got \"b\"",
-                        "function c, shadow-share: expected a whole number from 1 to 100, got \"0\"",
-                        "routes[0].shadow: expected the name of another function, got \"y\"",
-                        "routes[1].shadow: expected the name of another function, got \"a\"");
+                        "function a, shadow: expected the name of another function after to, got \"10% to x\"",
+                        "function b, shadow: expected the name of another function after to, got \"10% to b\"",
+                        "function c, shadow: expected off, or 1% to 100% of the requests and the name of another"
+                                + " function, such as 10% to shop-next, or 10% of all to shop-next, got \"0% to a\"",
+                        "routes[0].shadow: expected the name of another function after to, got \"10% to y\"",
+                        "routes[1].shadow: expected the name of another function after to, got \"10% to a\"");
     }
 
     @Test
@@ -526,14 +559,16 @@ class ConfigurationLoaderTest {
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
 
         assertThat(problems())
-                .containsExactly("function.rollout: expected fast, careful, off, or rising shares of the workers from"
-                        + " 1% to 100% and the time of each, such as 10% 50% for 5m, got \"50% 10% for 5m\" (" + file
+                .containsExactly("function.rollout: expected off, or fast, careful, or rising shares of the workers"
+                        + " from 1% to 100% and the time of each, such as 10% 50% for 5m, and optionally how often the alias"
+                        + " is looked at, such as fast poll 30s, got \"50% 10% for 5m\" ("
+                        + file
                         + " line 1, column 1)");
     }
 
     @Test
     void should_not_need_the_name_of_the_only_function_for_a_route() throws Exception {
-        write("function.deadline: 5s", "routes:", "  - {path: /search, deadline: 1s}");
+        write("function.request-timeout: 5s", "routes:", "  - {path: /search, request-timeout: 1s}");
 
         FunctionConfiguration function = loadWithSecret().functions().get(0);
 
@@ -543,7 +578,7 @@ class ConfigurationLoaderTest {
     @Test
     void should_take_flags_for_the_only_function() throws Exception {
         flags.put("--function-name", "api");
-        flags.put("--function-streams", "10");
+        flags.put("--function-worker-concurrency", "10");
 
         FunctionConfiguration function = loadWithSecret().functions().get(0);
 
@@ -555,12 +590,12 @@ class ConfigurationLoaderTest {
     void should_refuse_flags_for_the_function_beside_a_list() throws Exception {
         write("functions:", "  - name: api");
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
-        flags.put("--function-streams", "10");
+        flags.put("--function-worker-concurrency", "10");
 
         assertThat(problems())
                 .containsExactly(
-                        "function.streams: expected no value, because the settings file has a list of functions,"
-                                + " got \"10\" (flag --function-streams)");
+                        "function.worker-concurrency: expected no value, because the settings file has a list of functions,"
+                                + " got \"10\" (flag --function-worker-concurrency)");
     }
 
     @Test
@@ -573,7 +608,7 @@ class ConfigurationLoaderTest {
                 "  - name: x",
                 "  - 7",
                 "  - path: /y",
-                "    queue-limit: many",
+                "    max-queued-requests: many",
                 "    pith: /z");
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
 
@@ -584,8 +619,8 @@ class ConfigurationLoaderTest {
                                 + " line 2, column 5), did you mean \"name\"?",
                         "function x, path: expected a path that starts with / and has no query, got \"images\" (" + file
                                 + " line 4, column 5)",
-                        "functions[3].queue-limit: expected a whole number from 0 to 10000000, got \"many\" (" + file
-                                + " line 8, column 5)",
+                        "functions[3].max-queued-requests: expected a whole number from 0 to 10000000, got \"many\" ("
+                                + file + " line 8, column 5)",
                         "functions[3]: unknown setting \"pith\" (" + file
                                 + " line 9, column 5), did you mean \"path\"?",
                         "function x, name: expected a name other than that in " + file
@@ -616,16 +651,16 @@ class ConfigurationLoaderTest {
         "'function: {launcher: local, max-workers: 3, handlr: java.lang.String}', unknown setting",
         "'function: {launcher: local, max-workers: 3, handler: a-b}', function.handler",
         "'function: {launcher: lambda, max-workers: 3, name: \"\"}', function.name",
-        "'function: {direct-overflow: true, direct-overflow-after: 20s, queue-timeout: 3 s}', function.queue-timeout",
+        "'function: {spillover: 20s, queue-timeout: 3 s}', function.queue-timeout",
         "'functions: [{name: a, path: x}, {name: b}]', 'function a, path'",
         "'functions: [{name: a, path: /x}, {name: b, pth: /}, {name: c}]', 'function b: unknown setting'",
         "'functions: [{name: a}, {name: a}]', 'function a, name'",
         "'workers.port: 8080x', workers.port",
         "'public.tls.port: 8080x', public.tls.port",
-        "'tracing: {endpoint: \"http://c:4318/v1\", protocol: http2}', tracing.protocol",
+        "'tracing: {endpoint: \"http://c:4318/v1\", ratio: 1}', tracing.endpoint",
         "'functions: [{name: a}, {name: b', dispatcher.yaml line 1",
         "'functions: [{name: a, weight: 0}, {name: b', dispatcher.yaml line 1",
-        "'public.tls: {proxy-protocol: true, certficate: a.pem}', unknown setting"
+        "'public.tls: {port: 443 proxy-protocol, certficate: a.pem}', unknown setting"
     })
     void should_report_one_mistake_once(String line, String start) throws Exception {
         write(line);
@@ -756,9 +791,8 @@ class ConfigurationLoaderTest {
     @Test
     void should_demand_a_secret_for_workers_that_come_by_themselves() {
         assertThat(problems())
-                .containsExactly(
-                        "function.launcher: expected function.secret, workers.secret or a file with one of them to be set,"
-                                + " because self-launched workers sign their tokens with it, got \"self\" (default)");
+                .containsExactly("function.launcher: expected function.secret or workers.secret to be set, because"
+                        + " external workers sign their tokens with it, got \"external\" (default)");
     }
 
     /** They must know the key of the worker port, which is random without a common secret. */
@@ -766,9 +800,9 @@ class ConfigurationLoaderTest {
     void should_demand_a_common_secret_for_workers_that_have_only_their_functions() throws Exception {
         flags.put("--function-secret", SECRET);
         assertThat(problems())
-                .containsExactly("function.launcher: expected workers.secret or workers.secret-file to be set beside"
-                        + " function.secret, because the key of the worker port follows from it, and self-launched"
-                        + " workers must know that key, got \"self\" (default)");
+                .containsExactly("function.launcher: expected workers.secret to be set beside"
+                        + " function.secret, because the key of the worker port follows from it, and external"
+                        + " workers must know that key, got \"external\" (default)");
 
         flags.put("--workers-tls-certificate", "off");
         assertThat(load().hasPlainWorkers()).isTrue();
@@ -877,17 +911,17 @@ class ConfigurationLoaderTest {
         assertThat(problems())
                 .containsExactly(
                         "workers.tls.certificate: expected not off in a fleet (fleet.table), because workers send"
-                                + " their tokens to all of its dispatchers, or workers.host to be a loopback address, got \"off\""
+                                + " their tokens to all of its dispatchers, or workers.port to be one of a loopback address, such as"
+                                + " 127.0.0.1:8444, got \"off\""
                                 + " (flag --workers-tls-certificate)");
-        flags.put("--workers-host", "127.0.0.1");
+        flags.put("--workers-port", "127.0.0.1:8444");
         assertThat(load().hasPlainWorkers()).isTrue();
     }
 
     @Test
     void should_refuse_values_with_which_a_dispatcher_cannot_start() throws Exception {
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
-        flags.put("--workers-ping-interval", "25d");
-        flags.put("--workers-ping-timeout", "2147483648ms");
+        flags.put("--workers-keepalive", "25d");
         flags.put("--http-max-concurrent-streams", "17");
         flags.put("--http-stream-window", "64MiB");
         flags.put("--fleet-table", "dispatchers");
@@ -896,17 +930,15 @@ class ConfigurationLoaderTest {
 
         assertThat(problems())
                 .containsExactly(
-                        "workers.ping-interval: expected at most 2147483647ms, got \"25d\" (flag --workers-ping-interval)",
-                        "workers.ping-timeout: expected at most 2147483647ms, got \"2147483648ms\""
-                                + " (flag --workers-ping-timeout)",
+                        "workers.keepalive: expected a positive duration, and optionally how long an answer may take,"
+                                + " both at most 24d, such as 2s or 2s timeout 3s, got \"25d\" (flag --workers-keepalive)",
                         "http.max-concurrent-streams: expected at most 1GiB when it is multiplied by"
                                 + " http.stream-window, because of the largest connection window of HTTP/2, got \"17\""
                                 + " (flag --http-max-concurrent-streams)",
                         "function.max-workers: expected at most 1800 in a fleet (fleet.table), got \"1801\""
                                 + " (flag --function-max-workers)");
 
-        flags.put("--workers-ping-interval", "24d");
-        flags.put("--workers-ping-timeout", "2147483647ms");
+        flags.put("--workers-keepalive", "24d timeout 2147483647ms");
         flags.put("--http-max-concurrent-streams", "16");
         flags.put("--function-max-workers", "1800");
         assertThat(load().functions()).hasSize(1);
@@ -942,39 +974,32 @@ class ConfigurationLoaderTest {
     @Test
     void should_refuse_the_proxy_protocol_of_a_port_that_is_not_open() {
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
-        flags.put("--public-tls-proxy-protocol", "true");
+        flags.put("--public-tls-port", "443 proxy-protocol");
         assertThat(problems())
-                .containsExactly("public.tls.proxy-protocol: expected false, or public.tls.port to be a port and"
-                        + " public.tls.certificate to be set, got \"true\" (flag --public-tls-proxy-protocol)");
+                .containsExactly("public.tls.port: expected no proxy-protocol, or public.tls.certificate to be set, got"
+                        + " \"443 proxy-protocol\" (flag --public-tls-port)");
     }
 
     @Test
     void should_turn_a_port_off_by_what_yaml_makes_of_off() throws Exception {
         write("admin.port: off");
 
-        assertThat(loadWithSecret().get(Settings.ADMIN_PORT)).isEqualTo(OptionalInt.empty());
+        assertThat(loadWithSecret().get(Settings.ADMIN_PORT).isOff()).isTrue();
     }
 
     @Test
     void should_read_the_token_of_the_admin_port() throws Exception {
-        assertThat(loadWithSecret().find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE))
-                .isNull();
+        assertThat(loadWithSecret().find(Settings.ADMIN_TOKEN)).isNull();
 
         Path token = Files.writeString(directory.resolve("token"), SECRET + "\nanother-" + SECRET + "\n");
-        flags.put("--admin-token-file", token.toString());
-        assertThat(loadWithSecret().find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE))
+        flags.put("--admin-token", "file:" + token);
+        assertThat(loadWithSecret().find(Settings.ADMIN_TOKEN))
                 .containsExactly(
                         SECRET.getBytes(StandardCharsets.US_ASCII),
                         ("another-" + SECRET).getBytes(StandardCharsets.US_ASCII));
 
         flags.put("--admin-token", SECRET);
-        assertThat(problems())
-                .containsExactly("admin.token-file: expected either this or admin.token, not both, got \"" + token
-                        + "\" (flag --admin-token-file)");
-
-        flags.remove("--admin-token-file");
-        assertThat(load().find(Settings.ADMIN_TOKEN, Settings.ADMIN_TOKEN_FILE))
-                .containsExactly(SECRET.getBytes(StandardCharsets.US_ASCII));
+        assertThat(load().find(Settings.ADMIN_TOKEN)).containsExactly(SECRET.getBytes(StandardCharsets.US_ASCII));
         assertThat(load().report()).containsPattern("admin\\.token +\\(secret\\)");
     }
 
@@ -982,11 +1007,11 @@ class ConfigurationLoaderTest {
     void should_refuse_a_file_with_one_token_that_no_header_can_hold() throws IOException {
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
         Path token = Files.writeString(directory.resolve("token"), SECRET + "\nwith a space " + SECRET + "\n");
-        flags.put("--admin-token-file", token.toString());
+        flags.put("--admin-token", "file:" + token);
 
         assertThat(problems())
-                .containsExactly("admin.token-file: expected visible ASCII characters without spaces, got \"" + token
-                        + "\" (flag --admin-token-file)");
+                .containsExactly("admin.token: expected visible ASCII characters without spaces, got \"file:" + token
+                        + "\" (flag --admin-token)");
     }
 
     @Test
@@ -1001,29 +1026,26 @@ class ConfigurationLoaderTest {
 
     @ParameterizedTest
     @CsvSource({
-        "grpc, http://c:4317, ",
-        "grpc, http://c:4317/, ",
-        "grpc, http://c:4318/v1/traces, 'a URL without a path, or tracing.protocol to be http'",
-        "grpc, http://c:4317?key=1, 'a URL without a path, or tracing.protocol to be http'",
-        "http, http://c:4318, ",
-        "http, https://gateway.example.org/otlp, ",
-        "http, http://c:4318/v1/traces, 'a URL without a query and without /v1/traces, which the dispatcher appends'",
-        "http, http://c:4318/v1/traces/, 'a URL without a query and without /v1/traces, which the dispatcher appends'",
-        "http, http://c:4318?key=1, 'a URL without a query and without /v1/traces, which the dispatcher appends'",
-        "http, http://c:4318#here, 'a URL without a query and without /v1/traces, which the dispatcher appends'"
+        "true, http://c:4317",
+        "true, http://c:4317/",
+        "true, http://c:4318/v1/traces",
+        "true, https://gateway.example.org/otlp/v1/traces",
+        "false, http://c:4318/v1",
+        "false, http://c:4318/v1/traces/",
+        "false, http://c:4317?key=1",
+        "false, http://c:4318/v1/traces#here"
     })
-    void should_refuse_an_endpoint_that_no_collector_has(String protocol, String url, @Nullable String expected)
-            throws Exception {
+    void should_refuse_an_endpoint_that_no_collector_has(boolean possible, String url) throws Exception {
         flags.put("--tracing-endpoint", url);
-        flags.put("--tracing-protocol", protocol);
 
-        if (expected == null) {
+        if (possible) {
             assertThat(loadWithSecret().find(Settings.TRACING_ENDPOINT)).hasToString(url);
         } else {
             environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
             assertThat(problems())
-                    .containsExactly("tracing.endpoint: expected " + expected + ", got \"" + url
-                            + "\" (flag --tracing-endpoint)");
+                    .containsExactly("tracing.endpoint: expected a URL without user, password and query, and without a"
+                            + " path for gRPC, such as http://collector:4317, or with the path of HTTP, such as"
+                            + " http://collector:4318/v1/traces, got \"" + url + "\" (flag --tracing-endpoint)");
         }
     }
 
@@ -1033,7 +1055,7 @@ class ConfigurationLoaderTest {
 
         Configuration changed = configuration.withDefault(Settings.WORKERS_PORT, "0");
 
-        assertThat(changed.get(Settings.WORKERS_PORT)).isZero();
-        assertThat(configuration.get(Settings.WORKERS_PORT)).isEqualTo(8444);
+        assertThat(changed.get(Settings.WORKERS_PORT).port()).isZero();
+        assertThat(configuration.get(Settings.WORKERS_PORT).port()).isEqualTo(8444);
     }
 }

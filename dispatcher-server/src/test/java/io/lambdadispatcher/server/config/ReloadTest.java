@@ -40,10 +40,10 @@ class ReloadTest {
 
     @Test
     void should_name_each_setting_that_changes_with_both_values() throws Exception {
-        Reload reload = reload(shops(10, ""), shops(50, ", queue-limit: 7"));
+        Reload reload = reload(shops(10, ""), shops(50, ", max-queued-requests: 7"));
 
         assertThat(reload.changes())
-                .containsExactly("function next, weight: 10 -> 50", "function next, queue-limit: 10000 -> 7");
+                .containsExactly("function next, weight: 10 -> 50", "function next, max-queued-requests: 10000 -> 7");
         assertThat(reload.restarts()).isEmpty();
         assertThat(reload.next().functions().get(1).route().weight()).isEqualTo(50);
         assertThat(reload.next().functions().get(1).options().queueLimit()).isEqualTo(7);
@@ -52,15 +52,15 @@ class ReloadTest {
     @Test
     void should_add_change_and_remove_routes() throws Exception {
         Configuration none = load(SECRET, "function.name: shop");
-        Configuration one = load(SECRET, "function.name: shop", "routes:", "- {path: /a, deadline: 1s}");
-        Configuration other = load(SECRET, "function.name: shop", "routes:", "- {path: /a, deadline: 2s}");
+        Configuration one = load(SECRET, "function.name: shop", "routes:", "- {path: /a, request-timeout: 1s}");
+        Configuration other = load(SECRET, "function.name: shop", "routes:", "- {path: /a, request-timeout: 2s}");
 
-        assertThat(reload(none, one).changes()).containsExactly("routes[0]: - -> function shop, path /a, deadline 1s");
+        assertThat(reload(none, one).changes()).containsExactly("routes[0]: - -> function shop, path /a, request-timeout 1s");
         assertThat(reload(one, other).changes())
                 .containsExactly(
-                        "routes[0]: function shop, path /a, deadline 1s -> function shop, path /a, deadline 2s");
+                        "routes[0]: function shop, path /a, request-timeout 1s -> function shop, path /a, request-timeout 2s");
         assertThat(reload(other, none).changes())
-                .containsExactly("routes[0]: function shop, path /a, deadline 2s -> -");
+                .containsExactly("routes[0]: function shop, path /a, request-timeout 2s -> -");
         assertThat(reload(none, one).next().functions().get(0).routes()).hasSize(1);
     }
 
@@ -74,12 +74,12 @@ class ReloadTest {
     @Test
     void should_leave_what_cannot_change_for_a_restart() throws Exception {
         Reload reload = reload(
-                load(SECRET, "public.plain.port: 8080", "function.queue-limit: 1"),
-                load(SECRET, "public.plain.port: 9090", "function.queue-limit: 2", "event-loops: 3"));
+                load(SECRET, "public.plain.port: 8080", "function.max-queued-requests: 1"),
+                load(SECRET, "public.plain.port: 9090", "function.max-queued-requests: 2", "event-loops: 3"));
 
-        assertThat(reload.changes()).containsExactly("function.queue-limit: 1 -> 2");
+        assertThat(reload.changes()).containsExactly("function.max-queued-requests: 1 -> 2");
         assertThat(reload.restarts()).containsExactly("public.plain.port: 8080 -> 9090", "event-loops: auto -> 3");
-        assertThat(reload.next().get(Settings.PUBLIC_PLAIN_PORT)).hasValue(8080);
+        assertThat(reload.next().get(Settings.PUBLIC_PLAIN_PORT).port()).isEqualTo(8080);
         assertThat(reload.next().rows())
                 .anySatisfy(row -> assertThat(row.name() + "=" + row.value()).isEqualTo("public.plain.port=8080"));
     }
@@ -102,14 +102,14 @@ class ReloadTest {
 
     @Test
     void should_compare_with_what_is_in_force_and_not_with_the_start() throws Exception {
-        Configuration start = load(SECRET, "function.queue-limit: 1");
+        Configuration start = load(SECRET, "function.max-queued-requests: 1");
         Configuration running =
-                reload(start, load(SECRET, "function.queue-limit: 2")).next();
+                reload(start, load(SECRET, "function.max-queued-requests: 2")).next();
 
-        assertThat(load(SECRET, "function.queue-limit: 1")
+        assertThat(load(SECRET, "function.max-queued-requests: 1")
                         .reload(start, running)
                         .changes())
-                .containsExactly("function.queue-limit: 2 -> 1");
+                .containsExactly("function.max-queued-requests: 2 -> 1");
     }
 
     @Test
@@ -128,14 +128,14 @@ class ReloadTest {
     @Test
     void should_keep_the_routes_of_a_function_that_is_removed() throws Exception {
         String shop = "- {name: shop, path: /shop}";
-        String ofShop = "- {function: shop, path: /shop/slow, deadline: 9s}";
+        String ofShop = "- {function: shop, path: /shop/slow, request-timeout: 9s}";
         Configuration both = load(
                 SECRET,
                 "functions:",
                 shop,
                 "- {name: pay, path: /pay}",
                 "routes:",
-                "- {function: pay, path: /pay/slow, deadline: 8s}",
+                "- {function: pay, path: /pay/slow, request-timeout: 8s}",
                 ofShop);
 
         Reload removed = reload(both, load(SECRET, "functions:", shop, "routes:", ofShop));

@@ -87,8 +87,8 @@ class RouteTest {
     void should_read_how_requests_go_directly() throws Exception {
         Configuration configuration = load(
                 "functions:",
-                "- {name: a, path: /a, mode: direct, event-format: alb-multi-value, direct-limit: 5, lambda: l}",
-                "- {name: b, path: /b, direct-overflow: true, direct-overflow-after: 250ms, direct-lambda: d}",
+                "- {name: a, path: /a, mode: direct, event-format: alb-multi-value, max-concurrent-invocations: 5, lambda: l}",
+                "- {name: b, path: /b, spillover: 250ms to d}",
                 "- {name: c, path: /c}");
 
         List<FunctionConfiguration> functions = configuration.functions();
@@ -107,15 +107,15 @@ class RouteTest {
 
     @Test
     void should_refuse_settings_that_contradict_the_mode() {
-        assertThat(problems("function.mode: direct", "function.max-workers: 3", "function.direct-overflow: true"))
+        assertThat(problems("function.mode: direct", "function.max-workers: 3", "function.spillover: 1s"))
                 .containsExactly(
                         "function.max-workers: expected 0, because a function in mode direct has no workers, got \"3\""
                                 + " (dispatcher.yaml line 2, column 1)",
-                        "function.direct-overflow: expected false, because in mode direct all requests are direct, got"
-                                + " \"true\" (dispatcher.yaml line 3, column 1)");
-        assertThat(problems("function.direct-overflow: true", "function.direct-overflow-after: 10s"))
-                .containsExactly("function.direct-overflow-after: expected at least 10ms, and less than"
-                        + " function.queue-timeout, got \"10s\" (dispatcher.yaml line 2, column 1)");
+                        "function.spillover: expected off, because in mode direct all requests are direct, got"
+                                + " \"1s\" (dispatcher.yaml line 3, column 1)");
+        assertThat(problems("function.spillover: 10s"))
+                .containsExactly("function.spillover: expected less than function.queue-timeout, got \"10s\""
+                        + " (dispatcher.yaml line 1, column 1)");
     }
 
     @Test
@@ -124,12 +124,16 @@ class RouteTest {
                 + " got \"my api\" (dispatcher.yaml line 1, column 12)";
         String lambda = ": expected the name or ARN of a Lambda function, with or without :alias or :version, got ";
         assertThat(problems("function: {name: my api, mode: direct}")).containsExactly(name);
-        assertThat(problems("function: {name: my api, direct-overflow: true}")).containsExactly(name);
+        assertThat(problems("function: {name: my api, spillover: 1s}")).containsExactly(name);
         assertThat(problems("function: {mode: direct, lambda: 'arn:aws:s3:::x'}"))
                 .containsExactly("function.lambda" + lambda + "\"arn:aws:s3:::x\" (dispatcher.yaml line 1, column 26)");
-        assertThat(problems("function: {name: my api, mode: direct, direct-lambda: a b, lambda: c}"))
-                .containsExactly("function.direct-lambda" + lambda + "\"a b\" (dispatcher.yaml line 1, column 40)");
-        assertThat(problems("function: {name: my api, launcher: lambda, max-workers: 1, direct-overflow: true}"))
+        assertThat(problems("function.spillover: 1s to a b"))
+                .singleElement()
+                .asString()
+                .startsWith(
+                        "function.spillover: expected off, or a duration of at least 10ms, and optionally the name");
+        assertThat(problems("function.spillover: 9ms")).hasSize(1);
+        assertThat(problems("function: {name: my api, launcher: lambda, max-workers: 1, spillover: 1s}"))
                 .containsExactly(name);
     }
 
@@ -137,7 +141,7 @@ class RouteTest {
     void should_refuse_a_launcher_of_a_function_without_workers() {
         assertThat(problems("function: {mode: direct, launcher: lambda}"))
                 .containsExactly(
-                        "function.launcher: expected self, because a function in mode direct has no workers, got"
+                        "function.launcher: expected external, because a function in mode direct has no workers, got"
                                 + " \"lambda\" (dispatcher.yaml line 1, column 26)");
     }
 

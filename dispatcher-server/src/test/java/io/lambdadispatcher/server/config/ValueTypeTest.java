@@ -4,7 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.options.Affinity;
+import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.RolloutPolicy;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Caching;
+import io.lambdadispatcher.server.config.PolicyValueTypes.Concurrency;
+import io.lambdadispatcher.server.config.PolicyValueTypes.ForwardingHeaders;
+import io.lambdadispatcher.server.config.PolicyValueTypes.MaxConnections;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
@@ -70,7 +75,7 @@ class ValueTypeTest {
     @ParameterizedTest
     @ValueSource(strings = {"host", "Host", "connection", "keep-alive", "expect"})
     void should_refuse_headers_that_no_policy_sees(String name) {
-        assertRefused(HttpValueTypes.rateKey(), name);
+        assertRefused(PolicyValueTypes.rateLimit(), "5/s by " + name);
         assertRefused(HttpValueTypes.requestHeaderName(), name);
         assertRefused(HttpValueTypes.headerNames(), name);
         assertRefused(HttpValueTypes.affinity(), "header " + name);
@@ -81,7 +86,6 @@ class ValueTypeTest {
         assertThat(parse(HttpValueTypes.requestHeaderName(), "X-Tenant")).isEqualTo("x-tenant");
         assertThat(parse(HttpValueTypes.headerNames(), "X-A, te")).containsExactly("x-a", "te");
         assertRefused(HttpValueTypes.requestHeaderName(), "a b");
-        assertRefused(HttpValueTypes.rateKey(), "a b");
     }
 
     private static void assertRefused(ValueType<?> type, String text) {
@@ -90,7 +94,7 @@ class ValueTypeTest {
 
     @Test
     void should_read_affinity() {
-        assertThat(parse(HttpValueTypes.affinity(), "none")).isSameAs(Affinity.NONE);
+        assertThat(parse(HttpValueTypes.affinity(), "off")).isSameAs(Affinity.NONE);
         assertThat(parse(HttpValueTypes.affinity(), "header X-Tenant")).isEqualTo(Affinity.header("x-tenant"));
         assertThat(parse(HttpValueTypes.affinity(), "cookie  User")).isEqualTo(Affinity.cookie("User"));
         assertThat(parse(HttpValueTypes.affinity(), "own-cookie lb")).isEqualTo(Affinity.ownCookie("lb"));
@@ -100,7 +104,17 @@ class ValueTypeTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"", "none x", "header", "header a b", "header a:b", "cookie a=b", "mcp-session-id", "HEADER a"})
+            strings = {
+                "",
+                "none",
+                "off x",
+                "header",
+                "header a b",
+                "header a:b",
+                "cookie a=b",
+                "mcp-session-id",
+                "HEADER a"
+            })
     void should_refuse_what_is_no_affinity(String text) {
         assertThatThrownBy(() -> parse(HttpValueTypes.affinity(), text)).isInstanceOf(IllegalArgumentException.class);
     }
@@ -119,7 +133,7 @@ class ValueTypeTest {
     @ParameterizedTest
     @MethodSource("rollouts")
     void should_read_a_rollout(String text, RolloutPolicy expected) {
-        assertThat(parse(ValueType.rollout(), text)).isEqualTo(expected);
+        assertThat(parse(PolicyValueTypes.rollout(), text).policy()).isEqualTo(expected);
     }
 
     @ParameterizedTest
@@ -145,10 +159,82 @@ class ValueTypeTest {
                 "-1% for 2m",
                 "10% for 367d",
                 "10% for 2m 50% for 5m",
+                "fast poll",
+                "fast poll 0s",
+                "off poll 1s",
                 "FAST"
             })
     void should_refuse_what_is_no_rollout(String text) {
-        assertThatThrownBy(() -> parse(ValueType.rollout(), text)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> parse(PolicyValueTypes.rollout(), text)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void should_read_how_often_an_alias_is_looked_at() {
+        assertThat(parse(PolicyValueTypes.rollout(), "fast").poll()).isEqualTo(Duration.ofSeconds(30));
+        assertThat(parse(PolicyValueTypes.rollout(), "fast  poll 1s").poll()).isEqualTo(Duration.ofSeconds(1));
+        assertThat(parse(PolicyValueTypes.rollout(), "10% 50% for 5m poll 2s").poll())
+                .isEqualTo(Duration.ofSeconds(2));
+    }
+
+    @Test
+    void should_read_the_concurrency_of_a_worker() {
+        assertThat(parse(PolicyValueTypes.concurrency(), "100")).contains(new Concurrency(1, 100));
+        assertThat(parse(PolicyValueTypes.concurrency(), "200 connections 4")).contains(new Concurrency(4, 50));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "0", "1001", "10 connections 3", "65 connections 65", "5 connections 0", "10 in 2"})
+    void should_refuse_what_is_no_concurrency(String text) {
+        assertRefused(PolicyValueTypes.concurrency(), text);
+    }
+
+    @Test
+    void should_read_limits_of_connections() {
+        assertThat(parse(PolicyValueTypes.maxConnections(), "1")).isEqualTo(new MaxConnections(1, 1));
+        assertThat(parse(PolicyValueTypes.maxConnections(), "10000")).isEqualTo(new MaxConnections(10_000, 5_000));
+        assertThat(parse(PolicyValueTypes.maxConnections(), "10 per-address 10"))
+                .isEqualTo(new MaxConnections(10, 10));
+        assertRefused(PolicyValueTypes.maxConnections(), "10 per-address 11");
+        assertRefused(PolicyValueTypes.maxConnections(), "10 per-client 1");
+    }
+
+    @Test
+    void should_read_forwarding_headers() {
+        assertThat(parse(PolicyValueTypes.forwardingHeaders(), "off"))
+                .isEqualTo(new ForwardingHeaders(ForwardingPolicy.Headers.NONE, false));
+        assertThat(parse(PolicyValueTypes.forwardingHeaders(), "via"))
+                .isEqualTo(new ForwardingHeaders(ForwardingPolicy.Headers.NONE, true));
+        assertThat(parse(PolicyValueTypes.forwardingHeaders(), "forwarded"))
+                .isEqualTo(new ForwardingHeaders(ForwardingPolicy.Headers.FORWARDED, false));
+        assertThat(parse(PolicyValueTypes.forwardingHeaders(), "via, forwarded, x-forwarded"))
+                .isEqualTo(new ForwardingHeaders(ForwardingPolicy.Headers.BOTH, true));
+        assertRefused(PolicyValueTypes.forwardingHeaders(), "both");
+        assertRefused(PolicyValueTypes.forwardingHeaders(), "via via");
+    }
+
+    @Test
+    void should_read_what_is_cached() {
+        assertThat(parse(PolicyValueTypes.caching(), "off")).isEmpty();
+        assertThat(parse(PolicyValueTypes.caching(), "false")).isEmpty();
+        assertThat(parse(PolicyValueTypes.caching(), "on")).contains(new Caching(Duration.ZERO, 1 << 20));
+        assertThat(parse(PolicyValueTypes.caching(), "true")).contains(new Caching(Duration.ZERO, 1 << 20));
+        assertThat(parse(PolicyValueTypes.caching(), "on max-body 2KiB  stale-if-error 1h"))
+                .contains(new Caching(Duration.ofHours(1), 2048));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "1h",
+                "on max-body",
+                "on max-body 65MiB",
+                "on stale-if-error 366d",
+                "on stale-if-error 1h stale-if-error 2h",
+                "on for 1h"
+            })
+    void should_refuse_what_says_nothing_about_a_cache(String text) {
+        assertRefused(PolicyValueTypes.caching(), text);
     }
 
     @Test
@@ -186,6 +272,24 @@ class ValueTypeTest {
     }
 
     @Test
+    void should_read_where_a_port_listens() {
+        assertThat(parse(ValueType.listen(null), "8080")).isEqualTo(new ListenAddress(null, 8080, false));
+        assertThat(parse(ValueType.listen("127.0.0.1"), "0")).isEqualTo(new ListenAddress("127.0.0.1", 0, false));
+        assertThat(parse(ValueType.listen("127.0.0.1"), "[::]:1")).isEqualTo(new ListenAddress("::", 1, false));
+        assertThat(parse(ValueType.listenProxied(), "localhost:1  proxy-protocol"))
+                .isEqualTo(new ListenAddress("localhost", 1, true));
+        assertThat(parse(ValueType.listen(null).orOff(ListenAddress.OFF), "off").isOff())
+                .isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"", "host", "65536", "-1", ":1", "::1:1", "1 proxy", "1 proxy-protocol x", "proxy-protocol"})
+    void should_refuse_where_no_port_listens(String text) {
+        assertRefused(ValueType.listenProxied(), text);
+    }
+
+    @Test
     void should_read_host_names() {
         assertThat(parse(HttpValueTypes.hostNames(), "Admin.example.org, b"))
                 .containsExactlyInAnyOrder("admin.example.org", "b");
@@ -202,12 +306,6 @@ class ValueTypeTest {
     @CsvSource({"auto, AUTO", "io_uring, IO_URING", "epoll, EPOLL", "nio, NIO"})
     void should_read_a_transport(String text, TransportKind expected) {
         assertThat(parse(ValueType.choice(TransportKind.class, "_"), text)).isEqualTo(expected);
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"TRUE", "yes", "1", ""})
-    void should_refuse_what_is_neither_true_nor_false(String text) {
-        assertThatThrownBy(() -> parse(ValueType.bool(), text)).isInstanceOf(IllegalArgumentException.class);
     }
 
     @ParameterizedTest

@@ -300,9 +300,9 @@ class StatusTest {
                 "200 | application/json | {} | 200 with application/json. Set --admin-url to the admin port of a running"
                         + " dispatcher.",
                 "401 | text/plain | no token | 401, \"no token\". Name the file that holds a token of"
-                        + " admin.read-token-file or admin.token-file with --token-file.",
+                        + " admin.read-token or admin.token with --token-file.",
                 "403 | text/plain; charset=utf-8 | host: \u001b[2J | 403, \"host: \\u001b[2J\". Use an IP address, localhost"
-                        + " or one of admin.hosts in --admin-url.",
+                        + " or one of admin.allowed-hosts in --admin-url.",
                 "404 | text/html | <p> | 404 with text/html. Set --admin-url to the admin port of a running dispatcher."
             })
     void should_say_what_is_wrong_with_an_answer(int status, String type, String body, String expected)

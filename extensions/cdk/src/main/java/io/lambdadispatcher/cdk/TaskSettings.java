@@ -13,20 +13,18 @@ import software.amazon.awscdk.Token;
 final class TaskSettings {
     private static final Pattern NAME = Pattern.compile("[a-z]+([.-][a-z0-9]+)*");
     private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})(ms|s|m|h|d)");
-    private static final Set<String> SECRETS = Set.of("workers.secret", "function.secret", "admin.token");
+    private static final Set<String> SECRETS =
+            Set.of("workers.secret", "function.secret", "admin.token", "admin.read-token");
 
     /** The load balancer, the security groups and the health checks rely on them. */
     private static final Set<String> OWN = Set.of(
-            "admin.host",
             "admin.port",
             "aws.region",
             "fleet.table",
             "function.lambda",
             "function.launcher",
             "function.name",
-            "public.plain.host",
             "public.plain.port",
-            "workers.host",
             "workers.port");
 
     /** Fargate kills a task after this time. */
@@ -36,12 +34,12 @@ final class TaskSettings {
     private static final int END_SECONDS = 20;
 
     private final Map<String, String> values = new TreeMap<>(Map.of(
-            "admin.host", "0.0.0.0",
+            "admin.port", "0.0.0.0:9901",
             "forwarding.trust", "append", // The load balancer sets x-forwarded-for.
             "function.launcher", "lambda",
             "function.max-workers", "50",
             "function.min-workers", "1", // Otherwise a task would be ready before it has a worker.
-            "function.streams", "10",
+            "function.worker-concurrency", "10",
             // Longer than the load balancer's health check needs, which is 10 s.
             "shutdown.delay", "15s",
             "shutdown.grace", "60s"));

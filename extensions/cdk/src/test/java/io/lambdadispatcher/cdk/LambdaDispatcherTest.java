@@ -258,16 +258,16 @@ class LambdaDispatcherTest {
 
     @Test
     void should_pass_settings_as_environment_variables() {
-        Rendered rendered = render(builder ->
-                builder.setting("function.max-workers", "7").setting("http.max-connections-per-address", "100"));
+        Rendered rendered = render(
+                builder -> builder.setting("function.max-workers", "7").setting("http.max-concurrent-streams", "50"));
 
         assertThat(rendered.environment())
                 .containsEntry("LAMBDA_DISPATCHER_FUNCTION_NAME", "api")
                 .containsEntry("LAMBDA_DISPATCHER_FUNCTION_LAUNCHER", "lambda")
                 .containsEntry("LAMBDA_DISPATCHER_FUNCTION_MAX_WORKERS", "7")
-                .containsEntry("LAMBDA_DISPATCHER_HTTP_MAX_CONNECTIONS_PER_ADDRESS", "100")
+                .containsEntry("LAMBDA_DISPATCHER_HTTP_MAX_CONCURRENT_STREAMS", "50")
                 .containsEntry("LAMBDA_DISPATCHER_FORWARDING_TRUST", "append")
-                .containsEntry("LAMBDA_DISPATCHER_ADMIN_HOST", "0.0.0.0");
+                .containsEntry("LAMBDA_DISPATCHER_ADMIN_PORT", "0.0.0.0:9901");
         assertThat(rendered.environment()
                         .get("LAMBDA_DISPATCHER_FUNCTION_LAMBDA")
                         .toString())
@@ -433,7 +433,8 @@ class LambdaDispatcherTest {
     void should_refuse_a_secret_for_a_setting_that_is_none() {
         assertThatThrownBy(() -> builder().secret("function.name", null))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageStartingWith("function.name: expected one of admin.token, function.secret, workers.secret");
+                .hasMessageStartingWith(
+                        "function.name: expected one of admin.read-token, admin.token, function.secret, workers.secret");
     }
 
     @Test

@@ -83,7 +83,9 @@ final class PlainTemplate {
                 .setting(
                         "function.min-workers", text("MinWorkers", "Workers without traffic, for each dispatcher", "1"))
                 .setting("function.max-workers", text("MaxWorkers", "Maximum number of workers of a dispatcher", "50"))
-                .setting("function.streams", text("Streams", "Requests in flight on a worker", "10"))
+                .setting(
+                        "function.worker-concurrency",
+                        text("WorkerConcurrency", "Requests in flight on a worker", "10"))
                 .internetFacing()
                 .build();
         admitClients(dispatcher);

@@ -16,10 +16,9 @@ final class ServerContainer extends GenericContainer<ServerContainer> {
     private ServerContainer() {
         super(Image.DISPATCHER.imageName());
         withExposedPorts(PUBLIC_PORT, ADMIN_PORT);
-        withEnv("LAMBDA_DISPATCHER_ADMIN_HOST", "0.0.0.0");
+        withEnv("LAMBDA_DISPATCHER_ADMIN_PORT", "0.0.0.0:" + ADMIN_PORT);
         withEnv("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
-        withEnv("LAMBDA_DISPATCHER_WORKERS_PING_INTERVAL", "1s");
-        withEnv("LAMBDA_DISPATCHER_WORKERS_PING_TIMEOUT", "6s");
+        withEnv("LAMBDA_DISPATCHER_WORKERS_KEEPALIVE", "1s timeout 6s");
         waitingFor(Wait.forHttp("/ready").forPort(ADMIN_PORT).withStartupTimeout(Duration.ofMinutes(3)));
     }
 
@@ -42,7 +41,7 @@ final class ServerContainer extends GenericContainer<ServerContainer> {
                 .withEnv("LAMBDA_DISPATCHER_FUNCTION_LAUNCHER", "lambda")
                 .withEnv("LAMBDA_DISPATCHER_FUNCTION_MIN_WORKERS", Integer.toString(workers))
                 .withEnv("LAMBDA_DISPATCHER_FUNCTION_MAX_WORKERS", Integer.toString(workers))
-                .withEnv("LAMBDA_DISPATCHER_FUNCTION_STREAMS", "10")
+                .withEnv("LAMBDA_DISPATCHER_FUNCTION_WORKER_CONCURRENCY", "10")
                 .withEnv("LAMBDA_DISPATCHER_FUNCTION_LAUNCH_TIMEOUT", "90s")
                 .withEnv("LAMBDA_DISPATCHER_AWS_ENDPOINT", "http://" + address(cloud.container()) + ":4566")
                 .withEnv("LAMBDA_DISPATCHER_AWS_REGION", Cloud.REGION)

@@ -65,12 +65,11 @@ final class FleetProcesses implements AutoCloseable {
             Map<String, String> settings = new HashMap<>();
             settings.put("PUBLIC_PLAIN_PORT", Integer.toString(publicPort));
             settings.put("ADMIN_PORT", Integer.toString(adminPort));
-            settings.put("WORKERS_PORT", Integer.toString(workersPort));
-            settings.put("WORKERS_HOST", "127.0.0.1");
+            settings.put("WORKERS_PORT", "127.0.0.1:" + workersPort);
             settings.put("WORKERS_SECRET", SECRET);
             settings.put("FUNCTION_LAUNCHER", "local");
             settings.put("FUNCTION_HANDLER", "io.lambdadispatcher.server.demo.DemoHandler");
-            settings.put("FUNCTION_STREAMS", "4");
+            settings.put("FUNCTION_WORKER_CONCURRENCY", "4");
             settings.put("FUNCTION_MAX_WORKERS", Integer.toString(maxWorkers));
             settings.put("FUNCTION_LAUNCH_TIMEOUT", "60s");
             settings.put("LOCAL_JVM_FLAGS", "-Xmx64m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC");

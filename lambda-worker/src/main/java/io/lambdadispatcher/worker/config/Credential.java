@@ -19,8 +19,8 @@ import java.util.HexFormat;
  * <p>Choose a credential by the way the worker starts:
  * <ul>
  *   <li>{@link Token} for a worker that a dispatcher launches,
- *   <li>{@link FunctionKey} for a self-launched worker, because it is valid for one function only,
- *   <li>{@link Secret} for a self-launched worker that may hold the secret itself.
+ *   <li>{@link FunctionKey} for an external worker, because it is valid for one function only,
+ *   <li>{@link Secret} for an external worker that may hold the secret itself.
  * </ul>
  *
  * <p>{@code toString} of each credential hides its content. Immutable; any thread.

@@ -90,7 +90,7 @@ public record DispatcherProperties(
      * @param port Port that workers dial. 0 means any free port.
      * @param tls TLS of the worker port.
      * @param secret Secret from which the key of each function is derived, at least 16 bytes.
-     *     Self-launched workers need the secret, or their function's key.
+     *     External workers need the secret, or their function's key.
      * @param advertisedAddresses Addresses that launched workers dial, such as 10.0.0.7:8444. Port
      *     0 means the worker port. If it is not set, workers on Lambda dial an address that the
      *     dispatcher detects.

@@ -7,7 +7,7 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * Settings of a self-launched worker. Each stands for the environment variable of {@code
+ * Settings of an external worker. Each stands for the environment variable of {@code
  * docs/reference/configuration.md} with the same name: {@code tls-trust-pem} for {@code
  * LAMBDA_DISPATCHER_TLS_TRUST_PEM}. A variable counts if its property is not set.
  *

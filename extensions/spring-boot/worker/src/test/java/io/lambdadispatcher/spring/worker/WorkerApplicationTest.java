@@ -32,7 +32,7 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
 import org.springframework.context.ConfigurableApplicationContext;
 
-/** An application of Spring MVC as a self-launched worker. */
+/** An application of Spring MVC as an external worker. */
 class WorkerApplicationTest {
     private final TestPort port = new TestPort();
     private final HttpClient client = HttpClient.newHttpClient();
