@@ -24,7 +24,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What {@code Dispatcher.Builder} collects, by the side that uses it. Not thread-safe. */
+/** What {@code DispatcherBuilder} collects, by the side that uses it. Not thread-safe. */
 public final class BuilderOptions {
     public final List<FunctionOptions> functions = new ArrayList<>();
     public final List<DispatcherObserver> observers = new ArrayList<>();
