@@ -58,7 +58,7 @@ final class WorkerLife {
     final long launchedNanos;
     final ConcurrencyLimit limit;
     /** The downstream connections that the worker may open. */
-    final DownstreamShare downstream;
+    final ConnectionShare downstream;
 
     private State state;
     private long enteredNanos;
@@ -75,7 +75,7 @@ final class WorkerLife {
     /** What its exchanges were at the latest second. */
     private @Nullable WorkerDemand last;
 
-    private WorkerLife(String id, boolean ours, State state, long nowNanos, int streams, DownstreamShare downstream) {
+    private WorkerLife(String id, boolean ours, State state, long nowNanos, int streams, ConnectionShare downstream) {
         this.id = id;
         this.ours = ours;
         this.state = state;
@@ -87,12 +87,12 @@ final class WorkerLife {
 
     /** @param connections the downstream connections that it may open; 0 = not limited */
     static WorkerLife launched(String id, long nowNanos, int streams, int connections) {
-        return new WorkerLife(id, true, State.LAUNCHED, nowNanos, streams, DownstreamShare.granted(connections));
+        return new WorkerLife(id, true, State.LAUNCHED, nowNanos, streams, ConnectionShare.granted(connections));
     }
 
     /** Creates a worker that the dispatcher has not launched. */
     static WorkerLife selfLaunched(String id, long nowNanos, int streams) {
-        return new WorkerLife(id, false, State.DIALLED, nowNanos, streams, DownstreamShare.unknown());
+        return new WorkerLife(id, false, State.DIALLED, nowNanos, streams, ConnectionShare.unknown());
     }
 
     // The state machine.

@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
  * How many downstream connections one worker may open: what it was told, and what it has confirmed.
  * Until it confirms a smaller share, it may still use the larger one.
  */
-final class DownstreamShare {
+final class ConnectionShare {
     /** The worker has been told nothing by this dispatcher, and has confirmed nothing. */
     private static final int UNKNOWN = -1;
     /** A worker repeats its share every 5 s. If it does not confirm, the message may be lost. */
@@ -23,18 +23,18 @@ final class DownstreamShare {
     /** Whether the worker reports its share, so that it can be told another one. */
     private boolean reports;
 
-    private DownstreamShare(int connections) {
+    private ConnectionShare(int connections) {
         told = connections;
         held = connections;
     }
 
     /** Creates the share of a worker that is launched with it; 0 = without a limit. */
-    static DownstreamShare granted(int connections) {
-        return new DownstreamShare(connections);
+    static ConnectionShare granted(int connections) {
+        return new ConnectionShare(connections);
     }
 
-    static DownstreamShare unknown() {
-        return new DownstreamShare(UNKNOWN);
+    static ConnectionShare unknown() {
+        return new ConnectionShare(UNKNOWN);
     }
 
     /**
