@@ -6,21 +6,14 @@ import io.lambdadispatcher.core.internal.policy.ClientSession;
 import io.lambdadispatcher.core.internal.policy.DeadlineHeaders;
 import io.lambdadispatcher.core.internal.policy.DeadlineRule;
 import io.lambdadispatcher.core.internal.policy.RetryRule;
-import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.observe.ExchangeEnd;
-import io.lambdadispatcher.core.observe.ExchangeListener;
-import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.observe.RetryDenial;
-import io.lambdadispatcher.core.observe.SessionResult;
-import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.AttemptPolicy;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.core.options.TrafficPolicy;
@@ -35,7 +28,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
-import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -47,8 +39,7 @@ import org.jspecify.annotations.Nullable;
  * holds the part of the body that arrives until then (bounded by the client's window), and decides
  * whether a failed attempt is repeated. Confined to the client's event loop.
  */
-public final class Exchange extends DeadlineQueue.Entry
-        implements RequestSink, RemoteAttempt, ExchangeStart, ExchangeEnd {
+public final class Exchange extends DeadlineQueue.Entry implements RequestSink, RemoteAttempt {
 
     private enum State {
         /** Has no worker stream. */
@@ -96,6 +87,7 @@ public final class Exchange extends DeadlineQueue.Entry
     private static final int SNAPSHOT_CHARACTERS = 512;
 
     private final ExchangeOwner owner;
+    private final ExchangeReport report;
 
     // begin() sets all fields that follow.
 
@@ -109,8 +101,6 @@ public final class Exchange extends DeadlineQueue.Entry
     private TrafficPolicy policy;
     private long startNanos;
 
-    private @Nullable ExchangeListener listener;
-
     private State state;
     private int attempts;
     private boolean bodyForwarded;
@@ -123,9 +113,6 @@ public final class Exchange extends DeadlineQueue.Entry
     /** Workers of attempts that have failed or are given up. The next attempt avoids them. */
     private List<String> triedWorkers;
 
-    /** The attempt that {@link #carrier} serves: 1 for the first. */
-    private int attempt;
-
     /** {@code null} if the policy needs none, or none is needed for this request. */
     private @Nullable ExchangeTimer timer;
 
@@ -134,11 +121,6 @@ public final class Exchange extends DeadlineQueue.Entry
 
     /** A second attempt beside that of {@link #carrier}. */
     private @Nullable Hedge hedge;
-
-    private @Nullable RetryDenial denial;
-
-    /** The number of further attempts for each reason, as {@link FinishedExchange} has them. */
-    private int extraAttempts;
 
     /** Whether the handler of an earlier attempt may have begun. */
     private boolean seen;
@@ -149,12 +131,8 @@ public final class Exchange extends DeadlineQueue.Entry
     /** When the request was complete, if its policy is timed. */
     private long requestEndNanos;
 
-    /** 0 if the response's headers have not arrived. */
-    private long headNanos;
-
-    private long handlerWaitMicros;
-    private long handlerMicros;
-    private @Nullable WaitReason waitReason;
+    /** Whether the response's headers have been passed on. */
+    private boolean answered;
 
     /** {@code null} if the request was never queued. */
     private FairQueue.@Nullable Ticket<Exchange> ticket;
@@ -202,15 +180,7 @@ public final class Exchange extends DeadlineQueue.Entry
     private boolean detached;
 
     private long requestBytes;
-    private long responseBytes;
     private long untakenBytes;
-    private int status;
-
-    // For the observer, at the end.
-
-    private Outcome outcome;
-    private @Nullable Failure failure;
-    private long endNanos;
 
     /** Memory of the headers, in bytes; 0 if not calculated yet. */
     private int headBytes;
@@ -218,6 +188,7 @@ public final class Exchange extends DeadlineQueue.Entry
     public Exchange(
             ExchangeOwner owner, Http2Headers head, boolean bodyless, ResponseSink response, TrafficPolicy policy) {
         this.owner = owner;
+        report = new ExchangeReport(owner.function());
         begin(head, bodyless, response, policy);
     }
 
@@ -231,6 +202,7 @@ public final class Exchange extends DeadlineQueue.Entry
         if (ended == null || ended.owner != owner || ended.shared || ended.state != State.ENDED) {
             return new Exchange(owner, head, bodyless, response, policy);
         }
+        ended.report.reset();
         ended.begin(head, bodyless, response, policy);
         return ended;
     }
@@ -243,25 +215,18 @@ public final class Exchange extends DeadlineQueue.Entry
         policy = applied;
         startNanos = owner.nanoTime();
         requestEndNanos = startNanos;
-        listener = null;
         state = State.WAITING;
         attempts = 0;
         bodyForwarded = false;
         carrier = null;
         lastCarrier = null;
         triedWorkers = List.of();
-        attempt = 0;
         limitedByDeadline = false;
         hedge = null;
-        denial = null;
-        extraAttempts = 0;
         seen = false;
         carriedNanos = 0;
         lastAttemptNanos = 0;
-        headNanos = 0;
-        handlerWaitMicros = -1;
-        handlerMicros = -1;
-        waitReason = null;
+        answered = false;
         ticket = null;
         share = null;
         session = null;
@@ -280,12 +245,7 @@ public final class Exchange extends DeadlineQueue.Entry
         shared = false;
         detached = false;
         requestBytes = 0;
-        responseBytes = 0;
         untakenBytes = 0;
-        status = 0;
-        outcome = Outcome.COMPLETED;
-        failure = null;
-        endNanos = 0;
         headBytes = 0;
         timer = applied.isTimed() ? newTimer() : null;
     }
@@ -450,14 +410,11 @@ public final class Exchange extends DeadlineQueue.Entry
                 response.onSent();
             }
         }
-        attempt = attempts;
         if (timer != null) {
             startAttemptTimer();
             writeDeadline(timer, head);
         }
-        if (listener != null) {
-            announceAttempt(listener, attempt, head);
-        }
+        report.onAttempt(attempts, head);
         return carriedNanos;
     }
 
@@ -522,8 +479,8 @@ public final class Exchange extends DeadlineQueue.Entry
 
     /** Notes that the exchange is queued with this ticket. */
     public void onWaiting(FairQueue.Ticket<Exchange> place) {
-        if (waitReason == null) {
-            waitReason = owner.waitReason();
+        if (report.waitReason() == null) {
+            report.onWaiting(owner.waitReason());
         }
         shared = true;
         ticket = place;
@@ -531,7 +488,7 @@ public final class Exchange extends DeadlineQueue.Entry
 
     /** Notes that the exchange will wait, although there may be free worker streams. */
     public void onSetAside(WaitReason reason) {
-        waitReason = reason;
+        report.onWaiting(reason);
     }
 
     /** Returns the client's share of the function. {@link #releaseShare} must follow at the end. */
@@ -773,8 +730,7 @@ public final class Exchange extends DeadlineQueue.Entry
         shared = true;
         carrier = null;
         state = State.WAITING;
-        handlerWaitMicros = -1;
-        handlerMicros = -1;
+        report.onTiming(-1, -1);
         if (timer != null) {
             timer.onNoAttempt();
         }
@@ -978,15 +934,16 @@ public final class Exchange extends DeadlineQueue.Entry
             }
             state = State.RESPONDING;
             dropSent();
-            headNanos = owner.nanoTime();
-            status = code;
+            answered = true;
+            long now = owner.nanoTime();
+            tunnelRequested = tunnelRequested && TunnelHead.opens(responseHead);
+            report.onHead(code, now - startNanos, tunnelRequested);
             if (timer != null) {
-                onAnswered(timer);
+                onAnswered(timer, now);
             }
             if (session != null) {
                 markWorker(session, responseHead);
             }
-            tunnelRequested = tunnelRequested && TunnelHead.opens(responseHead);
             if (tunnelRequested) {
                 state = requestEnded ? State.CLIENT_ENDED : State.TUNNEL;
                 release();
@@ -1001,7 +958,7 @@ public final class Exchange extends DeadlineQueue.Entry
     }
 
     private void markWorker(ClientSession itsSession, Http2Headers responseHead) {
-        String workerId = lastCarrier == null ? null : lastCarrier.workerId();
+        String workerId = workerId();
         if (workerId != null) {
             itsSession.mark(responseHead, workerId);
         }
@@ -1022,7 +979,7 @@ public final class Exchange extends DeadlineQueue.Entry
     @Override
     public void onData(ByteBuf data, boolean end) {
         if (isResponding()) {
-            responseBytes += data.readableBytes();
+            report.onData(data.readableBytes());
             untakenBytes += data.readableBytes();
             response.onData(data, end);
             endIf(end);
@@ -1061,15 +1018,15 @@ public final class Exchange extends DeadlineQueue.Entry
     }
 
     /** A response has begun. What it is faster than no longer matters. */
-    private void onAnswered(ExchangeTimer own) {
+    private void onAnswered(ExchangeTimer own, long nowNanos) {
         own.onNoAttempt();
         if (requestEnded) {
-            owner.onResponseTime(headNanos - awaitedNanos());
+            owner.onResponseTime(nowNanos - awaitedNanos());
         }
         Hedge other = hedge;
         if (other != null) {
             hedge = null;
-            report(listener, other.number(), other.workerId(), LOST_RACE);
+            report.onHedgeFailed(other, LOST_RACE);
             other.drop();
         }
     }
@@ -1085,14 +1042,13 @@ public final class Exchange extends DeadlineQueue.Entry
 
     @Override
     public void onTiming(long waitMicros, long micros) {
-        handlerWaitMicros = waitMicros;
-        handlerMicros = micros;
+        report.onTiming(waitMicros, micros);
     }
 
     @Override
     public void onRefused(Failure failure) {
         if (wasSentDirectly()) {
-            report(listener, attempt, null, failure.kind().token());
+            report.onAttemptFailed(null, failure.kind().token());
             onBusy(failure);
             return;
         }
@@ -1197,7 +1153,7 @@ public final class Exchange extends DeadlineQueue.Entry
             denied = owner.takeExtraAttempt(reason);
         }
         if (denied != null) {
-            denial = denied;
+            report.onDenied(denied);
             return false;
         }
         if (cancelled != null) {
@@ -1206,14 +1162,13 @@ public final class Exchange extends DeadlineQueue.Entry
             // The event loop of a cancelled attempt may still read these.
             head = copyOf(head);
         }
-        String workerId = lastCarrier == null ? null : lastCarrier.workerId();
+        String workerId = workerId();
         addTried(workerId);
         seen |= condition != RetryCondition.REFUSED;
         waitAgain();
         // The time of this attempt is no time in the queue.
         ticket = owner.newTicket(this);
-        report(listener, attempt, workerId, token);
-        countExtra(reason);
+        report.onRepeated(workerId, token, reason);
         owner.retry(this);
         return true;
     }
@@ -1222,10 +1177,6 @@ public final class Exchange extends DeadlineQueue.Entry
         if (carrier != null) {
             carrier.onGivenUp();
         }
-    }
-
-    private void countExtra(ExtraAttempt reason) {
-        extraAttempts += 1 << FinishedExchange.EXTRA_BITS * reason.ordinal();
     }
 
     private void addTried(@Nullable String workerId) {
@@ -1251,14 +1202,16 @@ public final class Exchange extends DeadlineQueue.Entry
             Hedge second =
                     new Hedge(this, attempts + 1, headers, body, earlyTrailers, timeoutMillis(nowNanos), nowNanos);
             List<String> before = triedWorkers;
-            addTried(lastCarrier == null ? null : lastCarrier.workerId());
+            addTried(workerId());
             denied = owner.start(second, triedWorkers);
             if (denied != null) {
                 triedWorkers = before;
                 second.release();
             }
         }
-        denial = denied == null ? denial : denied;
+        if (denied != null) {
+            report.onDenied(denied);
+        }
     }
 
     /** A worker stream is about to carry the hedge. */
@@ -1270,10 +1223,7 @@ public final class Exchange extends DeadlineQueue.Entry
             DeadlineHeaders.writeLeft(
                     policy.deadline(), second.head(), Math.max(1, timer.deadline - (second.startNanos() - startNanos)));
         }
-        countExtra(ExtraAttempt.HEDGE);
-        if (listener != null) {
-            announceAttempt(listener, second.number(), second.head());
-        }
+        report.onHedge(second);
     }
 
     /**
@@ -1287,7 +1237,7 @@ public final class Exchange extends DeadlineQueue.Entry
             hedge = null;
             addTried(second.workerId());
             giveUp(second.carrier());
-            report(listener, second.number(), second.workerId(), condition.token());
+            report.onHedgeFailed(second, condition.token());
             return false;
         }
         // The slow attempt counts, too: otherwise, times would seem shorter with each hedge.
@@ -1308,7 +1258,7 @@ public final class Exchange extends DeadlineQueue.Entry
             hedge = null;
             attempts -= unseen ? 1 : 0;
             addTried(second.workerId());
-            report(listener, second.number(), second.workerId(), failure.kind().token());
+            report.onHedgeFailed(second, failure.kind().token());
         }
     }
 
@@ -1324,16 +1274,13 @@ public final class Exchange extends DeadlineQueue.Entry
             return false;
         }
         hedge = null;
-        report(listener, attempt, lastCarrier == null ? null : lastCarrier.workerId(), token);
+        report.onAdopted(second, workerId(), token);
         addTried(second.workerId());
-        attempt = second.number();
         head = second.head();
         lastCarrier = second.carrier();
         lastAttemptNanos = second.startNanos();
         // The time of the other attempt is no time in the queue.
         ticket = owner.newTicket(this);
-        handlerWaitMicros = -1;
-        handlerMicros = -1;
         attemptTakenBytes = 0;
         shared = true;
         carrier = second.adopt();
@@ -1446,61 +1393,36 @@ public final class Exchange extends DeadlineQueue.Entry
         return owner.nanoTime() - lastAttemptNanos;
     }
 
-    // For the observer.
-
-    @Override
-    public String function() {
-        return owner.function();
+    /** Returns whether the client has got the response's headers. */
+    public boolean isAnswered() {
+        return answered;
     }
 
-    @Override
-    public Http2Headers headers() {
+    Http2Headers headers() {
         return head;
     }
 
-    @Override
-    public @Nullable SocketAddress remoteAddress() {
-        return response.remoteAddress();
+    private @Nullable String workerId() {
+        return lastCarrier == null ? null : lastCarrier.workerId();
     }
 
-    @Override
-    public ClientProtocol protocol() {
-        return response.protocol();
-    }
+    // For the observer.
 
     /** Tells the observer that the exchange has started. {@link #report} must follow at the end. */
     public void announceTo(DispatcherObserver observer) {
-        listener = observer.onExchangeStart(this);
-    }
-
-    /** An exception is logged and does not affect the exchange. */
-    private static void announceAttempt(ExchangeListener to, int number, Http2Headers headers) {
-        try {
-            to.onAttempt(number, headers);
-        } catch (Throwable e) {
-            FinishedExchange.failures.warn("the observer threw an exception in onAttempt()", e);
-        }
-    }
-
-    private static void report(@Nullable ExchangeListener to, int number, @Nullable String workerId, String token) {
-        try {
-            if (to != null) {
-                to.onAttemptFailed(number, workerId, token);
-            }
-        } catch (Throwable e) {
-            FinishedExchange.failures.warn("the observer threw an exception in onAttemptFailed()", e);
-        }
+        report.announceTo(observer, head, response);
     }
 
     /**
      * Tells the observer that the exchange has ended, if it returned a listener at the start.
      */
-    public void report(Outcome how, @Nullable Failure why) {
-        if (listener != null) {
-            outcome = how;
-            failure = why;
-            endNanos = owner.nanoTime();
-            FinishedExchange.report(this, listener);
+    public void report(Outcome outcome, @Nullable Failure failure) {
+        if (report.isFollowed()) {
+            long endNanos = owner.nanoTime() - startNanos;
+            report.onLastAttempt(attempts, workerId());
+            report.onRequest(head, requestBytes, session == null ? null : session.result());
+            report.onTimes(attempts == 0 ? endNanos : carriedNanos - startNanos, endNanos);
+            report.onEnd(outcome, failure, response);
         }
     }
 
@@ -1517,7 +1439,7 @@ public final class Exchange extends DeadlineQueue.Entry
         return new RequestSnapshot(
                 owner.function(),
                 now,
-                state == State.WAITING || lastCarrier == null ? null : lastCarrier.workerId(),
+                state == State.WAITING ? null : workerId(),
                 start(head.method(), head.method().length()),
                 start(path, query < 0 ? path.length() : query),
                 response.remoteAddress(),
@@ -1525,140 +1447,12 @@ public final class Exchange extends DeadlineQueue.Entry
                 owner.nanoTime() - startNanos,
                 attempts,
                 requestBytes,
-                responseBytes,
+                report.responseBytes(),
                 untakenBytes);
     }
 
     private static String start(CharSequence text, int end) {
         String all = HeaderText.decode(text.subSequence(0, end));
         return all.substring(0, Math.min(all.length(), SNAPSHOT_CHARACTERS));
-    }
-
-    @Override
-    public @Nullable String workerId() {
-        return lastCarrier == null ? null : lastCarrier.workerId();
-    }
-
-    @Override
-    public int status() {
-        return failure != null && status == 0 ? failure.kind().status().code() : status;
-    }
-
-    @Override
-    public Outcome outcome() {
-        return outcome;
-    }
-
-    @Override
-    public @Nullable String failure() {
-        return failure == null ? null : failure.kind().token();
-    }
-
-    @Override
-    public @Nullable String failureDetail() {
-        return failure == null ? null : failure.detail();
-    }
-
-    @Override
-    public @Nullable WaitReason waitReason() {
-        return waitReason;
-    }
-
-    @Override
-    public @Nullable SessionResult sessionResult() {
-        return session == null ? null : session.result();
-    }
-
-    @Override
-    public @Nullable Substitute substitute() {
-        return response.substitute(status, failure);
-    }
-
-    @Override
-    public @Nullable ContentEncoding contentEncoding() {
-        return response.contentEncoding();
-    }
-
-    @Override
-    public long requestBytes() {
-        return requestBytes;
-    }
-
-    @Override
-    public long responseBytes() {
-        return responseBytes;
-    }
-
-    @Override
-    public long queueNanos() {
-        return (attempts == 0 ? endNanos : carriedNanos) - startNanos;
-    }
-
-    @Override
-    public long firstByteNanos() {
-        return headNanos == 0 ? -1 : headNanos - startNanos;
-    }
-
-    @Override
-    public long totalNanos() {
-        return endNanos - startNanos;
-    }
-
-    @Override
-    public long handlerWaitNanos() {
-        return handlerWaitMicros < 0 ? -1 : handlerWaitMicros * 1000;
-    }
-
-    @Override
-    public long handlerNanos() {
-        return handlerMicros < 0 ? -1 : handlerMicros * 1000;
-    }
-
-    @Override
-    public int attempts() {
-        return attempts;
-    }
-
-    @Override
-    public int extraAttempts(ExtraAttempt reason) {
-        return FinishedExchange.extraAttempts(extraAttempts, reason);
-    }
-
-    @Override
-    public @Nullable RetryDenial retryDenial() {
-        return denial;
-    }
-
-    @Override
-    public boolean isTunnel() {
-        return tunnelRequested && StatusCode.isSuccess(status());
-    }
-
-    @Override
-    public ExchangeEnd copy() {
-        return new FinishedExchange(
-                function(),
-                workerId(),
-                head,
-                remoteAddress(),
-                protocol(),
-                status(),
-                outcome,
-                failure,
-                waitReason,
-                sessionResult(),
-                substitute(),
-                contentEncoding(),
-                requestBytes,
-                responseBytes,
-                queueNanos(),
-                firstByteNanos(),
-                totalNanos(),
-                handlerWaitNanos(),
-                handlerNanos(),
-                attempts,
-                extraAttempts,
-                denial,
-                isTunnel());
     }
 }

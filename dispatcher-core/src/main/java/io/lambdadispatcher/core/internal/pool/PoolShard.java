@@ -953,7 +953,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         return switch (outcome) {
             case COMPLETED -> true;
             // What the client has not read was dropped before, and nothing shows that it was slow.
-            case CANCELLED -> exchange.isRequestEnded() && exchange.firstByteNanos() < 0;
+            case CANCELLED -> exchange.isRequestEnded() && !exchange.isAnswered();
             default -> !exchange.isWaitingForClient();
         };
     }
