@@ -113,15 +113,15 @@ public final class FunctionSettings {
     public static final Setting<Duration> FUNCTION_ATTEMPT_TIMEOUT = TRAFFIC.setting(
                     "function.attempt-timeout", duration(), "0")
             .ofRoutes()
-            .doc(
-                    "Sends a repeatable request to another worker if there are no headers of a response within this time"
-                            + " after the worker has the complete request. It needs timeout in function.retry-on. 0 means no limit.");
+            .doc("Sends a repeatable request to another worker if there are no headers of a response within this time"
+                    + " after the worker has the complete request. It needs timeout in function.retry-on. It has no"
+                    + " effect with function.hedge-after. 0 means no limit.");
     public static final Setting<HedgeDelay> FUNCTION_HEDGE_AFTER = TRAFFIC.setting(
                     "function.hedge-after", hedgeDelay(), "off")
             .ofRoutes()
-            .doc(
-                    "Sends a repeatable request to a second worker, too, if there are no headers of a response this long"
-                            + " after the worker has the complete request. p95 = the time in which 95 % of the recent responses began. The first response wins.");
+            .doc("Sends a repeatable request to another worker, too, if there are no headers of a response this long"
+                    + " after the last attempt, or after the worker has the complete request. p95 = the time in"
+                    + " which 95 % of the recent responses began. The first response wins, whatever its status.");
     public static final Setting<Integer> FUNCTION_EXTRA_ATTEMPTS = TRAFFIC.setting(
                     "function.extra-attempts", number(0, 100), "10")
             .reloads()

@@ -25,9 +25,6 @@ abstract class AttemptsReport implements ExchangeEnd {
     @Nullable
     ExchangeListener listener;
 
-    /** The attempt that the exchange waits for, beside a hedge: 1 for the first. */
-    private int current;
-
     private int attempts;
     private @Nullable String workerId;
 
@@ -45,19 +42,8 @@ abstract class AttemptsReport implements ExchangeEnd {
         onTiming(-1, -1);
     }
 
-    /** The exchange waits for this attempt, whose headers are about to be sent. */
+    /** The headers of an attempt are about to be sent. */
     final void onAttempt(int number, Http2Headers headers) {
-        current = number;
-        announce(number, headers);
-    }
-
-    /** The headers of a hedge are about to be sent. */
-    final void onHedge(Hedge hedge) {
-        count(ExtraAttempt.HEDGE);
-        announce(hedge.number(), hedge.head());
-    }
-
-    private void announce(int number, Http2Headers headers) {
         try {
             if (listener != null) {
                 listener.onAttempt(number, headers);
@@ -67,30 +53,20 @@ abstract class AttemptsReport implements ExchangeEnd {
         }
     }
 
-    /** The hedge is no longer under way. */
-    final void onHedgeFailed(Hedge hedge, String token) {
-        tellFailed(hedge.number(), hedge.workerId(), token);
+    /** The headers of an attempt that begins beside others are about to be sent. */
+    final void onHedge(int number, Http2Headers headers) {
+        count(ExtraAttempt.HEDGE);
+        onAttempt(number, headers);
     }
 
-    /** The current attempt has failed, and the hedge is the current one from now on. */
-    final void onAdopted(Hedge hedge, @Nullable String failedWorkerId, String token) {
-        onAttemptFailed(failedWorkerId, token);
-        current = hedge.number();
-        onTiming(-1, -1);
-    }
-
-    /** The current attempt has failed, and another one follows for this reason. */
-    final void onRepeated(@Nullable String failedWorkerId, String token, ExtraAttempt reason) {
-        onAttemptFailed(failedWorkerId, token);
+    /** An attempt has failed, and another one follows for this reason. */
+    final void onRepeated(int number, @Nullable String failedWorkerId, String token, ExtraAttempt reason) {
+        onAttemptFailed(number, failedWorkerId, token);
         count(reason);
     }
 
-    /** The current attempt has failed, and another one follows. */
-    final void onAttemptFailed(@Nullable String failedWorkerId, String token) {
-        tellFailed(current, failedWorkerId, token);
-    }
-
-    private void tellFailed(int number, @Nullable String failedWorkerId, String token) {
+    /** An attempt has failed, and another one follows or continues. */
+    final void onAttemptFailed(int number, @Nullable String failedWorkerId, String token) {
         try {
             if (listener != null) {
                 listener.onAttemptFailed(number, failedWorkerId, token);
@@ -109,7 +85,7 @@ abstract class AttemptsReport implements ExchangeEnd {
         denial = reason;
     }
 
-    /** Takes the handler's times of the current attempt; -1 = not known. */
+    /** Takes the handler's times of the last attempt; -1 = not known. */
     final void onTiming(long waitMicros, long micros) {
         handlerWaitMicros = waitMicros;
         handlerMicros = micros;

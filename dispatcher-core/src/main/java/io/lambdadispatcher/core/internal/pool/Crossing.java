@@ -76,6 +76,11 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         return workerId;
     }
 
+    @Override
+    public boolean isOfOtherLoop() {
+        return true;
+    }
+
     /**
      * Runs the call on loop {@code to}.
      *
@@ -112,7 +117,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         if (taken == null) {
             away.onPermitUnused();
             toClient(() -> {
-                // A hedge can be cancelled before it arrives.
+                // It can be cancelled before it arrives.
                 if (!cancelled) {
                     onStranded.run();
                 }
@@ -123,7 +128,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         carrier = taken;
         tunnel = Exchange.isTunnel(head);
         requestEnded = end;
-        boolean wanted = toClient(() -> exchange.onArrived(this));
+        boolean wanted = toClient(() -> exchange.onArrived());
         stream = taken.carry(head, end, timeoutMillis, this);
         if (!wanted) {
             cancelStream(ErrorCode.CANCELLED);

@@ -11,8 +11,8 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.ExchangeTimer;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
-import io.lambdadispatcher.core.internal.exchange.Hedge;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.exchange.Try;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.FairQueue;
 import io.lambdadispatcher.core.internal.loop.LoopClock;
@@ -581,9 +581,8 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
             Exchange exchange, PoolShard other, @Nullable PooledConnection wanted, List<String> avoided) {
         // The worker of a session is on any loop, so the other loops were not tried.
         int next = wanted != null ? 0 : pool.shards().indexOf(other) + 1;
-        Crossing crossing = new Crossing(exchange, this, other, wanted, avoided, () -> onStranded(exchange, next));
-        begin(exchange, crossing);
-        exchange.crossOver(crossing);
+        Try nextTry = exchange.nextTry();
+        carry(exchange, new Crossing(nextTry, this, other, wanted, avoided, () -> onStranded(exchange, next)));
     }
 
     /**
@@ -817,7 +816,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     }
 
     @Override
-    public @Nullable RetryDenial start(Hedge hedge, List<String> tried) {
+    public @Nullable RetryDenial start(Try next, List<String> tried) {
         assert loop.inEventLoop();
         RetryDenial denial = budget.denial(ExtraAttempt.HEDGE, pool.queued() > 0);
         if (denial != null) {
@@ -829,10 +828,10 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
             if (other == null) {
                 return RetryDenial.NO_OTHER_WORKER;
             }
-            carrier = new Crossing(hedge, this, other, null, tried, () -> hedge.onStranded(NO_STREAM));
+            carrier = new Crossing(next, this, other, null, tried, () -> next.onBusy(NO_STREAM));
         }
         budget.take();
-        hedge.carryOn(carrier);
+        next.carryOn(carrier);
         return null;
     }
 

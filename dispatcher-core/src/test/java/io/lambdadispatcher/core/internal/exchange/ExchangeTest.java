@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.options.Affinity;
+import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -87,9 +88,9 @@ class ExchangeTest {
         } else if (type == ClientSession.class) {
             return ClientSession.of(Affinity.header("a"), new DefaultHttp2Headers().set("a", "b"));
         } else if (type == ExchangeTimer.class) {
-            return new ExchangeTimer(newExchange(), 7);
-        } else if (type == Hedge.class) {
-            return new Hedge(newExchange(), 2, head, null, null, 0, 0);
+            return new ExchangeTimer(newExchange(), DeadlinePolicy.NONE, 7, 7);
+        } else if (type == Try.class) {
+            return newExchange().nextTry();
         } else if (type == RequestAdmission.Place.class) {
             return new RequestAdmission.Place(new Bulkhead(), false, null);
         } else if (type == Failure.class) {
@@ -101,6 +102,18 @@ class ExchangeTest {
                     .newTicket(newExchange(), 0, 0);
         }
         return stub(type, null);
+    }
+
+    private static Object part(Object whole, String name) throws Exception {
+        Field field = whole.getClass().getDeclaredField(name);
+        field.setAccessible(true);
+        return field.get(whole);
+    }
+
+    /** Returns the exchange and all that is reused with it, except the report. */
+    private static List<Object> parts(Exchange exchange) throws Exception {
+        Object attempts = part(exchange, "attempts");
+        return List.of(exchange, part(exchange, "body"), attempts, part(attempts, "first"));
     }
 
     private static ExchangeReport reportOf(Exchange exchange) throws Exception {
@@ -130,8 +143,10 @@ class ExchangeTest {
     @Test
     void should_know_nothing_of_the_request_before_when_it_is_reused() throws Exception {
         Exchange used = new Exchange(owner, head, true, stub(ResponseSink.class, null), TrafficPolicy.NEUTRAL);
-        for (Field field : fields(Exchange.class)) {
-            field.set(used, other(field.getType()));
+        for (Object part : parts(used)) {
+            for (Field field : fields(part.getClass())) {
+                field.set(part, other(field.getType()));
+            }
         }
         field("shared").set(used, false);
         fill(reportOf(used));
@@ -140,8 +155,12 @@ class ExchangeTest {
         assertThat(Exchange.begin(owner, head, false, sink, TrafficPolicy.NEUTRAL))
                 .isSameAs(used);
         Exchange fresh = new Exchange(owner, head, false, sink, TrafficPolicy.NEUTRAL);
-        for (Field field : fields(Exchange.class)) {
-            assertThat(field.get(used)).as(field.getName()).isEqualTo(field.get(fresh));
+        for (int i = 0; i < parts(used).size(); i++) {
+            Object reused = parts(used).get(i);
+            for (Field field : fields(reused.getClass())) {
+                Object expected = field.get(parts(fresh).get(i));
+                assertThat(field.get(reused)).as(field.toString()).isEqualTo(expected);
+            }
         }
         assertThat(reportAtEnd(used)).isEqualTo(reportAtEnd(fresh));
     }
@@ -191,7 +210,7 @@ class ExchangeTest {
         Exchange used = newExchange();
         ExchangeReport report = reportOf(used);
         fill(report);
-        report.onRepeated(null, "lost", ExtraAttempt.LOST);
+        report.onRepeated(1, null, "lost", ExtraAttempt.LOST);
         Map<String, Object> before = report(report);
         ExchangeEnd copy = report.copy();
         assertThat(report(copy)).isEqualTo(before);
