@@ -6,9 +6,9 @@ import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.options.AttemptPolicy;
 import io.lambdadispatcher.core.options.RetryCondition;
-import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * client's, unless it is one that the policy repeats. What no worker has begun is sent again in any
  * case. Serves one request after the other, as its exchange does. Client's event loop only.
  */
-final class Attempts {
+public final class Attempts {
     /** What is reported of a try that was given up for another. */
     private static final String ATTEMPT_TIMEOUT = "attempt_timeout";
 
@@ -30,6 +30,8 @@ final class Attempts {
 
     private final Exchange exchange;
     private final ExchangeOwner owner;
+    private final RequestHead head;
+    private final Replay body;
     private final ExchangeReport report;
     private final Try first;
 
@@ -55,16 +57,17 @@ final class Attempts {
     /** When the last one began, or was denied. */
     private long lastNanos;
 
-    Attempts(Exchange exchange, ExchangeOwner owner, ExchangeReport report) {
+    Attempts(Exchange exchange, ExchangeOwner owner, RequestHead head, Replay body, ExchangeReport report) {
         this.exchange = exchange;
         this.owner = owner;
+        this.head = head;
+        this.body = body;
         this.report = report;
         this.first = new Try(exchange, this);
     }
 
     /** Another request begins. */
     void reset() {
-        first.reset();
         upcoming = null;
         current = null;
         count = 0;
@@ -76,8 +79,8 @@ final class Attempts {
 
     // How they begin.
 
-    /** Returns the one that begins next, if a carrier is found for it. */
-    Try upcoming() {
+    /** Returns the one that begins next, for a carrier that is made for it. */
+    public Try upcoming() {
         Try its = upcoming;
         if (its == null) {
             its = current == null ? first : new Try(exchange, this);
@@ -91,22 +94,26 @@ final class Attempts {
      *
      * @return when the first one began
      */
-    long begin(Carrier found, Http2Headers head, long nowNanos) {
+    long begin(Carrier found, long nowNanos) {
         Try next = upcoming();
         upcoming = null;
         current = next;
-        next.begin(found, ++count, head, nowNanos);
-        lastNanos = nowNanos;
-        if (count == 1) {
+        if (count == 0) {
             firstNanos = nowNanos;
         }
+        begin(next, found, head.fields(), nowNanos);
         setTimer();
+        report.onAttempt(count, next.head);
+        return firstNanos;
+    }
+
+    private void begin(Try next, Carrier found, Http2Headers headers, long nowNanos) {
+        next.begin(found, ++count, headers, nowNanos);
+        lastNanos = nowNanos;
         ExchangeTimer timer = exchange.timer();
         if (timer != null) {
-            timer.writeLeft(head, nowNanos);
+            timer.writeLeft(headers, nowNanos);
         }
-        report.onAttempt(count, head);
-        return firstNanos;
     }
 
     /** Sends the request to the carrier of the try that has begun. */
@@ -118,15 +125,15 @@ final class Attempts {
 
     private void carry(Try next, Carrier found) {
         long limitNanos = owner.requestTimeoutNanos();
-        long leftNanos = limitNanos == 0 ? Long.MAX_VALUE : limitNanos - (next.startNanos() - firstNanos);
+        long leftNanos = limitNanos == 0 ? Long.MAX_VALUE : limitNanos - (next.startNanos - firstNanos);
         ExchangeTimer timer = exchange.timer();
         boolean byDeadline = false;
         if (timer != null && timer.hasDeadline()) {
-            long untilDeadline = timer.leftNanos(next.startNanos());
+            long untilDeadline = timer.leftNanos(next.startNanos);
             byDeadline = untilDeadline < leftNanos;
             leftNanos = Math.min(leftNanos, untilDeadline);
         }
-        next.carry(found, exchange.isBodyless(), millis(leftNanos), byDeadline);
+        next.carry(found, head.isBodyless(), millis(leftNanos), byDeadline);
     }
 
     /** Returns a worker's timeout; 0 = no limit. */
@@ -158,47 +165,49 @@ final class Attempts {
         if (timer == null
                 || count >= rule.maxAttempts()
                 || !rule.isTimed()
-                || !exchange.isRequestEnded()
-                || !exchange.isIdempotent()
+                || !body.isEnded()
+                || !head.isIdempotent()
                 || current == null
                 || !current.isOfWorker()) {
             return;
         }
-        if (!rule.overlaps()) {
-            timer.setNextTry(lastNanos, rule.attemptTimeout().toNanos());
-        } else if (!exchange.isTunnelRequested()) {
-            double quantile = rule.hedgeAfterQuantile();
-            timer.setNextTry(
-                    lastNanos,
-                    quantile > 0
-                            ? owner.responseTimeNanos(quantile)
-                            : rule.hedgeAfter().toNanos());
+        timer.setNextTry(
+                lastNanos,
+                rule.overlaps() ? hedgeNanos(rule) : rule.attemptTimeout().toNanos());
+    }
+
+    /** @return 0 = never */
+    private long hedgeNanos(AttemptPolicy rule) {
+        if (head.asksForTunnel()) {
+            return 0;
         }
-        exchange.setTimer(timer);
+        double quantile = rule.hedgeAfterQuantile();
+        return quantile > 0
+                ? owner.responseTimeNanos(quantile)
+                : rule.hedgeAfter().toNanos();
     }
 
     /** The policy wants another one, because there is no response yet. */
     void onNextTryDue(ExchangeTimer timer, long nowNanos) {
         Try slow = current;
         // While it crosses over, there is nothing to cancel yet. The timer starts again on arrival.
-        if (slow == null || !exchange.isSent() || slow.isCrossing()) {
+        if (slow == null || slow.isCrossing()) {
             return;
         }
         if (exchange.policy().attempts().overlaps()) {
             startBeside(nowNanos);
         } else {
-            owner.onResponseTime(timer.awaitedNanos(slow.startNanos(), nowNanos));
+            owner.onResponseTime(timer.awaitedNanos(slow.startNanos, nowNanos));
             sendAgain(slow, RetryCondition.TIMEOUT, ExtraAttempt.TIMEOUT, ATTEMPT_TIMEOUT, ErrorCode.TIMEOUT);
         }
     }
 
     private void startBeside(long nowNanos) {
-        ClientSession session = exchange.session();
+        ClientSession session = exchange.place().session();
         if (session != null && session.namesWorker()) {
             return;
         }
-        RetryDenial denied = RetryRule.denialOfHedge(
-                exchange.policy().attempts(), count, exchange.isIdempotent(), exchange.isRepeatable());
+        RetryDenial denied = RetryRule.denial(exchange.policy().attempts(), count, head.isIdempotent(), isRepeatable());
         if (denied == null) {
             List<String> before = tried;
             for (Try each = current; each != null; each = each.next) {
@@ -219,15 +228,11 @@ final class Attempts {
 
     /** A carrier was found for one that begins beside the others. */
     void beginBeside(Try next, Carrier found) {
-        Http2Headers head = new FlatHeaders().add(exchange.headers());
-        next.begin(found, ++count, head, lastNanos);
+        begin(next, found, head.copy(), lastNanos);
         seen = true;
         append(next);
-        ExchangeTimer timer = exchange.timer();
-        if (timer != null) {
-            timer.writeLeft(head, lastNanos);
-        }
-        report.onHedge(count, head);
+        exchange.onOverlap();
+        report.onHedge(count, next.head);
         carry(next, found);
         if (exchange.isSent()) {
             setTimer();
@@ -239,9 +244,7 @@ final class Attempts {
         while (last != null && last.next != null) {
             last = last.next;
         }
-        if (last == null || !last.isAlive()) {
-            current = youngest;
-        } else {
+        if (last != null) {
             last.next = youngest;
         }
     }
@@ -255,13 +258,81 @@ final class Attempts {
     }
 
     /** Returns the workers that the next try avoids if possible. */
-    List<String> tried() {
+    public List<String> tried() {
         return tried;
     }
 
     /** Allows all workers again, because there is no other. */
-    void avoidNoWorker() {
+    public void avoidNoWorker() {
         tried = List.of();
+    }
+
+    // The body.
+
+    /** Sends a part of the body, or holds it until the try has arrived on the other event loop. */
+    void send(ByteBuf data, boolean end) {
+        if (isCrossing()) {
+            body.hold(data);
+        } else {
+            body.keep(data, keepsBody());
+            sink().data(data, end);
+        }
+    }
+
+    void send(Http2Headers trailers) {
+        if (isCrossing()) {
+            body.hold(trailers);
+        } else {
+            body.keep(trailers, keepsBody());
+            sink().trailers(trailers);
+        }
+    }
+
+    /** Sends one try what has arrived of the body. */
+    void sendBody(Try to) {
+        if (body.hasParts()) {
+            body.send(to, keepsBody());
+        }
+    }
+
+    /** Returns whether a part that is sent now is kept, if it is the first. */
+    private boolean keepsBody() {
+        return !body.hasBegun() && exchange.isSent() && (head.isIdempotent() || owner.mayBeBusy());
+    }
+
+    /** Returns whether another worker could get the complete request. */
+    private boolean isRepeatable() {
+        return exchange.isSent() && body.isWhole();
+    }
+
+    boolean isCrossing() {
+        return current != null && current.isCrossing();
+    }
+
+    private RequestSink sink() {
+        if (current == null) {
+            throw new IllegalStateException("the request was not sent");
+        }
+        return current.sink();
+    }
+
+    private @Nullable RequestSink lastSink() {
+        return current == null ? null : current.sink;
+    }
+
+    /** The client has taken bytes of the response. Those of a direct call count after the end. */
+    void responseTaken(int bytes) {
+        RequestSink from = lastSink();
+        if (from != null && exchange.isEnded()) {
+            from.endedResponseTaken(bytes);
+        } else if (from != null) {
+            from.responseTaken(bytes);
+        }
+    }
+
+    long heldBytes() {
+        RequestSink from = lastSink();
+        return from == null ? 0 : from.heldBytes();
     }
 
     // How they end. Each of these decides what follows a try.
@@ -269,22 +340,21 @@ final class Attempts {
     /** A response has begun, which is the client's or is repeated. */
     void onHead(Try of, Http2Headers responseHead, boolean end) {
         int status = StatusCode.parse(responseHead.status());
-        AttemptPolicy rule = exchange.policy().attempts();
-        RetryCondition condition = rule.overlaps() ? null : RetryRule.ofStatus(status);
+        RetryCondition condition = RetryRule.ofStatus(status);
         boolean repeated = condition != null
-                && rule.retryOn().contains(condition)
-                && of.isOfWorker()
+                && repeats(of, condition)
                 && sendAgain(of, condition, ExtraAttempt.STATUS, condition.token(), ErrorCode.CANCELLED);
         if (!repeated) {
             long now = owner.nanoTime();
             choose(of, now);
-            exchange.onHead(of.head(), responseHead, status, end, now);
+            exchange.onHead(responseHead, status, end, now);
         }
     }
 
     /** Ends all others. Those that began before it count as slow. */
     private void choose(Try chosen, long nowNanos) {
         chosen.choose();
+        head.set(chosen.head);
         Try each = current;
         current = chosen;
         ExchangeTimer timer = exchange.timer();
@@ -292,14 +362,14 @@ final class Attempts {
             return;
         }
         timer.cancelNextTry();
-        if (exchange.isRequestEnded()) {
-            owner.onResponseTime(timer.awaitedNanos(chosen.startNanos(), nowNanos));
+        if (body.isEnded()) {
+            owner.onResponseTime(timer.awaitedNanos(chosen.startNanos, nowNanos));
         }
         while (each != null) {
             Try behind = each.next;
             each.next = null;
             if (each != chosen) {
-                lose(each, timer, each.number() < chosen.number(), nowNanos);
+                lose(each, timer, each.number < chosen.number, nowNanos);
             }
             each = behind;
         }
@@ -307,9 +377,9 @@ final class Attempts {
 
     /** A slow one counts, too: otherwise, times would seem shorter with each that overtakes one. */
     private void lose(Try loser, ExchangeTimer timer, boolean overtaken, long nowNanos) {
-        report.onAttemptFailed(loser.number(), loser.workerId(), LOST_RACE);
+        report.onAttemptFailed(loser.number, loser.workerId(), LOST_RACE);
         if (overtaken) {
-            owner.onResponseTime(timer.awaitedNanos(loser.startNanos(), nowNanos));
+            owner.onResponseTime(timer.awaitedNanos(loser.startNanos, nowNanos));
         }
         loser.cancel(ErrorCode.CANCELLED);
         if (overtaken) {
@@ -319,7 +389,7 @@ final class Attempts {
 
     void onFailure(Try failed, Failure failure) {
         ExchangeTimer timer = exchange.timer();
-        if (timer != null && failure.kind() == Failure.Kind.TIMEOUT && failed.isLimitedByDeadline()) {
+        if (timer != null && failure.kind() == Failure.Kind.TIMEOUT && failed.limitedByDeadline) {
             failed.end();
             exchange.fail(timer.lateFailure("no complete response"));
         } else if (!continuesWithout(failed, failure) && !isFailureRepeated(failed, failure)) {
@@ -329,31 +399,29 @@ final class Attempts {
 
     /** The handler has failed, of which the client would learn as 500. */
     private boolean isFailureRepeated(Try failed, Failure failure) {
-        AttemptPolicy rule = exchange.policy().attempts();
+        String token = failure.kind().token();
         boolean ofHandler =
                 failure.kind() == Failure.Kind.HANDLER_FAILED || failure.kind() == Failure.Kind.HANDLER_CANCELLED;
         boolean repeated = ofHandler
-                && !rule.overlaps()
-                && rule.retryOn().contains(RetryCondition.STATUS_500)
-                && exchange.isSent()
-                && failed.isOfWorker()
-                && sendAgain(
-                        failed,
-                        RetryCondition.STATUS_500,
-                        ExtraAttempt.STATUS,
-                        failure.kind().token(),
-                        null);
+                && repeats(failed, RetryCondition.STATUS_500)
+                && sendAgain(failed, RetryCondition.STATUS_500, ExtraAttempt.STATUS, token, null);
         if (repeated) {
             failed.doubtWorker();
         }
         return repeated;
     }
 
+    /** Returns whether the policy wants another response than one with this status. */
+    private boolean repeats(Try of, RetryCondition status) {
+        AttemptPolicy rule = exchange.policy().attempts();
+        return !rule.overlaps() && rule.retryOn().contains(status) && of.isOfWorker() && exchange.isSent();
+    }
+
     void onRefused(Try refused, Failure failure) {
         if (refused.isOfWorker()) {
             sendAgainOrFail(refused, failure, RetryCondition.REFUSED, ExtraAttempt.REFUSED);
         } else {
-            report.onAttemptFailed(refused.number(), null, failure.kind().token());
+            report.onAttemptFailed(refused.number, null, failure.kind().token());
             onBusy(refused, failure);
         }
     }
@@ -364,12 +432,13 @@ final class Attempts {
 
     /** Its worker had no room, so it was no try. */
     void onBusy(Try busy, Failure failure) {
-        boolean last = busy.number() == count;
+        boolean last = busy.number == count;
         if (continuesWithout(busy, failure)) {
             count -= last ? 1 : 0;
             return;
         }
-        if (exchange.isRepeatable()) {
+        if (isRepeatable()) {
+            busy.onTiming(-1, -1);
             exchange.waitAgain();
             count--;
             if (owner.requeue(exchange)) {
@@ -400,8 +469,8 @@ final class Attempts {
         remove(ended);
         avoid(ended.workerId());
         // The time of this try is no time in the queue.
-        exchange.setTicket(owner.newTicket(exchange));
-        report.onAttemptFailed(ended.number(), ended.workerId(), failure.kind().token());
+        exchange.place().setTicket(owner.newTicket(exchange));
+        report.onAttemptFailed(ended.number, ended.workerId(), failure.kind().token());
         return true;
     }
 
@@ -429,8 +498,8 @@ final class Attempts {
      */
     private boolean sendAgain(
             Try last, RetryCondition condition, ExtraAttempt reason, String token, @Nullable ErrorCode cancelled) {
-        RetryDenial denied = RetryRule.denial(
-                exchange.policy().attempts(), condition, count, exchange.isIdempotent(), exchange.isRepeatable());
+        RetryDenial denied =
+                RetryRule.denial(exchange.policy().attempts(), condition, count, head.isIdempotent(), isRepeatable());
         if (denied == null) {
             denied = owner.takeExtraAttempt(reason);
         }
@@ -442,23 +511,17 @@ final class Attempts {
             last.cancel(cancelled);
             last.doubtWorker();
             // The event loop of a cancelled try may still read these.
-            exchange.copyHeaders();
+            head.set(head.copy());
         }
         avoid(last.workerId());
         seen |= condition != RetryCondition.REFUSED;
+        last.onTiming(-1, -1);
         exchange.waitAgain();
         // The time of this try is no time in the queue.
-        exchange.setTicket(owner.newTicket(exchange));
-        report.onRepeated(last.number(), last.workerId(), token, reason);
+        exchange.place().setTicket(owner.newTicket(exchange));
+        report.onRepeated(last.number, last.workerId(), token, reason);
         owner.retry(exchange);
         return true;
-    }
-
-    /** The request waits again, so the handler's times are no longer of interest. */
-    void onWaiting() {
-        if (current != null) {
-            current.onTiming(-1, -1);
-        }
     }
 
     /** Cancels all that are under way, and the one whose response is the client's. */
@@ -466,7 +529,7 @@ final class Attempts {
         for (Try each = current; each != null; ) {
             Try behind = each.next;
             each.next = null;
-            each.cancel(code);
+            seen |= each.cancel(code);
             each = behind;
         }
     }
@@ -479,34 +542,10 @@ final class Attempts {
         return seen && failure.wasNotTried() ? failure.afterAttempt() : failure;
     }
 
-    /** A handler may have begun. */
-    void onSeen() {
-        seen = true;
-    }
-
     // What there is to know of them.
 
     boolean isCurrent(Try one) {
         return current == one;
-    }
-
-    /** Returns whether the only one has not arrived on the other event loop yet. */
-    boolean isCrossing() {
-        return current != null && current.isCrossing();
-    }
-
-    /** Returns where the rest of the request goes. */
-    RequestSink sink() {
-        if (current == null) {
-            throw new IllegalStateException("the request was not sent");
-        }
-        return current.sink();
-    }
-
-    /** Returns where the request went last; {@code null} if no carrier has accepted it. */
-    @Nullable
-    RequestSink lastSink() {
-        return current == null ? null : current.sinkOrNull();
     }
 
     @Nullable
@@ -515,7 +554,7 @@ final class Attempts {
     }
 
     /** Returns whether the last one, if there was one, was a direct call. */
-    boolean wasDirect() {
+    public boolean wasDirect() {
         return current != null && !current.isOfWorker();
     }
 
@@ -523,21 +562,17 @@ final class Attempts {
         return count;
     }
 
-    /** Returns when the first one began. */
-    long firstNanos() {
-        return firstNanos;
-    }
-
     /** Returns for how long the last carrier has had the request. */
-    long serviceNanos() {
-        return current == null ? 0 : owner.nanoTime() - current.startNanos();
+    public long serviceNanos() {
+        return current == null ? 0 : owner.nanoTime() - current.startNanos;
     }
 
     /** All have ended. */
-    void report() {
+    void report(long startNanos, long endNanos) {
         report.onLastAttempt(count, workerId());
+        report.onTimes((count == 0 ? endNanos : firstNanos) - startNanos, endNanos - startNanos);
         if (current != null) {
-            report.onTiming(current.handlerWaitMicros(), current.handlerMicros());
+            report.onTiming(current.handlerWaitMicros, current.handlerMicros);
         }
     }
 }

@@ -24,7 +24,7 @@ public interface Carrier {
 
     /**
      * Returns whether the stream is one of another event loop, and may be gone when the request
-     * arrives there. Then the request's body follows after {@link RemoteAttempt#onArrived}.
+     * arrives there. Then the request's body follows after {@link Try#onArrived}.
      */
     default boolean isOfOtherLoop() {
         return false;

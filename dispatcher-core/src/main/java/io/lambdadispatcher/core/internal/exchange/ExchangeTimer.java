@@ -1,9 +1,9 @@
 package io.lambdadispatcher.core.internal.exchange;
 
+import io.lambdadispatcher.core.internal.loop.FairQueue.Ticket;
 import io.lambdadispatcher.core.internal.loop.TimerHeap;
 import io.lambdadispatcher.core.internal.policy.DeadlineHeaders;
 import io.lambdadispatcher.core.internal.policy.DeadlineRule;
-import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.concurrent.TimeUnit;
@@ -15,18 +15,10 @@ import org.jspecify.annotations.Nullable;
  * loop.
  */
 public final class ExchangeTimer extends TimerHeap.Timer {
-    /** What is to be done when the timer is due. */
-    enum Event {
-        NONE,
-        DEADLINE,
-        NEXT_TRY
-    }
-
     private static final long NEVER = DeadlineHeaders.NONE;
 
     private final Exchange exchange;
-    private final DeadlinePolicy policy;
-    private final long startNanos;
+    private final ExchangeOwner owner;
 
     // In nanoseconds after the request's arrival.
 
@@ -39,36 +31,52 @@ public final class ExchangeTimer extends TimerHeap.Timer {
     private long nextTry = NEVER;
 
     /** @param deadline in nanoseconds after the request's arrival */
-    ExchangeTimer(Exchange exchange, DeadlinePolicy policy, long startNanos, long deadline) {
+    ExchangeTimer(Exchange exchange, ExchangeOwner owner, long deadline) {
         this.exchange = exchange;
-        this.policy = policy;
-        this.startNanos = startNanos;
+        this.owner = owner;
         this.deadline = deadline;
     }
 
     /** @return {@code null} if the policy never acts on this request */
-    static @Nullable ExchangeTimer of(Exchange exchange, TrafficPolicy policy, Http2Headers head, long startNanos) {
+    static @Nullable ExchangeTimer of(Exchange exchange, ExchangeOwner owner, TrafficPolicy policy, Http2Headers head) {
         if (!policy.isTimed()) {
             return null;
         }
         long budget = DeadlineHeaders.budgetNanos(policy.deadline(), head);
-        return budget == NEVER && !policy.attempts().isTimed()
-                ? null
-                : new ExchangeTimer(exchange, policy.deadline(), startNanos, budget);
+        return budget == NEVER && !policy.attempts().isTimed() ? null : new ExchangeTimer(exchange, owner, budget);
+    }
+
+    /**
+     * Starts the deadline.
+     *
+     * @return false if the client no longer waits
+     */
+    boolean start() {
+        if (deadline > 0) {
+            set();
+        }
+        return deadline > 0;
     }
 
     boolean hasDeadline() {
         return deadline != NEVER;
     }
 
+    private long elapsed(long nanos) {
+        return nanos - exchange.startNanos();
+    }
+
     /** Returns the time until the deadline; 0 or less if it is over. */
     long leftNanos(long nowNanos) {
-        return deadline - (nowNanos - startNanos);
+        return deadline - elapsed(nowNanos);
     }
 
     /** Returns whether a request that is queued would probably not be served in time. */
-    boolean isHopeless(long nowNanos, long queuedNanos, long responseTimeNanos) {
-        return hasDeadline() && DeadlineRule.isHopeless(leftNanos(nowNanos), queuedNanos, responseTimeNanos);
+    boolean isHopeless(@Nullable Ticket<Exchange> queued, long nowNanos) {
+        return hasDeadline()
+                && queued != null
+                && DeadlineRule.isHopeless(
+                        leftNanos(nowNanos), nowNanos - queued.sinceNanos(), owner.responseTimeNanos(0.95));
     }
 
     Failure lateFailure(String what) {
@@ -80,13 +88,13 @@ public final class ExchangeTimer extends TimerHeap.Timer {
     /** Tells the handler how long the client still waits, in the client's own headers. */
     void writeLeft(Http2Headers head, long nowNanos) {
         if (hasDeadline()) {
-            DeadlineHeaders.writeLeft(policy, head, Math.max(1, leftNanos(nowNanos)));
+            DeadlineHeaders.writeLeft(exchange.policy().deadline(), head, Math.max(1, leftNanos(nowNanos)));
         }
     }
 
     /** The client has sent the complete request. */
     void onRequestEnd(long nowNanos) {
-        requestEnd = nowNanos - startNanos;
+        requestEnd = elapsed(nowNanos);
     }
 
     /**
@@ -95,7 +103,7 @@ public final class ExchangeTimer extends TimerHeap.Timer {
      * @param tryNanos when its try began
      */
     long awaitedNanos(long tryNanos, long nowNanos) {
-        return nowNanos - startNanos - Math.max(requestEnd, tryNanos - startNanos);
+        return elapsed(nowNanos) - Math.max(requestEnd, elapsed(tryNanos));
     }
 
     /**
@@ -105,7 +113,8 @@ public final class ExchangeTimer extends TimerHeap.Timer {
      * @param delayNanos after this try began, or after the request was complete; 0 = never
      */
     void setNextTry(long tryNanos, long delayNanos) {
-        nextTry = delayNanos == 0 ? NEVER : Math.max(requestEnd, tryNanos - startNanos) + delayNanos;
+        nextTry = delayNanos == 0 ? NEVER : Math.max(requestEnd, elapsed(tryNanos)) + delayNanos;
+        set();
     }
 
     /** No try is under way, or a response has begun. */
@@ -113,34 +122,30 @@ public final class ExchangeTimer extends TimerHeap.Timer {
         nextTry = NEVER;
     }
 
-    /** Returns the event that is due, and forgets it. */
-    Event poll(long nowNanos) {
-        long elapsed = nowNanos - startNanos;
-        if (elapsed >= deadline) {
-            return Event.DEADLINE;
-        } else if (elapsed >= nextTry) {
-            nextTry = NEVER;
-            return Event.NEXT_TRY;
+    /** The deadline has been kept, or the exchange has ended. */
+    void cancel() {
+        owner.timers().cancel(this);
+    }
+
+    private void set() {
+        long next = Math.min(deadline, nextTry);
+        if (next != NEVER) {
+            owner.timers().set(this, exchange.startNanos() + next);
         }
-        return Event.NONE;
-    }
-
-    /** Returns whether an event is ahead. */
-    boolean isSet() {
-        return next() != NEVER;
-    }
-
-    /** Returns when the next event is due, if there is one. */
-    long dueNanos() {
-        return startNanos + next();
-    }
-
-    private long next() {
-        return Math.min(deadline, nextTry);
     }
 
     /** The timer is due. */
     public void onDue(long nowNanos) {
-        exchange.onTimer(this, nowNanos);
+        long elapsed = elapsed(nowNanos);
+        if (elapsed >= deadline) {
+            exchange.failLate(this);
+        } else if (elapsed >= nextTry) {
+            nextTry = NEVER;
+            exchange.onNextTryDue(this, nowNanos);
+        }
+        // Each of these can end the exchange, whose object may then serve another request.
+        if (exchange.timer() == this && !exchange.isEnded()) {
+            set();
+        }
     }
 }

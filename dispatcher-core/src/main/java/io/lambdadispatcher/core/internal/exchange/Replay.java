@@ -3,7 +3,6 @@ package io.lambdadispatcher.core.internal.exchange;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Headers;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,9 +25,6 @@ final class Replay {
      * window, because HTTP/1.1 connections continue to read when half of the window is free.
      */
     private static final int FULL_BYTES = 32 * 1024 - 1;
-
-    /** Memory of the objects of a header, without its characters. */
-    private static final int FIELD_BYTES = 96;
 
     private final ExchangeOwner owner;
 
@@ -189,12 +185,9 @@ final class Replay {
 
     /** The request waits again, and what was sent waits with it. */
     void rewind() {
-        if (sent != null) {
-            waiting = sent;
-            sent = null;
-            owner.onSentDropped(sentBytes);
-            sentBytes = 0;
-        }
+        waiting = sent == null ? waiting : sent;
+        sent = null;
+        uncount();
         begun = false;
     }
 
@@ -203,9 +196,13 @@ final class Replay {
         if (sent != null) {
             sent.release();
             sent = null;
-            owner.onSentDropped(sentBytes);
-            sentBytes = 0;
+            uncount();
         }
+    }
+
+    private void uncount() {
+        owner.onSentDropped(sentBytes);
+        sentBytes = 0;
     }
 
     /** The request has ended. */
@@ -248,15 +245,6 @@ final class Replay {
     }
 
     int trailerBytes() {
-        return trailers == null ? 0 : bytesOf(trailers);
-    }
-
-    /** Returns the memory of headers or trailers, in bytes. */
-    static int bytesOf(Http2Headers fields) {
-        int sum = 0;
-        for (Map.Entry<CharSequence, CharSequence> field : fields) {
-            sum += FIELD_BYTES + field.getKey().length() + field.getValue().length();
-        }
-        return sum;
+        return trailers == null ? 0 : RequestHead.bytesOf(trailers);
     }
 }

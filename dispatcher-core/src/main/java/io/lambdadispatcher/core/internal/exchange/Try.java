@@ -12,15 +12,13 @@ import org.jspecify.annotations.Nullable;
  * none. Confined to the client's event loop.
  *
  * <pre>
- *   NEW ──▶ CROSSING ──▶ CARRIED ──its response is the client's──▶ CHOSEN
- *   NEW ──▶ CARRIED
+ *   CROSSING ──it arrives──▶ CARRIED ──its response is the client's──▶ CHOSEN
  *   any ──it fails, or is given up──▶ OVER
  * </pre>
  */
-public final class Try implements RemoteAttempt {
+public final class Try implements Attempt {
 
     private enum State {
-        NEW,
         /**
          * On its way to a worker stream of another event loop, which may be closed on arrival. The
          * body stays here.
@@ -30,28 +28,35 @@ public final class Try implements RemoteAttempt {
         CARRIED,
         /** The client gets its response, or has got it. */
         CHOSEN,
+        /** Also before it begins. */
         OVER
     }
 
     private final Exchange exchange;
     private final Attempts attempts;
 
-    private State state = State.NEW;
+    // begin() sets all fields that follow.
+
+    private State state = State.OVER;
     private @Nullable Carrier carrier;
-    private @Nullable RequestSink sink;
-    private Http2Headers head = EmptyHttp2Headers.INSTANCE;
-    private int number;
-    private long startNanos;
+
+    /** Where the rest of the request goes; {@code null} before the carrier has the headers. */
+    @Nullable
+    RequestSink sink;
+
+    Http2Headers head = EmptyHttp2Headers.INSTANCE;
+    int number;
+    long startNanos;
 
     /** Whether the deadline, and no other timeout, limits it. */
-    private boolean limitedByDeadline;
+    boolean limitedByDeadline;
 
     /** Bytes of the body that its worker has taken. */
     private long takenBytes;
 
     // The handler's times; -1 = not known.
-    private long handlerWaitMicros = -1;
-    private long handlerMicros = -1;
+    long handlerWaitMicros;
+    long handlerMicros;
 
     /** The one that began next, of those that are under way. */
     @Nullable
@@ -62,32 +67,22 @@ public final class Try implements RemoteAttempt {
         this.attempts = attempts;
     }
 
-    /** Serves another request. */
-    void reset() {
-        state = State.NEW;
-        carrier = null;
-        sink = null;
-        head = EmptyHttp2Headers.INSTANCE;
-        number = 0;
-        startNanos = 0;
-        limitedByDeadline = false;
-        takenBytes = 0;
-        onTiming(-1, -1);
-        next = null;
-    }
-
     /**
      * Begins. {@link #carry} follows.
      *
      * @param ordinal 1 for the request's first try
      */
     void begin(Carrier to, int ordinal, Http2Headers headers, long nowNanos) {
-        assert state == State.NEW : state;
         state = to.isOfOtherLoop() ? State.CROSSING : State.CARRIED;
         carrier = to;
+        sink = null;
         number = ordinal;
         head = headers;
         startNanos = nowNanos;
+        limitedByDeadline = false;
+        takenBytes = 0;
+        onTiming(-1, -1);
+        next = null;
     }
 
     /** Begins beside other tries, on a carrier that was found for it. */
@@ -100,7 +95,7 @@ public final class Try implements RemoteAttempt {
         limitedByDeadline = byDeadline;
         sink = to.carry(head, bodyless, timeoutMillis, this);
         if (isCarried()) {
-            exchange.sendBody(this);
+            attempts.sendBody(this);
         }
     }
 
@@ -113,47 +108,12 @@ public final class Try implements RemoteAttempt {
         return (state == State.CARRIED || state == State.CHOSEN) && !exchange.isEnded();
     }
 
-    /** Returns whether it is under way, or its response was the client's. */
-    boolean isAlive() {
-        return state != State.OVER;
-    }
-
     /** Returns where the rest of the request goes. */
     RequestSink sink() {
         if (sink == null) {
             throw new IllegalStateException("no carrier in state " + state);
         }
         return sink;
-    }
-
-    /** @return {@code null} before the carrier has accepted the headers */
-    @Nullable
-    RequestSink sinkOrNull() {
-        return sink;
-    }
-
-    int number() {
-        return number;
-    }
-
-    Http2Headers head() {
-        return head;
-    }
-
-    long startNanos() {
-        return startNanos;
-    }
-
-    boolean isLimitedByDeadline() {
-        return limitedByDeadline;
-    }
-
-    long handlerWaitMicros() {
-        return handlerWaitMicros;
-    }
-
-    long handlerMicros() {
-        return handlerMicros;
     }
 
     /** Returns whether a worker has it, so that another worker can get the request, too. */
@@ -178,14 +138,18 @@ public final class Try implements RemoteAttempt {
         state = State.OVER;
     }
 
-    /** Tells the carrier that nobody waits for it. */
-    void cancel(ErrorCode code) {
-        if (state != State.OVER) {
-            state = State.OVER;
-            if (sink != null) {
-                sink.cancel(code);
-            }
+    /**
+     * Tells the carrier that nobody waits for it.
+     *
+     * @return false if it was over
+     */
+    boolean cancel(ErrorCode code) {
+        boolean cancelled = state != State.OVER;
+        state = State.OVER;
+        if (cancelled && sink != null) {
+            sink.cancel(code);
         }
+        return cancelled;
     }
 
     /** Its worker was slow, or its response is unwanted. Other workers come first for a time. */
@@ -197,16 +161,16 @@ public final class Try implements RemoteAttempt {
 
     // From the carrier.
 
-    @Override
+    /** The worker stream of another event loop has accepted the headers. */
     public void onArrived() {
         if (state == State.CROSSING) {
             state = State.CARRIED;
-            exchange.sendBody(this);
+            attempts.sendBody(this);
             attempts.onArrived(this);
         }
     }
 
-    @Override
+    /** Returns whether nobody waits for it any more. */
     public boolean isEnded() {
         return state == State.OVER || exchange.isEnded();
     }

@@ -4,8 +4,8 @@ import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
-import io.lambdadispatcher.core.internal.exchange.RemoteAttempt;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.Try;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * is the exchange's loop, the stream is cancelled.
  */
 final class Crossing implements Carrier, RequestSink, Attempt {
-    private final RemoteAttempt exchange;
+    private final Try exchange;
     private final PoolShard home;
     private final PoolShard away;
     private final @Nullable PooledConnection wanted;
@@ -57,7 +57,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
      * @param onStranded called on the exchange's loop if no such stream is free
      */
     Crossing(
-            RemoteAttempt exchange,
+            Try exchange,
             PoolShard home,
             PoolShard away,
             @Nullable PooledConnection wanted,

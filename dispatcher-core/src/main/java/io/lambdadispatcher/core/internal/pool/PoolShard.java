@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.ExchangeTimer;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
+import io.lambdadispatcher.core.internal.exchange.QueuePlace;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.exchange.Try;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
@@ -238,7 +239,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         budget.onRequest();
         Exchange exchange = Exchange.begin(this, head, end, response, policy);
         if (policy.affinity() != Affinity.NONE) {
-            exchange.setSession(ClientSession.of(policy.affinity(), head));
+            exchange.place().setSession(ClientSession.of(policy.affinity(), head));
         }
         if (observed) {
             exchange.announceTo(observer);
@@ -253,7 +254,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     private void place(Exchange exchange) {
         boolean mayBegin = mayBegin(exchange);
-        arrived += mayBegin && exchange.countsAsArrived() ? 1 : 0;
+        arrived += mayBegin && exchange.place().countsAsArrived() ? 1 : 0;
         boolean mayGo = mayBegin && !waitsForItsWorker(exchange);
         // If requests are queued on any loop, one of them may be next.
         if (mayGo && pool.pending.get() == 0 && dispatch(exchange)) {
@@ -264,7 +265,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
             exchange.fail(refusal);
             return;
         }
-        Priority priority = exchange.priority();
+        Priority priority = exchange.place().priority();
         if (priority != null && pool.streams() > 0 && pool.priorities.refuses(priority, shedNanos(exchange))) {
             shed(exchange, priority);
             return;
@@ -282,7 +283,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
             return;
         }
         long tag = priority == null
-                ? exchange.share(pool.shares).nextTag(pool.virtualTime())
+                ? exchange.place().share(pool.shares).nextTag(pool.virtualTime())
                 : pool.priorities.nextTag(priority, pool.virtualTime());
         FairQueue.Ticket<Exchange> ticket = waiting.newTicket(exchange, tag, exchange.startNanos());
         if (!mayGo) {
@@ -319,9 +320,10 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
             return true;
         }
         // A place that it has is judged again: other requests may be queued by now.
-        exchange.release();
-        return !preempted && exchange.hold(anyone, anyonesBodies())
-                || exchange.hold(exchange.share(pool.shares), pool.holdLimit(!preempted && exchange.fillsWindow()));
+        QueuePlace place = exchange.place();
+        place.release();
+        return !preempted && place.hold(anyone, anyonesBodies())
+                || place.hold(place.share(pool.shares), pool.holdLimit(!preempted && exchange.fillsWindow()));
     }
 
     private int anyonesBodies() {
@@ -331,8 +333,9 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     /** Returns whether the worker of the exchange's session is connected but has no free stream. */
     private boolean waitsForItsWorker(Exchange exchange) {
-        ClientSession session = exchange.session();
-        return session != null && session.waitsFor(pool.open(), exchange.triedWorkers());
+        ClientSession session = exchange.place().session();
+        return session != null
+                && session.waitsFor(pool.open(), exchange.attempts().tried());
     }
 
     private boolean mayGo(Exchange exchange) {
@@ -341,8 +344,10 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     /** Returns whose room a request waits for: its session's worker, or its client's share. */
     private Object setAsideFor(Exchange exchange) {
-        ClientSession session = exchange.session();
-        return session != null && session.isWaiting() ? session.worker() : exchange.share(pool.shares);
+        ClientSession session = exchange.place().session();
+        return session != null && session.isWaiting()
+                ? session.worker()
+                : exchange.place().share(pool.shares);
     }
 
     /** A client stays preempted while it has more than its share. */
@@ -351,7 +356,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         if (!pool.hasPreempted(now)) {
             return false;
         }
-        ClientShare client = exchange.share(pool.shares);
+        ClientShare client = exchange.place().share(pool.shares);
         boolean preempted = client.isPreempted(now);
         if (preempted && client.held() > Math.max(1, pool.share())) {
             pool.onPreempted(client, now + Preemption.MEMORY_NANOS);
@@ -364,10 +369,10 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     }
 
     private boolean tryQueue(Exchange exchange) {
-        Priority priority = exchange.priority();
+        Priority priority = exchange.place().priority();
         int max = pool.options().queueLimit();
         int limit = priority == null ? max : PriorityShares.queueLimit(priority, max);
-        return pool.queued() < limit && exchange.share(pool.shares).tryQueue(pool.queueShare(limit));
+        return pool.queued() < limit && exchange.place().share(pool.shares).tryQueue(pool.queueShare(limit));
     }
 
     private static long shedNanos(Exchange exchange) {
@@ -395,7 +400,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     /** Queues a request for which there is room now. */
     private void onRoom(FairQueue.Ticket<Exchange> ticket) {
         pool.overShare.decrementAndGet();
-        arrived += ticket.entry.countsAsArrived() ? 1 : 0;
+        arrived += ticket.entry.place().countsAsArrived() ? 1 : 0;
         enqueue(ticket);
     }
 
@@ -424,13 +429,13 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     @Override
     public void onRequestEnded(Exchange exchange) {
         assert loop.inEventLoop();
-        exchange.releaseUnlessPreempted();
+        exchange.place().releaseUnlessPreempted();
         lookAgainAt(exchange);
     }
 
     /** More of the request has arrived, so it may no longer have to wait for its client's share. */
     private void lookAgainAt(Exchange exchange) {
-        FairQueue.Ticket<Exchange> ticket = exchange.ticket();
+        FairQueue.Ticket<Exchange> ticket = exchange.place().ticket();
         if (ticket != null && overShare.contains(ticket) && mayGo(exchange)) {
             overShare.remove(ticket);
             onRoom(ticket);
@@ -443,7 +448,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
      * @return false if it was not queued
      */
     private boolean leave(Exchange exchange) {
-        FairQueue.Ticket<Exchange> ticket = exchange.ticket();
+        FairQueue.Ticket<Exchange> ticket = exchange.place().ticket();
         if (waiting.remove(ticket)) {
             onLeft(exchange);
             return true;
@@ -457,7 +462,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     private void onPending(Exchange exchange) {
         boolean first = pool.onPending(nanoTime());
-        Priority priority = exchange.priority();
+        Priority priority = exchange.place().priority();
         if (priority != null) {
             pool.priorities.onQueued(priority, first);
         }
@@ -465,23 +470,23 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     private void onLeft(Exchange exchange) {
         pool.pending.decrementAndGet();
-        Priority priority = exchange.priority();
+        Priority priority = exchange.place().priority();
         if (priority != null) {
             pool.priorities.onLeft(priority);
         }
         memory.remove(exchange.waitingBytes());
-        exchange.share(pool.shares).onDequeued();
+        exchange.place().share(pool.shares).onDequeued();
     }
 
     private void onLeftOverShare(Exchange exchange) {
         pool.overShare.decrementAndGet();
         memory.remove(exchange.waitingBytes());
-        exchange.share(pool.shares).onDequeued();
+        exchange.place().share(pool.shares).onDequeued();
     }
 
     private boolean dispatch(Exchange exchange) {
-        List<String> tried = exchange.triedWorkers();
-        ClientSession session = exchange.session();
+        List<String> tried = exchange.attempts().tried();
+        ClientSession session = exchange.place().session();
         PooledConnection wanted = session == null ? null : session.choose(pool.open(), tried);
         if (wanted != null) {
             return dispatchTo(wanted, exchange);
@@ -552,7 +557,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         }
         // Avoid the worker only once: otherwise, two exchanges that avoid the same worker could
         // take permits from each other and look for another worker forever.
-        exchange.avoidNoWorker();
+        exchange.attempts().avoidNoWorker();
         return dispatchToAny(exchange);
     }
 
@@ -581,7 +586,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
             Exchange exchange, PoolShard other, @Nullable PooledConnection wanted, List<String> avoided) {
         // The worker of a session is on any loop, so the other loops were not tried.
         int next = wanted != null ? 0 : pool.shards().indexOf(other) + 1;
-        Try nextTry = exchange.nextTry();
+        Try nextTry = exchange.attempts().upcoming();
         carry(exchange, new Crossing(nextTry, this, other, wanted, avoided, () -> onStranded(exchange, next)));
     }
 
@@ -619,7 +624,9 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     }
 
     private void onOverflowDue(Exchange exchange) {
-        if (overflow == null || !waiting.contains(exchange.ticket()) && !overShare.contains(exchange.ticket())) {
+        if (overflow == null
+                || !waiting.contains(exchange.place().ticket())
+                        && !overShare.contains(exchange.place().ticket())) {
             return;
         }
         Carrier carrier = overflow.carrierFor(exchange);
@@ -695,7 +702,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
                     ", because its queue has not been empty for too long");
             return true;
         }
-        Priority priority = head.entry.priority();
+        Priority priority = head.entry.place().priority();
         if (priority != null && hasWaitedTooLong(head, priority) && waiting.size() > 0) {
             shed(head.entry, priority);
             return true;
@@ -703,7 +710,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         boolean mayBegin = mayBegin(head.entry);
         if (!mayBegin || waitsForItsWorker(head.entry)) {
             memory.add(head.entry.waitingBytes());
-            head.entry.share(pool.shares).onQueued();
+            head.entry.place().share(pool.shares).onQueued();
             setAside(head, mayBegin);
         } else if (dispatch(head.entry)) {
             pool.onServed(head.tag);
@@ -889,7 +896,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
             return;
         }
         underWay.remove(exchange);
-        List<String> tried = exchange.triedWorkers();
+        List<String> tried = exchange.attempts().tried();
         if (tried.isEmpty() || !dispatchToAnother(exchange, tried, next)) {
             waitAgain(earlierTicket(exchange));
         }
@@ -897,7 +904,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     /** Returns the ticket of a request that has lost nothing but time. Its timeout continues. */
     private FairQueue.Ticket<Exchange> earlierTicket(Exchange exchange) {
-        FairQueue.Ticket<Exchange> previous = exchange.ticket();
+        FairQueue.Ticket<Exchange> previous = exchange.place().ticket();
         return previous == null ? newTicketInFront(exchange, exchange.startNanos()) : previous;
     }
 
@@ -913,11 +920,11 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     private void queueAgain(FairQueue.Ticket<Exchange> ticket) {
         ticket.entry.onWaiting(ticket);
         memory.add(ticket.entry.waitingBytes());
-        ticket.entry.share(pool.shares).onQueued();
+        ticket.entry.place().share(pool.shares).onQueued();
         onPending(ticket.entry);
         waiting.add(ticket);
         // Lambda has just throttled what was sent directly.
-        if (overflow != null && !ticket.entry.wasSentDirectly()) {
+        if (overflow != null && !ticket.entry.attempts().wasDirect()) {
             overflow.onWaiting(ticket.entry);
         }
     }
@@ -939,8 +946,8 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         } else if (!leave(exchange)) {
             tunnels.remove(exchange);
         }
-        exchange.release();
-        exchange.releaseShare(pool.shares);
+        exchange.place().release();
+        exchange.place().releaseShare(pool.shares);
         exchange.report(outcome, failure);
     }
 
@@ -959,7 +966,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     private void countService(Exchange exchange) {
         completed++;
-        long nanos = exchange.serviceNanos();
+        long nanos = exchange.attempts().serviceNanos();
         serviceNanos += nanos;
         serviceTimes.record(nanos);
     }
@@ -1031,7 +1038,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     }
 
     private RequestSnapshot.State asideState(Exchange exchange) {
-        ClientSession session = exchange.session();
+        ClientSession session = exchange.place().session();
         boolean forWorker = session != null && session.isWaiting();
         return forWorker ? RequestSnapshot.State.QUEUED : RequestSnapshot.State.OVER_SHARE;
     }
@@ -1047,7 +1054,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
 
     private void onShareTimeout(FairQueue.Ticket<Exchange> expired) {
         onLeftOverShare(expired.entry);
-        ClientSession session = expired.entry.session();
+        ClientSession session = expired.entry.place().session();
         if (session != null && session.isWaiting()) {
             session.stopWaiting();
             if (!dispatch(expired.entry)) {
@@ -1065,7 +1072,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         waiting.forOldest(waiting.size(), queued::add);
         overShare.forOldest(overShare.size(), queued::add);
         for (Exchange exchange : queued) {
-            FairQueue.Ticket<Exchange> ticket = exchange.ticket();
+            FairQueue.Ticket<Exchange> ticket = exchange.place().ticket();
             // A request that fails may end or start others.
             if (ticket != null && (waiting.contains(ticket) || overShare.contains(ticket))) {
                 Failure refusal = pool.refusal(exchange, ticket.sinceNanos(), nanoTime());

@@ -12,7 +12,6 @@ import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.options.Affinity;
-import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -88,9 +87,9 @@ class ExchangeTest {
         } else if (type == ClientSession.class) {
             return ClientSession.of(Affinity.header("a"), new DefaultHttp2Headers().set("a", "b"));
         } else if (type == ExchangeTimer.class) {
-            return new ExchangeTimer(newExchange(), DeadlinePolicy.NONE, 7, 7);
+            return new ExchangeTimer(newExchange(), owner, 7);
         } else if (type == Try.class) {
-            return newExchange().nextTry();
+            return newExchange().attempts().upcoming();
         } else if (type == RequestAdmission.Place.class) {
             return new RequestAdmission.Place(new Bulkhead(), false, null);
         } else if (type == Failure.class) {
@@ -113,7 +112,13 @@ class ExchangeTest {
     /** Returns the exchange and all that is reused with it, except the report. */
     private static List<Object> parts(Exchange exchange) throws Exception {
         Object attempts = part(exchange, "attempts");
-        return List.of(exchange, part(exchange, "body"), attempts, part(attempts, "first"));
+        return List.of(exchange, part(exchange, "head"), part(exchange, "body"), part(exchange, "place"), attempts);
+    }
+
+    private static void assertLike(Object reused, Object fresh) throws Exception {
+        for (Field field : fields(reused.getClass())) {
+            assertThat(field.get(reused)).as(field.toString()).isEqualTo(field.get(fresh));
+        }
     }
 
     private static ExchangeReport reportOf(Exchange exchange) throws Exception {
@@ -143,6 +148,10 @@ class ExchangeTest {
     @Test
     void should_know_nothing_of_the_request_before_when_it_is_reused() throws Exception {
         Exchange used = new Exchange(owner, head, true, stub(ResponseSink.class, null), TrafficPolicy.NEUTRAL);
+        Try reused = used.attempts().upcoming();
+        for (Field field : fields(Try.class)) {
+            field.set(reused, other(field.getType()));
+        }
         for (Object part : parts(used)) {
             for (Field field : fields(part.getClass())) {
                 field.set(part, other(field.getType()));
@@ -156,12 +165,13 @@ class ExchangeTest {
                 .isSameAs(used);
         Exchange fresh = new Exchange(owner, head, false, sink, TrafficPolicy.NEUTRAL);
         for (int i = 0; i < parts(used).size(); i++) {
-            Object reused = parts(used).get(i);
-            for (Field field : fields(reused.getClass())) {
-                Object expected = field.get(parts(fresh).get(i));
-                assertThat(field.get(reused)).as(field.toString()).isEqualTo(expected);
-            }
+            assertLike(parts(used).get(i), parts(fresh).get(i));
         }
+        Carrier carrier = stub(Carrier.class, null);
+        used.onCarrierFound(carrier);
+        fresh.onCarrierFound(carrier);
+        assertThat(part(used.attempts(), "current")).isSameAs(reused);
+        assertLike(reused, part(fresh.attempts(), "current"));
         assertThat(reportAtEnd(used)).isEqualTo(reportAtEnd(fresh));
     }
 
