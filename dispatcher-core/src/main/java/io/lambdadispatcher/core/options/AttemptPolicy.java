@@ -86,7 +86,7 @@ public final class AttemptPolicy {
         return !hedgeAfter.isZero() || hedgeAfterQuantile > 0;
     }
 
-    /** Returns whether a slow attempt is followed by another one, so that a request needs a timer. */
+    /** Returns whether another attempt follows a slow one, so that a request needs a timer. */
     public boolean isTimed() {
         return maxAttempts > 1 && (overlaps() || !attemptTimeout.isZero() && retryOn.contains(RetryCondition.TIMEOUT));
     }
@@ -132,7 +132,7 @@ public final class AttemptPolicy {
         /**
          * Sets what lets a request be sent again. If attempts overlap, only {@link
          * RetryCondition#REFUSED} and {@link RetryCondition#LOST} have an effect, after the last
-         * attempt that is under way. Default: these two.
+         * attempt in flight. Default: these two.
          */
         public Builder retryOn(Set<RetryCondition> conditions) {
             retryOn = conditions;

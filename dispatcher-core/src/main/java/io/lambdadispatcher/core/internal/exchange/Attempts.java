@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tries of one request: which are under way, and whether there is another. By its policy, they
+ * The tries of one request: which are in flight, and whether there is another. By its policy, they
  * follow each other, or a slow one continues while the next begins. The first response is the
  * client's, unless it is one that the policy repeats. What no worker has begun is sent again in any
  * case. Serves one request after the other, as its exchange does. Client's event loop only.
@@ -39,7 +39,7 @@ public final class Attempts {
     private @Nullable Try upcoming;
 
     /**
-     * The oldest that is under way, with the younger ones behind it. If none is, the last one;
+     * The oldest in flight, with the younger ones behind it. If none is, the last one;
      * {@code null} if there was none.
      */
     private @Nullable Try current;
@@ -90,7 +90,7 @@ public final class Attempts {
     }
 
     /**
-     * Begins, while no other one is under way. {@link #carry} follows.
+     * Begins, while no other one is in flight. {@link #carry} follows.
      *
      * @return when the first one began
      */
@@ -143,7 +143,7 @@ public final class Attempts {
                 : (int) Math.max(1, Math.min(Integer.MAX_VALUE, TimeUnit.NANOSECONDS.toMillis(nanos)));
     }
 
-    /** The carrier of the only one has the request now, which may have become complete meanwhile. */
+    /** The carrier of the only one has the request, which may have become complete meanwhile. */
     void onArrived(Try arrived) {
         if (arrived == current && exchange.isSent()) {
             setTimer();
@@ -459,7 +459,7 @@ public final class Attempts {
     /**
      * Ends a try that has failed.
      *
-     * @return whether another one is under way
+     * @return whether another one is in flight
      */
     private boolean continuesWithout(Try ended, Failure failure) {
         ended.end();
@@ -524,7 +524,7 @@ public final class Attempts {
         return true;
     }
 
-    /** Cancels all that are under way, and the one whose response is the client's. */
+    /** Cancels all in flight, and the one whose response is the client's. */
     void cancel(ErrorCode code) {
         for (Try each = current; each != null; ) {
             Try behind = each.next;

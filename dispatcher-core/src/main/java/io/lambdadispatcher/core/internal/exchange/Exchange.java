@@ -36,7 +36,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
     private enum State {
         /** Has no carrier. */
         WAITING,
-        /** One or several tries are under way. Nothing of a final response has been passed on. */
+        /** One or several tries are in flight. Nothing of a final response has been passed on. */
         SENT,
         /** The client has the response headers, so the request cannot be repeated. */
         RESPONDING,
@@ -213,12 +213,12 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
         }
     }
 
-    /** Several tries are under way, and the carriers of those that lose may refer to them. */
+    /** Several tries are in flight, and the carriers of those that lose may refer to them. */
     void onOverlap() {
         shared = true;
     }
 
-    /** A try is under way, and nothing of a final response has been passed on. */
+    /** A try is in flight, and nothing of a final response has been passed on. */
     boolean isSent() {
         return state == State.SENT;
     }
@@ -512,7 +512,7 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
         }
     }
 
-    /** Ends the exchange. No try is under way any more. */
+    /** Ends the exchange. No try is in flight any more. */
     void endFailed(Failure failure) {
         if (state != State.ENDED) {
             Failure told = attempts.told(failure);

@@ -117,7 +117,7 @@ public final class ExchangeTimer extends TimerHeap.Timer {
         set();
     }
 
-    /** No try is under way, or a response has begun. */
+    /** No try is in flight, or a response has begun. */
     void cancelNextTry() {
         nextTry = NEVER;
     }

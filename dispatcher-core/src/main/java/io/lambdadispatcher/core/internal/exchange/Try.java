@@ -58,7 +58,7 @@ public final class Try implements Attempt {
     long handlerWaitMicros;
     long handlerMicros;
 
-    /** The one that began next, of those that are under way. */
+    /** The one that began next, of those in flight. */
     @Nullable
     Try next;
 
@@ -177,7 +177,7 @@ public final class Try implements Attempt {
 
     @Override
     public void onInterim(Http2Headers interim) {
-        // Of several that are under way, only the first one's, so that they come from one handler.
+        // Of several in flight, only the first one's, so that they come from one handler.
         if (state == State.CARRIED && attempts.isCurrent(this)) {
             exchange.onInterim(interim);
         }

@@ -349,6 +349,18 @@ class AttemptsTest extends OnTwoLoops {
         assertThat(client.log).containsExactly("200 end");
     }
 
+    @Test
+    void should_keep_nothing_of_a_body_when_the_response_has_begun() {
+        Worker worker = new Worker(here, "w1");
+        Exchange exchange = here.open(head("PUT"), false, client, RETRIES);
+        long without = exchange.heldBytes();
+        exchange.data(Unpooled.wrappedBuffer(new byte[100_000]), true);
+        assertThat(exchange.heldBytes()).isEqualTo(without + 100_000);
+        worker.begin(200);
+        assertThat(exchange.heldBytes()).isEqualTo(without);
+        exchange.cancel(ErrorCode.CANCELLED);
+    }
+
     /** It is not the client that has given up. */
     @Test
     void should_report_a_failure_if_a_filter_cannot_pass_the_response_on() {
@@ -555,6 +567,7 @@ class AttemptsTest extends OnTwoLoops {
         assertThat(client.log).containsExactly("200 end");
         assertThat(observer.failedAttempts).containsExactly(new FailedAttempt(1, "w1", "slower"));
         assertThat(end().workerId()).isEqualTo("w2");
+        assertThat(end().headers()).isSameAs(second.head);
         assertThat(end().extraAttempts(ExtraAttempt.HEDGE)).isEqualTo(1);
         assertThat(end().attempts()).isEqualTo(2);
     }
