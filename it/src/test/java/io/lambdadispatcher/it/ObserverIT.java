@@ -7,17 +7,23 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.worker.Worker;
 import io.lambdadispatcher.worker.config.WorkerConfig;
+import java.lang.reflect.Method;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.http.HttpClient.Version;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -37,9 +43,11 @@ class ObserverIT {
             ClientProtocol protocol,
             @Nullable SocketAddress remote,
             String trace,
+            Map<String, Object> told,
             ExchangeEnd end) {}
 
     private final BlockingQueue<Seen> seen = new LinkedBlockingQueue<>();
+    private final List<Seen> earlier = new ArrayList<>();
 
     private final DispatcherObserver observer = new DispatcherObserver() {
         @Override
@@ -48,9 +56,27 @@ class ObserverIT {
             String function = start.function();
             ClientProtocol protocol = start.protocol();
             SocketAddress remote = start.remoteAddress();
-            return end -> seen.add(new Seen(function, protocol, remote, trace, end.copy()));
+            return end -> seen.add(new Seen(function, protocol, remote, trace, values(end), end.copy()));
         }
     };
+
+    /** Returns what the methods of the interface return, also of one that someone adds later. */
+    private static Map<String, Object> values(ExchangeEnd end) {
+        Map<String, Object> values = new TreeMap<>();
+        for (Method method : ExchangeEnd.class.getMethods()) {
+            if (method.getParameterCount() == 0 && !method.getName().equals("copy")) {
+                try {
+                    values.put(method.getName(), method.invoke(end));
+                } catch (ReflectiveOperationException e) {
+                    throw new AssertionError(e);
+                }
+            }
+        }
+        for (ExtraAttempt reason : ExtraAttempt.values()) {
+            values.put(reason.token(), end.extraAttempts(reason));
+        }
+        return values;
+    }
 
     /** Throws in its methods. The other observers are called even so. */
     private static final class Faulty implements DispatcherObserver {
@@ -99,10 +125,19 @@ class ObserverIT {
         return next();
     }
 
-    /** Returns the next event. It arrives twice, because the observer is registered twice. */
+    /**
+     * Returns the next event. It arrives twice, because the observer is registered twice. The
+     * copies of earlier events must not have changed since.
+     */
     private Seen next() throws InterruptedException {
         Seen first = seen.poll(10, TimeUnit.SECONDS);
-        assertThat(seen.poll(10, TimeUnit.SECONDS)).isEqualTo(first);
+        Seen second = seen.poll(10, TimeUnit.SECONDS);
+        assertThat(second).usingRecursiveComparison().ignoringFields("end").isEqualTo(first);
+        earlier.add(first);
+        earlier.add(second);
+        for (Seen each : earlier) {
+            assertThat(values(each.end)).isEqualTo(each.told);
+        }
         return first;
     }
 

@@ -32,6 +32,7 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Clients that send 200 requests/s to worker processes of which some hang, die, are slow or answer
@@ -52,9 +53,14 @@ class TrafficIT {
     private static final TrafficPolicy HEDGED = TrafficPolicy.builder()
             .attempts(AttemptPolicy.builder()
                     .maxAttempts(3)
-                    .retryOn(EnumSet.allOf(RetryCondition.class))
-                    .attemptTimeout(Duration.ofMillis(500))
                     .hedgeAfter(Duration.ofMillis(25))
+                    .build())
+            .build();
+
+    private static final TrafficPolicy OVERLAPPING = TrafficPolicy.builder()
+            .attempts(AttemptPolicy.builder()
+                    .maxAttempts(4)
+                    .hedgeAfter(Duration.ofMillis(500))
                     .build())
             .build();
 
@@ -180,12 +186,13 @@ class TrafficIT {
         assertThat(observer.sum()).as(observer.extras.toString()).isBetween(atLeast, Math.max(20, REQUESTS / 50));
     }
 
-    @Test
-    void should_answer_every_request_of_the_published_incident() throws Exception {
-        try (Rig rig = rig(RETRIED)) {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_answer_every_request_of_the_published_incident(boolean overlapping) throws Exception {
+        try (Rig rig = rig(overlapping ? OVERLAPPING : RETRIED)) {
             workers(rig, "hanging", "hanging", "hanging");
             Seen seen = load(rig, REQUESTS);
-            report("incident", seen);
+            report(overlapping ? "incident, overlapping" : "incident", seen);
             assertNothingLost(seen);
             assertFewExtras(0);
         }

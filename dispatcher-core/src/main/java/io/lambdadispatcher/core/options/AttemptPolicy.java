@@ -6,8 +6,10 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * How often a request is sent to a worker, and when. {@link Builder} states units, defaults and
- * ranges. Immutable.
+ * How often a request is sent to a worker, and when. The attempts follow each other, or overlap:
+ * with {@link Builder#hedgeAfter} or {@link Builder#hedgeAfterQuantile}, a slow attempt continues
+ * while the next one begins, and the first response is the client's, whatever its status. {@link
+ * Builder} states units, defaults and ranges. Immutable.
  *
  * <p>Only requests that can be repeated are sent again: their method is idempotent (RFC 9110
  * section 9.2.2) or they have the header {@code idempotency-key}, the dispatcher holds their
@@ -79,12 +81,14 @@ public final class AttemptPolicy {
         return hedgeAfterQuantile;
     }
 
-    /** Returns whether a request may need a timer: for an attempt timeout or a hedge. */
+    /** Returns whether a slow attempt continues while the next one begins. */
+    public boolean overlaps() {
+        return !hedgeAfter.isZero() || hedgeAfterQuantile > 0;
+    }
+
+    /** Returns whether another attempt follows a slow one, so that a request needs a timer. */
     public boolean isTimed() {
-        return maxAttempts > 1
-                && (!attemptTimeout.isZero() && retryOn.contains(RetryCondition.TIMEOUT)
-                        || !hedgeAfter.isZero()
-                        || hedgeAfterQuantile > 0);
+        return maxAttempts > 1 && (overlaps() || !attemptTimeout.isZero() && retryOn.contains(RetryCondition.TIMEOUT));
     }
 
     /**
@@ -115,8 +119,8 @@ public final class AttemptPolicy {
          * Sets the time from the start of an attempt, or from the end of the request if that is
          * later, to the headers of the response. After this time, the request is sent to another
          * worker and the handler is told that nobody waits. It needs
-         * {@link RetryCondition#TIMEOUT}. A request that cannot be sent again continues to wait.
-         * Default: zero.
+         * {@link RetryCondition#TIMEOUT}. A request that cannot be sent again continues to wait. It
+         * has no effect if attempts overlap. Default: zero.
          *
          * @param time 0 to 366 days; zero means no limit
          */
@@ -126,8 +130,9 @@ public final class AttemptPolicy {
         }
 
         /**
-         * Sets what lets a request be sent again. Default: {@link RetryCondition#REFUSED} and
-         * {@link RetryCondition#LOST}.
+         * Sets what lets a request be sent again. If attempts overlap, only {@link
+         * RetryCondition#REFUSED} and {@link RetryCondition#LOST} have an effect, after the last
+         * attempt in flight. Default: these two.
          */
         public Builder retryOn(Set<RetryCondition> conditions) {
             retryOn = conditions;
@@ -135,9 +140,9 @@ public final class AttemptPolicy {
         }
 
         /**
-         * Sends a request to a second worker if there are no headers of a response this long after
-         * the worker has the complete request. The first response wins, and the other attempt is
-         * cancelled. Default: zero.
+         * Sends a request to another worker, too, if there are no headers of a response this long
+         * after the last attempt began, or after the request was complete. The first response wins,
+         * and the other attempts are cancelled. Default: zero.
          *
          * @param delay 0 to 366 days; zero means no hedge
          */

@@ -116,13 +116,14 @@ public final class FunctionSettings {
                     "function.per-try-timeout", durationOrOff(), "off")
             .ofRoutes()
             .doc("Sends a repeatable request to another worker if there are no headers of a response within this time"
-                    + " after the worker has the complete request. It needs timeout in function.retry-on.");
+                    + " after the worker has the complete request. It needs timeout in function.retry-on. It has no"
+                    + " effect with function.hedge-after.");
     public static final Setting<HedgeDelay> FUNCTION_HEDGE_AFTER = TRAFFIC.setting(
                     "function.hedge-after", hedgeDelay(), "off")
             .ofRoutes()
-            .doc(
-                    "Sends a repeatable request to a second worker, too, if there are no headers of a response this long"
-                            + " after the worker has the complete request. p95 = the time in which 95 % of the recent responses began. The first response wins.");
+            .doc("Sends a repeatable request to another worker, too, if there are no headers of a response this long"
+                    + " after the last attempt, or after the worker has the complete request. p95 = the time in"
+                    + " which 95 % of the recent responses began. The first response wins, whatever its status.");
     public static final Setting<Integer> FUNCTION_RETRY_BUDGET = TRAFFIC.setting(
                     "function.retry-budget", percent(1, 100).orOff(0), "10%")
             .reloads()

@@ -97,7 +97,7 @@ public final class DirectFunction {
     boolean tryBeginBody(Exchange exchange) {
         int others = openBodies.getAndIncrement();
         int free = options.maxConcurrent() - others;
-        boolean begun = free > 0 && exchange.hold(exchange.share(shares), free);
+        boolean begun = free > 0 && exchange.place().hold(exchange.place().share(shares), free);
         if (!begun) {
             openBodies.decrementAndGet();
         }
@@ -108,14 +108,14 @@ public final class DirectFunction {
      * Ends a body that is complete or whose exchange has ended. Does nothing if it is not counted.
      */
     void onBodyEnded(Exchange exchange) {
-        if (exchange.release()) {
+        if (exchange.place().release()) {
             openBodies.decrementAndGet();
         }
     }
 
     void onEnded(Exchange exchange) {
         onBodyEnded(exchange);
-        exchange.releaseShare(shares);
+        exchange.place().releaseShare(shares);
     }
 
     /**

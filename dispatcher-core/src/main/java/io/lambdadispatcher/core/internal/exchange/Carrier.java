@@ -23,6 +23,14 @@ public interface Carrier {
     }
 
     /**
+     * Returns whether the stream is one of another event loop, and may be gone when the request
+     * arrives there. Then the request's body follows after {@link Try#onArrived}.
+     */
+    default boolean isOfOtherLoop() {
+        return false;
+    }
+
+    /**
      * The attempt was given up for another one, because the worker was slow or its response is
      * unwanted. Other workers come first until it has served a request.
      */

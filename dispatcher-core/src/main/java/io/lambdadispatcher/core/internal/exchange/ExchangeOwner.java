@@ -31,12 +31,12 @@ public interface ExchangeOwner {
     }
 
     /**
-     * Starts a hedge on a worker that is not among {@code tried}, if one is free and the budget
-     * allows it.
+     * Starts a try beside others on a worker that is not among {@code tried}, if one is free and
+     * the budget allows it.
      *
      * @return why it did not start; {@code null} = it has started, and may have ended
      */
-    default @Nullable RetryDenial start(Hedge hedge, List<String> tried) {
+    default @Nullable RetryDenial start(Try next, List<String> tried) {
         return RetryDenial.DIRECT;
     }
 

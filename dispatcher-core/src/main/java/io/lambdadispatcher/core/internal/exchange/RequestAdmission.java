@@ -97,7 +97,7 @@ public final class RequestAdmission {
         String tenant = header == null || policy.maxTenantRequests() == 0 ? null : value(exchange.headers(), header);
         boolean full = tenant != null && !bulkhead.tryEnter(tenant, policy.maxTenantRequests());
         if (max > 0 || tenant != null) {
-            exchange.enter(new Place(bulkhead, max > 0, full ? null : tenant));
+            exchange.place().enter(new Place(bulkhead, max > 0, full ? null : tenant));
         }
         return full
                 ? new Failure(

@@ -1,7 +1,9 @@
 /**
  * A request and its response between a client and a worker stream. The client's side and the
- * worker's side know each other only through the interfaces of this package. An {@link
- * io.lambdadispatcher.core.internal.exchange.Exchange} decides what happens if one of them fails.
+ * worker's side know each other only through the interfaces of this package. The client's side
+ * calls an {@link io.lambdadispatcher.core.internal.exchange.Exchange}, which has the request's
+ * states, the worker's side a {@link io.lambdadispatcher.core.internal.exchange.Try}. Between them,
+ * {@link io.lambdadispatcher.core.internal.exchange.Attempts} decides what happens if a try fails.
  * Client's event loop only, unless a class says otherwise.
  */
 @NullMarked

@@ -27,16 +27,11 @@ public final class RetryRule {
     }
 
     /**
-     * Decides about a second attempt beside one that continues.
+     * Decides about another attempt beside those that continue.
      *
      * @return {@code null} = the request may be sent again
      */
-    public static @Nullable RetryDenial denialOfHedge(
-            AttemptPolicy policy, int attempts, boolean idempotent, boolean held) {
-        return denial(policy, attempts, idempotent, held);
-    }
-
-    private static @Nullable RetryDenial denial(AttemptPolicy policy, int attempts, boolean idempotent, boolean held) {
+    public static @Nullable RetryDenial denial(AttemptPolicy policy, int attempts, boolean idempotent, boolean held) {
         if (!idempotent) {
             return RetryDenial.NOT_IDEMPOTENT;
         }

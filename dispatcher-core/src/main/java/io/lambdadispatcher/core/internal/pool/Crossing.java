@@ -4,8 +4,8 @@ import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
-import io.lambdadispatcher.core.internal.exchange.RemoteAttempt;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.Try;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * is the exchange's loop, the stream is cancelled.
  */
 final class Crossing implements Carrier, RequestSink, Attempt {
-    private final RemoteAttempt exchange;
+    private final Try exchange;
     private final PoolShard home;
     private final PoolShard away;
     private final @Nullable PooledConnection wanted;
@@ -57,7 +57,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
      * @param onStranded called on the exchange's loop if no such stream is free
      */
     Crossing(
-            RemoteAttempt exchange,
+            Try exchange,
             PoolShard home,
             PoolShard away,
             @Nullable PooledConnection wanted,
@@ -74,6 +74,11 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     @Override
     public @Nullable String workerId() {
         return workerId;
+    }
+
+    @Override
+    public boolean isOfOtherLoop() {
+        return true;
     }
 
     /**
@@ -112,7 +117,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         if (taken == null) {
             away.wakeUps.onPermitUnused();
             toClient(() -> {
-                // A hedge can be cancelled before it arrives.
+                // It can be cancelled before it arrives.
                 if (!cancelled) {
                     onStranded.run();
                 }
@@ -123,7 +128,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
         carrier = taken;
         tunnel = Exchange.isTunnel(head);
         requestEnded = end;
-        boolean wanted = toClient(() -> exchange.onArrived(this));
+        boolean wanted = toClient(() -> exchange.onArrived());
         stream = taken.carry(head, end, timeoutMillis, this);
         if (!wanted) {
             cancelStream(ErrorCode.CANCELLED);

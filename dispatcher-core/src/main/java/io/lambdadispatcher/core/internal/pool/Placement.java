@@ -3,7 +3,7 @@ package io.lambdadispatcher.core.internal.pool;
 import io.lambdadispatcher.core.internal.exchange.Carrier;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
-import io.lambdadispatcher.core.internal.exchange.Hedge;
+import io.lambdadispatcher.core.internal.exchange.Try;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.policy.ClientSession;
 import java.util.List;
@@ -52,8 +52,8 @@ final class Placement {
      * @return false if there is no permit, so that the exchange must wait
      */
     boolean dispatch(Exchange exchange) {
-        List<String> tried = exchange.triedWorkers();
-        ClientSession session = exchange.session();
+        List<String> tried = exchange.attempts().tried();
+        ClientSession session = exchange.place().session();
         PooledConnection wanted = session == null ? null : session.choose(pool.open(), tried);
         if (wanted != null) {
             return dispatchTo(wanted, exchange);
@@ -118,7 +118,7 @@ final class Placement {
         }
         // Avoid the worker only once: otherwise, two exchanges that avoid the same worker could
         // take permits from each other and look for another worker forever.
-        exchange.avoidNoWorker();
+        exchange.attempts().avoidNoWorker();
         return dispatchToAny(exchange);
     }
 
@@ -147,9 +147,8 @@ final class Placement {
             Exchange exchange, PoolShard other, @Nullable PooledConnection wanted, List<String> avoided) {
         // The worker of a session is on any loop, so the other loops were not tried.
         int next = wanted != null ? 0 : pool.shards().indexOf(other) + 1;
-        Crossing crossing = new Crossing(exchange, home, other, wanted, avoided, () -> onStranded(exchange, next));
-        begin(exchange, crossing);
-        exchange.crossOver(crossing);
+        Try nextTry = exchange.attempts().upcoming();
+        carry(exchange, new Crossing(nextTry, home, other, wanted, avoided, () -> onStranded(exchange, next)));
     }
 
     /**
@@ -180,35 +179,31 @@ final class Placement {
             return;
         }
         inFlight.remove(exchange);
-        List<String> tried = exchange.triedWorkers();
+        List<String> tried = exchange.attempts().tried();
         if (tried.isEmpty() || !dispatchToAnother(exchange, tried, next)) {
             onNoRoom.accept(exchange);
         }
     }
 
-    /** Gives the exchange to a worker stream of this event loop, or to another carrier. */
+    /** Gives the exchange to a worker stream, or to another carrier. */
     void carry(Exchange exchange, Carrier carrier) {
-        begin(exchange, carrier);
+        inFlight.add(exchange, exchange.onCarrierFound(carrier));
         exchange.carryOn(carrier);
     }
 
-    private void begin(Exchange exchange, Carrier carrier) {
-        inFlight.add(exchange, exchange.onCarrierFound(carrier));
-    }
-
     /**
-     * Takes a worker stream for a hedge, of any event loop.
+     * Takes a worker stream, of any event loop, for a try beside others.
      *
      * @param tried the workers whose streams must not be taken
      * @return {@code null} if none is free
      */
     @Nullable
-    Carrier carrierFor(Hedge hedge, List<String> tried) {
+    Carrier carrierFor(Try next, List<String> tried) {
         Carrier stream = tryTakeExcept(tried);
         if (stream != null) {
             return stream;
         }
         PoolShard other = tryAcquireElsewhere(0);
-        return other == null ? null : new Crossing(hedge, home, other, null, tried, () -> hedge.onStranded(NO_STREAM));
+        return other == null ? null : new Crossing(next, home, other, null, tried, () -> next.onBusy(NO_STREAM));
     }
 }

@@ -8,8 +8,8 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.ExchangeTimer;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
-import io.lambdadispatcher.core.internal.exchange.Hedge;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.exchange.Try;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.loop.FairQueue;
 import io.lambdadispatcher.core.internal.loop.LoopClock;
@@ -165,7 +165,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         budget.onRequest();
         Exchange exchange = Exchange.begin(this, head, end, response, policy);
         if (policy.affinity() != Affinity.NONE) {
-            exchange.setSession(ClientSession.of(policy.affinity(), head));
+            exchange.place().setSession(ClientSession.of(policy.affinity(), head));
         }
         if (observed) {
             exchange.announceTo(observer);
@@ -188,7 +188,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     @Override
     public void onRequestEnded(Exchange exchange) {
         assert loop.inEventLoop();
-        exchange.releaseUnlessPreempted();
+        exchange.place().releaseUnlessPreempted();
         queue.onRequestEnded(exchange);
     }
 
@@ -238,8 +238,8 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         } else if (!queue.leave(exchange)) {
             tunnels.remove(exchange);
         }
-        exchange.release();
-        exchange.releaseShare(pool.shares);
+        exchange.place().release();
+        exchange.place().releaseShare(pool.shares);
         exchange.report(outcome, failure);
     }
 
@@ -256,18 +256,18 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     }
 
     @Override
-    public @Nullable RetryDenial start(Hedge hedge, List<String> tried) {
+    public @Nullable RetryDenial start(Try next, List<String> tried) {
         assert loop.inEventLoop();
         RetryDenial denial = budget.denial(ExtraAttempt.HEDGE, pool.queued() > 0);
         if (denial != null) {
             return denial;
         }
-        Carrier carrier = queue.placement.carrierFor(hedge, tried);
+        Carrier carrier = queue.placement.carrierFor(next, tried);
         if (carrier == null) {
             return RetryDenial.NO_OTHER_WORKER;
         }
         budget.take();
-        hedge.carryOn(carrier);
+        next.carryOn(carrier);
         return null;
     }
 

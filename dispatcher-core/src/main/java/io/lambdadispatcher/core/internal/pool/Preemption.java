@@ -104,11 +104,11 @@ final class Preemption {
     }
 
     private void observe(Exchange exchange, int enough, long now) {
-        int looks = exchange.observe(enough);
+        int looks = exchange.place().observe(enough);
         if (looks == enough || looks > 0 && pool.hasPreempted(now)) {
-            ClientShare client = exchange.share(pool.shares);
+            ClientShare client = exchange.place().share(pool.shares);
             if (looks == enough || client.isPreempted(now)) {
-                exchange.holdAlways(client);
+                exchange.place().holdAlways(client);
                 found.computeIfAbsent(client, its -> new ArrayList<>()).add(exchange);
             }
         }
@@ -122,7 +122,7 @@ final class Preemption {
         boolean first = true;
         for (Exchange exchange : heldUp) {
             // When another one failed, it may have ended, and may serve another request.
-            if (!exchange.wasHeldUp() || !exchange.releaseAbove(pool.share())) {
+            if (!exchange.place().wasHeldUp() || !exchange.place().releaseAbove(pool.share())) {
                 continue;
             }
             if (first) {

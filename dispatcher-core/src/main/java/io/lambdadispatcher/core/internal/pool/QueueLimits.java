@@ -40,7 +40,7 @@ final class QueueLimits {
         if (refusal != null) {
             return refusal;
         }
-        Priority priority = exchange.priority();
+        Priority priority = exchange.place().priority();
         if (priority != null && pool.streams() > 0 && pool.priorities.refuses(priority, shedNanos(exchange))) {
             return shed(priority);
         }
@@ -50,7 +50,7 @@ final class QueueLimits {
         }
         int max = pool.options().queueLimit();
         int limit = priority == null ? max : PriorityShares.queueLimit(priority, max);
-        if (pool.queued() >= limit || !exchange.share(pool.shares).tryQueue(pool.queueShare(limit))) {
+        if (pool.queued() >= limit || !exchange.place().share(pool.shares).tryQueue(pool.queueShare(limit))) {
             return new Failure(
                     Failure.Kind.QUEUE_FULL,
                     "no worker free for function " + pool.options().name() + " and " + pool.queued()
@@ -63,13 +63,13 @@ final class QueueLimits {
     /** Counts a request as waiting that has waited or was served before. No limit applies. */
     void add(Exchange exchange) {
         memory.add(exchange.waitingBytes());
-        exchange.share(pool.shares).onQueued();
+        exchange.place().share(pool.shares).onQueued();
     }
 
     /** A request no longer waits. */
     void remove(Exchange exchange) {
         memory.remove(exchange.waitingBytes());
-        exchange.share(pool.shares).onDequeued();
+        exchange.place().share(pool.shares).onDequeued();
     }
 
     /**
@@ -107,7 +107,7 @@ final class QueueLimits {
             return timeout(
                     "no worker is likely to be free soon", ", because its queue has not been empty for too long");
         }
-        Priority priority = head.entry.priority();
+        Priority priority = head.entry.place().priority();
         return priority != null && hasWaitedTooLong(head, priority, now) && !last ? shed(priority) : null;
     }
 

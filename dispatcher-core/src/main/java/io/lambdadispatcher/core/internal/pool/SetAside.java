@@ -102,9 +102,12 @@ final class SetAside {
             return true;
         }
         // A place that it has is judged again: other requests may be queued by now.
-        exchange.release();
-        return !preempted && exchange.hold(anyone, anyonesBodies())
-                || exchange.hold(exchange.share(pool.shares), pool.holdLimit(!preempted && exchange.fillsWindow()));
+        exchange.place().release();
+        return !preempted && exchange.place().hold(anyone, anyonesBodies())
+                || exchange.place()
+                        .hold(
+                                exchange.place().share(pool.shares),
+                                pool.holdLimit(!preempted && exchange.fillsWindow()));
     }
 
     private int anyonesBodies() {
@@ -118,7 +121,7 @@ final class SetAside {
         if (!pool.hasPreempted(now)) {
             return false;
         }
-        ClientShare client = exchange.share(pool.shares);
+        ClientShare client = exchange.place().share(pool.shares);
         boolean preempted = client.isPreempted(now);
         if (preempted && client.held() > Math.max(1, pool.share())) {
             pool.onPreempted(client, now + Preemption.MEMORY_NANOS);
@@ -128,8 +131,9 @@ final class SetAside {
 
     /** Returns whether the worker of the exchange's session is connected but has no free stream. */
     private boolean waitsForItsWorker(Exchange exchange) {
-        ClientSession session = exchange.session();
-        return session != null && session.waitsFor(pool.open(), exchange.triedWorkers());
+        ClientSession session = exchange.place().session();
+        return session != null
+                && session.waitsFor(pool.open(), exchange.attempts().tried());
     }
 
     // Those that wait.
@@ -180,7 +184,7 @@ final class SetAside {
      * client's share.
      */
     private static boolean isForWorker(Exchange exchange) {
-        ClientSession session = exchange.session();
+        ClientSession session = exchange.place().session();
         return session != null && session.isWaiting();
     }
 
@@ -220,8 +224,10 @@ final class SetAside {
 
     /** Returns whose room a request waits for: its session's worker, or its client's share. */
     private Object awaited(Exchange exchange) {
-        ClientSession session = exchange.session();
-        return session != null && session.isWaiting() ? session.worker() : exchange.share(pool.shares);
+        ClientSession session = exchange.place().session();
+        return session != null && session.isWaiting()
+                ? session.worker()
+                : exchange.place().share(pool.shares);
     }
 
     /** @return false if the request must continue to wait */
@@ -236,7 +242,7 @@ final class SetAside {
 
     /** More of the request has arrived, so it may no longer have to wait for its client's share. */
     void lookAgainAt(Exchange exchange) {
-        Ticket<Exchange> ticket = exchange.ticket();
+        Ticket<Exchange> ticket = exchange.place().ticket();
         if (ticket != null && waiting.contains(ticket)) {
             goIfThereIsRoom(ticket);
         }

@@ -122,9 +122,9 @@ final class ShardQueue {
     }
 
     private long nextTag(Exchange exchange) {
-        Priority priority = exchange.priority();
+        Priority priority = exchange.place().priority();
         return priority == null
-                ? exchange.share(pool.shares).nextTag(pool.virtualTime())
+                ? exchange.place().share(pool.shares).nextTag(pool.virtualTime())
                 : pool.priorities.nextTag(priority, pool.virtualTime());
     }
 
@@ -142,7 +142,7 @@ final class ShardQueue {
             exchange.fail(closed);
             return;
         }
-        Ticket<Exchange> earlier = exchange.ticket();
+        Ticket<Exchange> earlier = exchange.place().ticket();
         queueAgain(earlier == null ? newTicketInFront(exchange, exchange.startNanos()) : earlier);
         wakeUps.serveWaiting();
     }
@@ -154,7 +154,7 @@ final class ShardQueue {
         onPending(exchange);
         waiting.add(ticket);
         // Lambda has just throttled what was sent directly.
-        if (overflow != null && !exchange.wasSentDirectly()) {
+        if (overflow != null && !exchange.attempts().wasDirect()) {
             overflow.onWaiting(exchange);
         }
     }
@@ -237,7 +237,7 @@ final class ShardQueue {
     private void onSetAsideTimeout(Ticket<Exchange> expired) {
         Exchange exchange = expired.entry;
         limits.remove(exchange);
-        ClientSession session = exchange.session();
+        ClientSession session = exchange.place().session();
         if (session == null || !session.isWaiting()) {
             exchange.fail(limits.timeout("too many unfinished requests of the same client"));
             return;
@@ -283,7 +283,7 @@ final class ShardQueue {
      * @return false if it does not wait
      */
     boolean leave(Exchange exchange) {
-        Ticket<Exchange> ticket = exchange.ticket();
+        Ticket<Exchange> ticket = exchange.place().ticket();
         if (waiting.remove(ticket)) {
             onLeft(exchange);
             return true;
@@ -297,7 +297,7 @@ final class ShardQueue {
 
     private void onPending(Exchange exchange) {
         boolean first = pool.onPending(clock.nanoTime());
-        Priority priority = exchange.priority();
+        Priority priority = exchange.place().priority();
         if (priority != null) {
             pool.priorities.onQueued(priority, first);
         }
@@ -305,7 +305,7 @@ final class ShardQueue {
 
     private void onLeft(Exchange exchange) {
         pool.pending.decrementAndGet();
-        Priority priority = exchange.priority();
+        Priority priority = exchange.place().priority();
         if (priority != null) {
             pool.priorities.onLeft(priority);
         }
@@ -319,7 +319,7 @@ final class ShardQueue {
         waiting.forOldest(waiting.size(), queued::add);
         setAside.forOldest(setAside.size(), queued::add);
         for (Exchange exchange : queued) {
-            Ticket<Exchange> ticket = exchange.ticket();
+            Ticket<Exchange> ticket = exchange.place().ticket();
             // A request that fails may end or start others.
             if (ticket != null && contains(exchange)) {
                 Failure refusal = pool.refusal(exchange, ticket.sinceNanos(), clock.nanoTime());
@@ -354,7 +354,8 @@ final class ShardQueue {
     }
 
     private boolean contains(Exchange exchange) {
-        return waiting.contains(exchange.ticket()) || setAside.contains(exchange.ticket());
+        return waiting.contains(exchange.place().ticket())
+                || setAside.contains(exchange.place().ticket());
     }
 
     /** Returns the number of requests that wait, whatever they wait for. */

@@ -20,7 +20,7 @@ final class ShardTotals {
 
     /** Counts a request that a worker could serve. Has no effect if it is counted already. */
     void onArrived(Exchange exchange) {
-        arrived += exchange.countsAsArrived() ? 1 : 0;
+        arrived += exchange.place().countsAsArrived() ? 1 : 0;
     }
 
     /** An exchange that had a worker stream has ended. */
@@ -38,7 +38,7 @@ final class ShardTotals {
         return switch (outcome) {
             case COMPLETED -> true;
             // What the client has not read was dropped before, and nothing shows that it was slow.
-            case CANCELLED -> exchange.isRequestEnded() && exchange.firstByteNanos() < 0;
+            case CANCELLED -> exchange.isRequestEnded() && !exchange.isAnswered();
             default -> !exchange.isWaitingForClient();
         };
     }
@@ -46,7 +46,7 @@ final class ShardTotals {
     /** Counts the time until now as the exchange's service time. */
     void onServed(Exchange exchange) {
         completed++;
-        long nanos = exchange.serviceNanos();
+        long nanos = exchange.attempts().serviceNanos();
         serviceNanos += nanos;
         serviceTimes.record(nanos);
     }

@@ -43,11 +43,8 @@ class AttemptsTest extends OnTwoLoops {
     private static final TrafficPolicy RETRIES =
             TrafficPolicy.builder().attempts(attempts().maxAttempts(3).build()).build();
     private static final TrafficPolicy HEDGES = TrafficPolicy.builder()
-            .attempts(attempts()
-                    .maxAttempts(3)
-                    .attemptTimeout(Duration.ZERO)
-                    .hedgeAfter(Duration.ofMillis(20))
-                    .build())
+            .attempts(
+                    attempts().maxAttempts(3).hedgeAfter(Duration.ofMillis(20)).build())
             .build();
     private static final TrafficPolicy DEADLINES = TrafficPolicy.builder()
             .deadline(DeadlinePolicy.builder()
@@ -352,6 +349,18 @@ class AttemptsTest extends OnTwoLoops {
         assertThat(client.log).containsExactly("200 end");
     }
 
+    @Test
+    void should_keep_nothing_of_a_body_when_the_response_has_begun() {
+        Worker worker = new Worker(here, "w1");
+        Exchange exchange = here.open(head("PUT"), false, client, RETRIES);
+        long without = exchange.heldBytes();
+        exchange.data(Unpooled.wrappedBuffer(new byte[100_000]), true);
+        assertThat(exchange.heldBytes()).isEqualTo(without + 100_000);
+        worker.begin(200);
+        assertThat(exchange.heldBytes()).isEqualTo(without);
+        exchange.cancel(ErrorCode.CANCELLED);
+    }
+
     /** It is not the client that has given up. */
     @Test
     void should_report_a_failure_if_a_filter_cannot_pass_the_response_on() {
@@ -558,6 +567,7 @@ class AttemptsTest extends OnTwoLoops {
         assertThat(client.log).containsExactly("200 end");
         assertThat(observer.failedAttempts).containsExactly(new FailedAttempt(1, "w1", "slower"));
         assertThat(end().workerId()).isEqualTo("w2");
+        assertThat(end().headers()).isSameAs(second.head);
         assertThat(end().extraAttempts(ExtraAttempt.HEDGE)).isEqualTo(1);
         assertThat(end().attempts()).isEqualTo(2);
     }
@@ -611,20 +621,97 @@ class AttemptsTest extends OnTwoLoops {
     }
 
     @Test
-    void should_retry_a_hedge_that_became_the_only_attempt_and_was_lost() {
+    void should_send_a_request_again_if_all_attempts_under_way_are_lost() {
         Worker first = new Worker(here, "w1");
         Worker second = new Worker(here, "w2");
         Worker third = new Worker(there, "w3");
         get(HEDGES);
         pass(20);
-        first.respond(503);
+        first.lose();
         second.lose();
         turn();
         third.respond(200);
         turn();
         assertThat(client.log).containsExactly("200 end");
         assertThat(observer.failedAttempts)
-                .containsExactly(new FailedAttempt(1, "w1", "503"), new FailedAttempt(2, "w2", "worker_lost"));
+                .containsExactly(new FailedAttempt(1, "w1", "worker_lost"), new FailedAttempt(2, "w2", "worker_lost"));
+    }
+
+    /** As often as the policy allows, each time after the same delay. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_begin_one_attempt_after_the_other_while_none_answers(boolean away) {
+        Worker first = new Worker(here, "w1");
+        Worker second = new Worker(shard(away), "w2");
+        Worker third = new Worker(shard(away), "w3");
+        Worker fourth = new Worker(here, "w4");
+        get(HEDGES);
+        pass(20);
+        pass(19);
+        List<Worker> others = List.of(second, third, fourth);
+        assertThat(others).filteredOn(each -> each.attempt != null).hasSize(1);
+        pass(1);
+        pass(100);
+        List<Worker> begun =
+                others.stream().filter(each -> each.attempt != null).toList();
+        assertThat(begun).hasSize(2);
+        Worker last = begun.stream()
+                .filter(each -> each.log.contains("carry 960"))
+                .findAny()
+                .orElseThrow();
+        last.respond(200);
+        turn();
+        assertThat(client.log).containsExactly("200 end");
+        assertThat(first.log).containsExactly("carry 1000", "cancel CANCELLED");
+        assertThat(others).allMatch(each -> each.attempt == null);
+        assertThat(observer.failedAttempts).extracting(FailedAttempt::failure).containsExactly("slower", "slower");
+        assertThat(end().extraAttempts(ExtraAttempt.HEDGE)).isEqualTo(2);
+        assertThat(end().attempts()).isEqualTo(3);
+        assertThat(end().workerId()).isEqualTo(last.workerId());
+    }
+
+    /** Otherwise, a request would hang whose second attempt was denied. */
+    @Test
+    void should_look_for_another_worker_again_after_the_same_time() {
+        Worker first = new Worker(here, "w1");
+        get(HEDGES);
+        pass(20);
+        Worker second = new Worker(here, "w2");
+        pass(19);
+        assertThat(second.log).isEmpty();
+        pass(1);
+        assertThat(second.log).containsExactly("carry 960");
+        second.respond(200);
+        assertThat(client.log).containsExactly("200 end");
+        assertThat(first.log).containsExactly("carry 1000", "cancel CANCELLED");
+    }
+
+    @Test
+    void should_not_give_a_slow_attempt_up_if_attempts_overlap() {
+        Worker first = new Worker(here, "w1");
+        get(HEDGES);
+        pass(60);
+        assertThat(first.log).containsExactly("carry 1000");
+        first.respond(200);
+        assertThat(client.log).containsExactly("200 end");
+    }
+
+    /** One of these attempts ends, and it is none of those at the ends of their list. */
+    @Test
+    void should_continue_with_the_others_if_one_in_the_middle_is_lost() {
+        Worker first = new Worker(here, "w1");
+        get(HEDGES);
+        Worker second = new Worker(here, "w2");
+        pass(20);
+        Worker third = new Worker(here, "w3");
+        pass(20);
+        second.lose();
+        first.lose();
+        assertThat(client.log).isEmpty();
+        third.respond(200);
+        assertThat(client.log).containsExactly("200 end");
+        assertThat(end().workerId()).isEqualTo("w3");
+        assertThat(observer.failedAttempts).extracting(FailedAttempt::number).containsExactly(2, 1);
     }
 
     @Test
@@ -639,16 +726,18 @@ class AttemptsTest extends OnTwoLoops {
         assertThat(observer.failedAttempts).containsExactly(new FailedAttempt(2, "w2", "worker_lost"));
     }
 
-    @Test
-    void should_drop_a_hedge_that_answers_with_a_status_to_retry() {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_take_the_first_response_whatever_its_status(boolean hedged) {
         Worker first = new Worker(here, "w1");
         Worker second = new Worker(here, "w2");
         get(HEDGES);
-        pass(20);
-        second.respond(503);
-        assertThat(client.log).isEmpty();
-        first.respond(200);
-        assertThat(client.log).containsExactly("200 end");
+        pass(hedged ? 20 : 10);
+        (hedged ? second : first).respond(503);
+        assertThat(client.log).containsExactly("503 end");
+        assertThat(first.attempt).isNull();
+        assertThat(second.attempt).isNull();
+        assertThat(end().retryDenial()).isNull();
     }
 
     @ParameterizedTest
@@ -712,35 +801,31 @@ class AttemptsTest extends OnTwoLoops {
         assertThat(client.log).isEmpty();
     }
 
-    /** The client learns that its bytes were taken when the hedge becomes the only attempt. */
+    /** The first worker to take the body is that of the hedge. */
     @Test
-    void should_cancel_a_hedge_if_the_client_disconnects_while_it_becomes_the_only_attempt() {
+    void should_cancel_a_hedge_if_the_client_disconnects_while_the_hedge_takes_the_body() {
         Worker first = new Worker(here, "w1");
         first.takesData = false;
         Worker second = new Worker(here, "w2");
         Exchange exchange = here.open(head("PUT"), false, client, HEDGES);
         exchange.data(Unpooled.copiedBuffer("abc".getBytes()), true);
-        pass(20);
         client.duringTaken = () -> exchange.cancel(ErrorCode.CANCELLED);
-        first.lose();
+        turn();
+        pass(20);
         assertThat(client.taken).isEqualTo(3);
+        assertThat(first.log).containsExactly("carry 1000", "cancel CANCELLED");
         assertThat(second.log).containsExactly("carry 980", "cancel CANCELLED");
         assertThat(client.log).isEmpty();
     }
 
-    /** The hedge's handler may have had an effect, whether it has failed or answered. */
-    @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void should_not_invite_the_client_to_repeat_what_a_hedge_may_have_done(boolean answers) {
+    /** The hedge's handler may have had an effect. */
+    @Test
+    void should_not_invite_the_client_to_repeat_what_a_hedge_may_have_done() {
         Worker first = new Worker(here, "w1");
         Worker second = new Worker(here, "w2");
         get(HEDGES);
         pass(20);
-        if (answers) {
-            second.respond(503);
-        } else {
-            second.fail(Failure.Kind.HANDLER_FAILED);
-        }
+        second.fail(Failure.Kind.HANDLER_FAILED);
         here.workers().setOpen(second.member, false);
         first.take().onBusy(GONE);
         pass(5_000);
@@ -785,9 +870,7 @@ class AttemptsTest extends OnTwoLoops {
     void should_ignore_a_cancelled_hedge_that_finds_no_stream() {
         Worker first = new Worker(here, "w1");
         Worker vanishing = new Worker(there, "w2");
-        AttemptPolicy timed =
-                attempts().maxAttempts(3).hedgeAfter(Duration.ofMillis(20)).build();
-        get(TrafficPolicy.builder().attempts(timed).build());
+        get(HEDGES);
         for (EmbeddedChannel loop : loops) {
             loop.advanceTimeBy(20, TimeUnit.MILLISECONDS);
         }

@@ -564,9 +564,10 @@ class PoolTest extends OnTwoLoops {
         Stream stream = new Stream(here);
         Client client = new Client();
         Exchange exchange = get(client, "/a");
+        Attempt attempt = stream.attempt();
         exchange.cancel(ErrorCode.CANCELLED);
         ByteBuf late = Unpooled.wrappedBuffer(new byte[5]);
-        exchange.onData(late, false);
+        attempt.onData(late, false);
         assertThat(late.refCnt()).isZero();
         assertThat(stream.log).containsExactly("/a end", "cancel CANCELLED");
     }

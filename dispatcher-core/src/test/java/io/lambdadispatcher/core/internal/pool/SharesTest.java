@@ -217,7 +217,7 @@ class SharesTest extends OnTwoLoops {
             streams.stream()
                     .filter(stream -> stream.attempt != null && !stream.answered)
                     .forEach(Stream::begin);
-            assertThat(exchange.holds()).isFalse();
+            assertThat(exchange.place().holds()).isFalse();
         }
         assertThat(pool.free()).isZero();
     }
@@ -328,13 +328,13 @@ class SharesTest extends OnTwoLoops {
         open(here, "another", true);
 
         streams.get(0).answer();
-        assertThat(upload.holds()).as("while others wait").isFalse();
+        assertThat(upload.place().holds()).as("while others wait").isFalse();
         assertThat(pool.pending()).isEqualTo(1);
         for (int i = 0; i < 2; i++) {
             streams.get(0).answer();
             pass(10);
         }
-        assertThat(upload.holds()).as("when nobody waits").isTrue();
+        assertThat(upload.place().holds()).as("when nobody waits").isTrue();
         assertThat(pool.free()).isZero();
     }
 

@@ -1,0 +1,108 @@
+package io.lambdadispatcher.core.internal.exchange;
+
+import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.HeaderText;
+import io.lambdadispatcher.wire.http.Methods;
+import io.netty.handler.codec.http2.EmptyHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.util.Map;
+
+/**
+ * The headers of a request, and what follows from them. Serves one request after the other, as its
+ * exchange does. Client's event loop only.
+ */
+final class RequestHead {
+    /** With this header, a client says that its request can be repeated. */
+    private static final AsciiString IDEMPOTENCY_KEY = AsciiString.cached("idempotency-key");
+
+    /** Memory of the objects of a header, without its characters. */
+    private static final int FIELD_BYTES = 96;
+
+    /** Clients can send paths of 64 KiB, and a snapshot may list many requests. */
+    private static final int SNAPSHOT_CHARACTERS = 512;
+
+    private Http2Headers fields = EmptyHttp2Headers.INSTANCE;
+    private boolean bodyless;
+
+    /** Looked up once, because the headers have left the processor's cache when it is asked for. */
+    private boolean tunnel;
+
+    /** Memory of the headers, in bytes; 0 if not calculated yet. */
+    private int bytes;
+
+    /** Another request begins. */
+    void reset(Http2Headers headers, boolean withoutBody) {
+        fields = headers;
+        bodyless = withoutBody;
+        tunnel = Methods.isConnect(headers.method());
+        bytes = 0;
+    }
+
+    Http2Headers fields() {
+        return fields;
+    }
+
+    /** Continues with these, which a try was sent with. */
+    void set(Http2Headers headers) {
+        fields = headers;
+    }
+
+    /** Returns a copy, because another event loop may still read these headers. */
+    Http2Headers copy() {
+        return new FlatHeaders().add(fields);
+    }
+
+    /** Returns whether the request ended with its headers. */
+    boolean isBodyless() {
+        return bodyless;
+    }
+
+    /** Returns whether the client asks for a tunnel. */
+    boolean asksForTunnel() {
+        return tunnel;
+    }
+
+    /**
+     * Returns whether sending the request twice has the effect of sending it once: its method is
+     * idempotent (RFC 9110 section 9.2.2), or the client has given it a key by which the handler
+     * recognizes it.
+     */
+    boolean isIdempotent() {
+        return Methods.isIdempotent(fields.method()) || fields.contains(IDEMPOTENCY_KEY);
+    }
+
+    /** Returns the method for a snapshot. */
+    String methodText() {
+        return start(fields.method(), fields.method().length());
+    }
+
+    /** Returns the path without the query for a snapshot. */
+    String pathText() {
+        CharSequence path = fields.path();
+        int query = AsciiString.indexOf(path, '?', 0);
+        return start(path, query < 0 ? path.length() : query);
+    }
+
+    private static String start(CharSequence text, int end) {
+        String all = HeaderText.decode(text.subSequence(0, end));
+        return all.substring(0, Math.min(all.length(), SNAPSHOT_CHARACTERS));
+    }
+
+    /** Returns the memory of the headers, in bytes. */
+    int bytes() {
+        if (bytes == 0) {
+            bytes = bytesOf(fields);
+        }
+        return bytes;
+    }
+
+    /** Returns the memory of headers or trailers, in bytes. */
+    static int bytesOf(Http2Headers fields) {
+        int sum = 0;
+        for (Map.Entry<CharSequence, CharSequence> field : fields) {
+            sum += FIELD_BYTES + field.getKey().length() + field.getValue().length();
+        }
+        return sum;
+    }
+}
