@@ -41,8 +41,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An HTTP server that passes each request to a worker, which has connected to it. {@link
- * DispatcherBuilder#start} opens the ports. {@link #close(Duration)} refuses new requests, finishes those in
- * flight, and ends the workers.
+ * DispatcherBuilder#start} opens the ports. {@link #close(Duration)} refuses new requests, finishes
+ * those in flight, and ends the workers.
  *
  * <pre>{@code
  * Dispatcher dispatcher = Dispatcher.builder()
@@ -125,15 +125,18 @@ public final class Dispatcher implements AutoCloseable {
     /**
      * Returns whether every function can serve requests, and no close has begun. A function whose
      * workers are launched here can if at least {@code minWorkers} are ready, one whose workers
-     * launch themselves if at least one is, and one with {@link DispatcherBuilder#direct} always. With a
-     * {@code minWorkers} of 0, this is true without any worker, because a load balancer must let
-     * the first request through, which launches one. {@link #pools} says how many are ready.
+     * launch themselves if at least one is, and one with {@link DispatcherBuilder#direct} always.
+     * With a {@code minWorkers} of 0, this is true without any worker, because a load balancer must
+     * let the first request through, which launches one. {@link #pools} says how many are ready.
      */
     public boolean isReady() {
         return !shutdown.hasBegun() && parts.engine().pools().values().stream().allMatch(parts.launches()::isReady);
     }
 
-    /** Returns a snapshot of each function's pool, in the order of {@link DispatcherBuilder#function}. */
+    /**
+     * Returns a snapshot of each function's pool, in the order of {@link
+     * DispatcherBuilder#function}.
+     */
     public List<PoolSnapshot> pools() {
         return parts.engine().pools().values().stream()
                 .map(parts.launches().registry()::snapshot)
@@ -226,7 +229,10 @@ public final class Dispatcher implements AutoCloseable {
                 .toList();
     }
 
-    /** Returns the fleet of {@link DispatcherBuilder#ledger}; {@code null} if this dispatcher is alone. */
+    /**
+     * Returns the fleet of {@link DispatcherBuilder#ledger}; {@code null} if this dispatcher is
+     * alone.
+     */
     public @Nullable FleetSnapshot fleet() {
         return parts.launches().fleet();
     }

@@ -11,8 +11,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * One change of a dispatcher that runs. It is checked when it is created, and cannot fail when it is
- * applied. One thread at a time.
+ * One change of a dispatcher that runs. It is checked when it is created, and cannot fail when it
+ * is applied. One thread at a time.
  */
 public final class OptionChange {
     private final DispatcherParts parts;

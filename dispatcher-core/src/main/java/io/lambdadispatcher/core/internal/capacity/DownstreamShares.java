@@ -67,7 +67,9 @@ final class DownstreamShares {
                 + function.launching().launchTimeout().plus(life).toNanos();
     }
 
-    /** Returns for how many of the missing workers there are connections, beside those that may run. */
+    /**
+     * Returns for how many of the missing workers there are connections, beside those that may run.
+     */
     int permitted(long nowNanos, int missing, WorkerLives workers) {
         DownstreamBudget now = budget();
         if (now == null) {

@@ -48,7 +48,9 @@ final class PlanDraft {
         limits.add(new Limit(worker.id, worker.allowed(), reason));
     }
 
-    /** @param before the worker's limit before the latest event. If it is the same, nothing is said */
+    /**
+     * @param before the worker's limit before the latest event. If it is the same, nothing is said
+     */
     void limitIfChanged(WorkerLife worker, int before) {
         if (worker.allowed() != before) {
             boolean less = worker.allowed() < before;

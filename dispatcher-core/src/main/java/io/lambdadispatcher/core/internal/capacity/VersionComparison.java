@@ -85,8 +85,8 @@ final class VersionComparison {
     }
 
     /**
-     * Counts the old version anew. What it has done so far is what it did earlier, if that is enough
-     * to compare with.
+     * Begins to count the old version from zero. What it has done so far is what it did earlier, if
+     * that is enough to compare with.
      */
     void rotate() {
         earlier = old.completed >= FEWEST_ANSWERS ? old : earlier;

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The workers of one function from launch to exit, oldest first. They are told what happens to one
- * worker; the {@link CapacityController} is told of the events that also concern others. Confined to
- * the controller's thread.
+ * worker; the {@link CapacityController} is told of the events that also concern others. Confined
+ * to the controller's thread.
  */
 public final class WorkerLives {
     private final Map<String, WorkerLife> workers = new LinkedHashMap<>();

@@ -11,7 +11,7 @@ package io.lambdadispatcher.core.internal.fleet;
  * @param seen whether the worker has connected to a dispatcher
  * @param replaced whether another worker may be launched in its place, because this one has ended,
  *     ends soon, or serves nobody
- * @param downstreamShare how many downstream connections the worker may open at most; 0 = not limited
+ * @param downstreamShare how many downstream connections the worker may open; 0 = not limited
  */
 record Slot(String owner, long grantedMillis, long untilMillis, boolean seen, boolean replaced, int downstreamShare) {
 
