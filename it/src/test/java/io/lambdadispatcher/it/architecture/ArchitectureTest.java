@@ -34,6 +34,8 @@ import java.util.TreeSet;
 import java.util.jar.JarFile;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -47,6 +49,8 @@ class ArchitectureTest {
     private static final String INTERNAL = BASE + "core.internal.";
     private static final Pattern PACKAGE_NAME = Pattern.compile(
             "`((?:core|aws|micrometer|opentelemetry|spring|test|worker|wire|server)(?:\\.[a-z0-9]+)*)`");
+    private static final long MOST_LINES = 600;
+    private static final long MOST_MUTABLE_FIELDS = 18;
     private static final JavaClasses CLASSES = classes();
     private static final PackageGraph GRAPH = PackageGraph.of(CLASSES);
     private static final Plan PLAN = Plan.read();
@@ -211,6 +215,37 @@ class ArchitectureTest {
     }
 
     /** If the plan has changed, {@code mvn verify -Darchitecture.draw=true} updates the drawing. */
+    /** Who reads a class must be able to hold it in mind. */
+    @Test
+    void should_have_no_class_that_is_too_large_to_read() throws IOException {
+        Map<String, Long> lines = new TreeMap<>();
+        try (Stream<Path> files = Files.walk(ROOT)) {
+            for (Path file : files.filter(each -> each.toString().matches(".*/src/main/java/.*\\.java"))
+                    .toList()) {
+                try (Stream<String> text = Files.lines(file)) {
+                    lines.put(ROOT.relativize(file).toString(), text.count());
+                }
+            }
+        }
+        assertThat(lines).hasSizeGreaterThan(500);
+        lines.values().removeIf(count -> count <= MOST_LINES);
+        assertThat(lines).as("files of more than %d lines", MOST_LINES).isEmpty();
+
+        Map<String, Long> mutable = CLASSES.stream()
+                .collect(Collectors.toMap(
+                        JavaClass::getSimpleName,
+                        type -> type.getFields().stream()
+                                .filter(field -> !field.getModifiers().contains(JavaModifier.FINAL))
+                                .filter(field -> !field.getModifiers().contains(JavaModifier.STATIC))
+                                .count(),
+                        Math::max,
+                        TreeMap::new));
+        mutable.values().removeIf(count -> count <= MOST_MUTABLE_FIELDS);
+        assertThat(mutable)
+                .as("classes of more than %d mutable fields", MOST_MUTABLE_FIELDS)
+                .isEmpty();
+    }
+
     @Test
     void should_be_drawn_as_it_is() throws IOException {
         String drawing = Drawing.of(PLAN, GRAPH);
