@@ -55,7 +55,8 @@ class ReloadTest {
         Configuration one = load(SECRET, "function.name: shop", "routes:", "- {path: /a, request-timeout: 1s}");
         Configuration other = load(SECRET, "function.name: shop", "routes:", "- {path: /a, request-timeout: 2s}");
 
-        assertThat(reload(none, one).changes()).containsExactly("routes[0]: - -> function shop, path /a, request-timeout 1s");
+        assertThat(reload(none, one).changes())
+                .containsExactly("routes[0]: - -> function shop, path /a, request-timeout 1s");
         assertThat(reload(one, other).changes())
                 .containsExactly(
                         "routes[0]: function shop, path /a, request-timeout 1s -> function shop, path /a, request-timeout 2s");
