@@ -48,10 +48,8 @@ class AdminApiIT {
                 TOKEN,
                 "FUNCTION_WORKER_TIMEOUT",
                 "2s",
-                "FUNCTION_BREAKER_ERRORS",
-                "50",
-                "FUNCTION_BREAKER_OPEN",
-                "1s"));
+                "FUNCTION_CIRCUIT_BREAKER",
+                "50% open 1s"));
     }
 
     @AfterAll

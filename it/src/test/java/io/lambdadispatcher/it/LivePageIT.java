@@ -43,7 +43,7 @@ class LivePageIT {
 
     @BeforeEach
     void open() throws Exception {
-        program = ServedProgram.start(Map.of("ADMIN_TOKEN", TOKEN, "FUNCTION_BREAKER_ERRORS", "50"));
+        program = ServedProgram.start(Map.of("ADMIN_TOKEN", TOKEN, "FUNCTION_CIRCUIT_BREAKER", "50%"));
         browser = Browser.start();
     }
 

@@ -151,7 +151,7 @@ final class DispatcherChecks extends Checks {
     private void checkPort(Setting<ListenAddress> setting, Map<String, Setting<?>> taken) {
         ListenAddress address = checked.get(setting);
         if (address.port() > 0) {
-            Setting<?> other = taken.putIfAbsent(address.host() + ":" + address.port(), setting);
+            Setting<?> other = taken.putIfAbsent(address.hostOrAny() + ":" + address.port(), setting);
             if (other != null) {
                 require(false, setting, "a port other than that of " + other.name(), setting, other);
             }

@@ -20,7 +20,11 @@ public record ListenAddress(@Nullable String host, int port, boolean proxyProtoc
 
     /** Returns the address; not resolved if the host is unknown. The port must not be off. */
     public InetSocketAddress toSocketAddress() {
-        return new InetSocketAddress(Objects.requireNonNullElse(host, "0.0.0.0"), port);
+        return new InetSocketAddress(hostOrAny(), port);
+    }
+
+    String hostOrAny() {
+        return Objects.requireNonNullElse(host, "0.0.0.0");
     }
 
     /** Returns this address, or that of a host if it names none. */

@@ -965,6 +965,10 @@ class ConfigurationLoaderTest {
                 .containsExactly(
                         "workers.port: expected a port other than that of public.plain.port, got \"8080\" (flag --workers-port)");
 
+        flags.put("--workers-port", "0.0.0.0:8080");
+        assertThat(problems()).singleElement().asString().startsWith("workers.port: expected a port other than that");
+        flags.put("--workers-port", "127.0.0.1:8080");
+
         flags.put("--public-plain-port", "off");
         assertThat(problems())
                 .containsExactly("public.plain.port: expected a port, because there is no TLS port with a certificate,"
