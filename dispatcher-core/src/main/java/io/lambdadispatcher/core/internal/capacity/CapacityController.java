@@ -216,6 +216,12 @@ public final class CapacityController {
         }
     }
 
+    /**
+     * Records what a worker has reported of its load.
+     *
+     * @param memoryPermille the part of its heap that is in use
+     * @param loopLagMicros how late its event loops are
+     */
     public Plan onLoad(long nowNanos, String workerId, int memoryPermille, int loopLagMicros) {
         WorkerLife worker = workers.get(workerId);
         // The event loops of a JVM that has just started are late even without load.

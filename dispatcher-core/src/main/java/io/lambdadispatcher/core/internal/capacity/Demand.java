@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * @param serviceNanos total time for which completed exchanges had a worker stream
  * @param busy exchanges in flight
  * @param pending requests that are queued for a worker stream
- * @param serviceTimes durations of the exchanges that ended since the previous sample; owned by the
- *     caller
+ * @param serviceTimes durations of the exchanges that ended since the previous sample. Not changed
+ *     any more
  * @param workers the connected workers; {@code null} if the sample has no workers
  */
 public record Demand(

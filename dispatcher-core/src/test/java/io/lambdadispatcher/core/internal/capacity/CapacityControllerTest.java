@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.capacity;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.internal.capacity.FleetReport.SlotUse;
 import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -18,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -122,6 +124,37 @@ class CapacityControllerTest {
             busy = (int) (perSecond * service.toMillis() / 1000);
             pass(Duration.ofSeconds(1));
         }
+    }
+
+    // Plans.
+
+    @Test
+    void should_launch_what_the_fleet_has_granted_and_ask_for_the_rest() {
+        controller = controller(CapacityPolicy.fixed(5));
+        Plan plan = controller.evaluate(now, demand(), new FleetView(0, 0, true, true, 2, null));
+        carryOut(plan);
+
+        assertThat(told.launched).hasSize(2);
+        assertThat(plan.ungranted()).isEqualTo(3);
+        assertThat(controller.report(now, plan))
+                .isEqualTo(new FleetReport(
+                        Set.of("w0", "w1"),
+                        0,
+                        3,
+                        List.of(new SlotUse("w0", false, true, 0), new SlotUse("w1", false, true, 0)),
+                        null));
+    }
+
+    @Test
+    void should_count_a_launch_only_when_it_is_reported() {
+        controller = controller(CapacityPolicy.fixed(3));
+        Plan plan = controller.evaluate(now, demand(), FleetView.ALONE);
+        assertThat(controller.evaluate(now, demand(), FleetView.ALONE)).isEqualTo(plan);
+        assertThat(controller.status(now, null).starting()).isZero();
+
+        carryOut(plan);
+        assertThat(controller.evaluate(now, demand(), FleetView.ALONE)).isEqualTo(Plan.NOTHING);
+        assertThat(controller.status(now, null).starting()).isEqualTo(3);
     }
 
     // Downstream connections.
