@@ -1,10 +1,5 @@
 package io.lambdadispatcher.core.internal.capacity;
 
-import io.lambdadispatcher.core.internal.capacity.Plan.Drain;
-import io.lambdadispatcher.core.internal.capacity.Plan.Kill;
-import io.lambdadispatcher.core.internal.capacity.Plan.Launch;
-import io.lambdadispatcher.core.internal.capacity.Plan.Limit;
-import io.lambdadispatcher.core.internal.capacity.Plan.ShareChange;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,18 +9,18 @@ final class PlanDraft {
     /** The time of the evaluation or event. */
     final long nowNanos;
 
-    private final List<Launch> launches = new ArrayList<>(0);
-    private final List<Drain> drains = new ArrayList<>(0);
-    private final List<Kill> kills = new ArrayList<>(0);
-    private final List<Limit> limits = new ArrayList<>(0);
-    private final List<ShareChange> shareChanges = new ArrayList<>(0);
+    private final List<Plan.Launch> launches = new ArrayList<>(0);
+    private final List<Plan.Drain> drains = new ArrayList<>(0);
+    private final List<Plan.Kill> kills = new ArrayList<>(0);
+    private final List<Plan.Limit> limits = new ArrayList<>(0);
+    private final List<Plan.ShareChange> shareChanges = new ArrayList<>(0);
 
     PlanDraft(long nowNanos) {
         this.nowNanos = nowNanos;
     }
 
     void launch(String version, int downstreamShare) {
-        launches.add(new Launch(version, downstreamShare));
+        launches.add(new Plan.Launch(version, downstreamShare));
     }
 
     /** Drains a worker that does not drain yet. */
@@ -37,15 +32,15 @@ final class PlanDraft {
 
     /** Tells a worker to drain, even if it was told before. */
     void tellToDrain(WorkerLife worker, DrainCode reason) {
-        drains.add(new Drain(worker.id, reason, Retirement.graceNanos(nowNanos, worker)));
+        drains.add(new Plan.Drain(worker.id, reason, Retirement.graceNanos(nowNanos, worker)));
     }
 
     void kill(WorkerLife worker, String reason) {
-        kills.add(new Kill(worker.id, reason));
+        kills.add(new Plan.Kill(worker.id, reason));
     }
 
     void limit(WorkerLife worker, String reason) {
-        limits.add(new Limit(worker.id, worker.allowed(), reason));
+        limits.add(new Plan.Limit(worker.id, worker.allowed(), reason));
     }
 
     /**
@@ -59,7 +54,7 @@ final class PlanDraft {
     }
 
     void tellDownstreamShare(WorkerLife worker, int connections) {
-        shareChanges.add(new ShareChange(worker.id, connections));
+        shareChanges.add(new Plan.ShareChange(worker.id, connections));
     }
 
     Plan plan() {

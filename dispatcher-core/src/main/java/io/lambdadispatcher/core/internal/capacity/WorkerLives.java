@@ -9,6 +9,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -47,18 +48,12 @@ public final class WorkerLives {
 
     /** Records that a connected worker takes no requests for now. */
     public void onUnready(long nowNanos, String id) {
-        WorkerLife worker = workers.get(id);
-        if (worker != null) {
-            worker.onUnready(nowNanos);
-        }
+        ifKnown(id, worker -> worker.onUnready(nowNanos));
     }
 
     /** Records that a worker drains, by itself or because something else drained it. */
     public void onDraining(long nowNanos, String id) {
-        WorkerLife worker = workers.get(id);
-        if (worker != null) {
-            worker.onDraining(nowNanos);
-        }
+        ifKnown(id, worker -> worker.onDraining(nowNanos));
     }
 
     /**
@@ -67,36 +62,33 @@ public final class WorkerLives {
      * @param connections 1 or more
      */
     public void onDownstreamShare(String id, int connections) {
-        WorkerLife worker = workers.get(id);
-        if (worker != null) {
-            worker.downstream.onReport(connections);
-        }
+        ifKnown(id, worker -> worker.downstream.onReport(connections));
     }
 
     /** Records that another dispatcher's worker is now this one's. */
     public void onAdopted(String id) {
-        WorkerLife worker = workers.get(id);
-        if (worker != null) {
-            worker.ours = true;
-        }
+        ifKnown(id, worker -> worker.ours = true);
     }
 
     /** Records that a worker of this dispatcher is now another one's. */
     public void onDisowned(long nowNanos, String id) {
-        WorkerLife worker = workers.get(id);
-        if (worker != null) {
+        ifKnown(id, worker -> {
             worker.ours = false;
             if (worker.is(State.LAUNCHED) || worker.hasParted()) {
                 onGone(nowNanos, worker);
             }
-        }
+        });
     }
 
     /** Records that a worker must be replaced and drained soon. */
     public void onExpiring(String id) {
+        ifKnown(id, WorkerLife::expire);
+    }
+
+    private void ifKnown(String id, Consumer<WorkerLife> event) {
         WorkerLife worker = workers.get(id);
         if (worker != null) {
-            worker.expire();
+            event.accept(worker);
         }
     }
 
