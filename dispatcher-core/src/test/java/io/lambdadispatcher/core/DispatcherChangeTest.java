@@ -277,6 +277,27 @@ class DispatcherChangeTest {
     }
 
     @Test
+    void should_change_nothing_if_the_new_router_fails() throws Exception {
+        RequestRouter faulty = new RequestRouter() {
+            @Override
+            public RouteTarget route(Http2Headers head) {
+                return RouteTarget.of("slow");
+            }
+
+            @Override
+            public Set<String> requestHeaders() {
+                throw new IllegalStateException("no headers");
+            }
+        };
+
+        assertThatThrownBy(() -> dispatcher.change().router(faulty).apply()).hasMessage("no headers");
+
+        try (Socket client = connect()) {
+            assertThat(exchange(client)).isEqualTo("HTTP/1.1 200 OK: blue");
+        }
+    }
+
+    @Test
     void should_launch_as_many_workers_as_the_new_policy_says() throws Exception {
         assertThat(launches.poll(10, TimeUnit.SECONDS)).isNotNull();
 

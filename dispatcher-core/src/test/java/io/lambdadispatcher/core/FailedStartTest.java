@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.management.UnixOperatingSystemMXBean;
@@ -12,7 +13,11 @@ import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.concurrent.BlockingOperationException;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
@@ -21,8 +26,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -105,14 +112,46 @@ class FailedStartTest {
         assertThat(closed).as("the launcher stays with the caller").hasValue(0);
     }
 
-    private void failToStart(Step step) {
-        DispatcherBuilder builder = Dispatcher.builder()
+    /** A port opens on an event loop. One that waits for itself cannot open any. */
+    @Test
+    void should_open_no_port_if_it_starts_on_its_own_event_loop() throws Exception {
+        EventLoopGroup group = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+        try {
+            int free = freePort();
+            DispatcherBuilder builder = builder()
+                    .workerListener(ListenerOptions.plain("127.0.0.1", free))
+                    .eventLoopGroup(group);
+
+            group.submit(() -> assertThatThrownBy(builder::start).isInstanceOf(BlockingOperationException.class))
+                    .get(10, TimeUnit.SECONDS);
+
+            // Everything that the start has left to the event loop runs before this.
+            group.submit(() -> {}).get(10, TimeUnit.SECONDS);
+            assertThatCode(() -> new ServerSocket(free, 1, InetAddress.getByName("127.0.0.1")).close())
+                    .doesNotThrowAnyException();
+        } finally {
+            group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        }
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+            return socket.getLocalPort();
+        }
+    }
+
+    private DispatcherBuilder builder() {
+        return Dispatcher.builder()
                 .function(FunctionOptions.builder("f")
                         .capacity(CapacityPolicy.fixed(1))
                         .build())
                 .workerListener(ANY_PORT)
                 .launcher(launcher)
                 .eventLoops(2);
+    }
+
+    private void failToStart(Step step) {
+        DispatcherBuilder builder = builder();
         step.fault.accept(builder);
         assertThatThrownBy(builder::start).isInstanceOf(RuntimeException.class);
     }

@@ -115,9 +115,10 @@ public final class ClientSide {
         return handlers.get(index);
     }
 
-    void setRouter(RequestRouter router) {
+    /** @param headers those that the router reads */
+    void setRouter(RequestRouter router, Set<String> headers) {
         engine.setRouter(router);
-        headersOfRouter = router.requestHeaders();
+        headersOfRouter = headers;
     }
 
     /**

@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.handler.ssl.SslContext;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * One change of a dispatcher that runs. It is checked when it is created, and cannot fail when it
@@ -20,6 +21,7 @@ public final class OptionChange {
     private final Map<PublicChannelInitializer, SslContext> publicTls = new LinkedHashMap<>();
     private final Secrets secrets;
     private final WorkerPort.Access access;
+    private final Set<String> headersOfRouter;
 
     /**
      * @throws IllegalArgumentException if something is not valid
@@ -34,6 +36,7 @@ public final class OptionChange {
         secrets = parts.workers().secrets().with(options.secrets, options.functionSecrets);
         secrets.verify(parts.engine().pools().keySet());
         access = parts.workers().accessAfter(options, secrets);
+        headersOfRouter = options.router == null ? Set.of() : options.router.requestHeaders();
     }
 
     private void requireChangeable(FunctionOptions to) {
@@ -63,7 +66,7 @@ public final class OptionChange {
 
     public void apply() {
         if (options.router != null) {
-            parts.clients().setRouter(options.router);
+            parts.clients().setRouter(options.router, headersOfRouter);
         }
         publicTls.forEach(PublicChannelInitializer::setTls);
         // Tokens are accepted before they are signed.

@@ -34,6 +34,7 @@ import io.netty.channel.RecvByteBufAllocator;
 import io.netty.channel.ServerChannel;
 import io.netty.channel.ServerChannelRecvByteBufAllocator;
 import io.netty.channel.WriteBufferWaterMark;
+import io.netty.util.concurrent.BlockingOperationException;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
@@ -260,8 +261,14 @@ public final class Engine {
                 .handler(new Accepting(admission))
                 .childHandler(child);
         ServerChannel socket = listener.socket();
-        ChannelFuture bound =
-                (socket == null ? bind(bootstrap, listener) : take(bootstrap, socket)).awaitUninterruptibly();
+        ChannelFuture bound = socket == null ? bind(bootstrap, listener) : take(bootstrap, socket);
+        try {
+            bound.awaitUninterruptibly();
+        } catch (BlockingOperationException e) {
+            // On the port's own event loop, which would open the port afterwards.
+            bound.channel().close();
+            throw e;
+        }
         if (!bound.isSuccess()) {
             throw new UncheckedIOException(new IOException(
                     "cannot listen on " + listener.address().getHostString() + ":"
