@@ -27,18 +27,18 @@ import org.jspecify.annotations.Nullable;
  * value in any order, such as {@code 600/m burst 50 by client}.
  */
 public final class PolicyValueTypes {
-    static final Duration LONGEST_STALE = Duration.ofDays(365);
     private static final int MOST_REQUESTS = 10_000_000;
+    private static final int MOST_CONNECTIONS = 64;
+    private static final int MOST_STREAMS = 1000;
+    private static final Duration POLL = Duration.ofSeconds(30);
+    private static final Duration SHORTEST_SPILLOVER = Duration.ofMillis(10);
     private static final Duration SHORTEST_OPEN = Duration.ofMillis(100);
     private static final Duration LONGEST_OPEN = Duration.ofHours(1);
+    private static final Duration LONGEST_STALE = Duration.ofDays(365);
     /** The dispatcher counts milliseconds of pings as an int. */
     private static final Duration LONGEST_PING = Duration.ofMillis(Integer.MAX_VALUE);
 
     private static final Pattern RATE = Pattern.compile("(\\d{1,7})/([smhd])");
-    private static final int MOST_CONNECTIONS = 64;
-    private static final int MOST_STREAMS = 1000;
-    private static final Duration SHORTEST_SPILLOVER = Duration.ofMillis(10);
-    private static final Duration POLL = Duration.ofSeconds(30);
     private static final Pattern SPILLOVER = Pattern.compile("(\\S+)(?: +to +(.+))?");
     private static final Pattern ROLLOUT =
             Pattern.compile("(?:(fast|careful)|((?:\\d{1,3}% +)+)for +(\\S+))(?: +poll +(\\S+))?");
@@ -150,9 +150,10 @@ public final class PolicyValueTypes {
                 + " x-priority";
         return single(priorities.label() + " [by NAME]", expected, text -> {
             Phrase phrase = Phrase.parse(text, "by");
+            String header = phrase.values.get("by");
             return new RequestPriority(
                     priorities.parser().apply(List.of(phrase.first)),
-                    phrase.value("by", HttpValueTypes::requestHeader, null));
+                    header == null ? null : HttpValueTypes.requestHeader(header));
         });
     }
 
