@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.core.spi.ErrorRenderer;
+import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.RequestRouter;
@@ -23,6 +24,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
@@ -266,6 +268,24 @@ public final class DispatcherBuilder {
      */
     public DispatcherBuilder observer(DispatcherObserver value) {
         options.observers.add(Objects.requireNonNull(value, "observer"));
+        return this;
+    }
+
+    /** Adds a filter of the requests to all functions. */
+    public DispatcherBuilder filter(Filter value) {
+        options.filters.add(Objects.requireNonNull(value, "filter"));
+        return this;
+    }
+
+    /**
+     * Adds a filter of the requests to one function.
+     *
+     * @param function the name of a function, otherwise {@link #start} fails
+     */
+    public DispatcherBuilder filter(String function, Filter value) {
+        options.functionFilters
+                .computeIfAbsent(function, key -> new ArrayList<>())
+                .add(Objects.requireNonNull(value, "filter"));
         return this;
     }
 

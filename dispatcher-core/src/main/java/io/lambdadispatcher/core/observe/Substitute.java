@@ -9,7 +9,9 @@ public enum Substitute {
     /** A stored response that is no longer fresh. */
     STALE,
     /** The response to an identical request that was in flight at the same time. */
-    COLLAPSED;
+    COLLAPSED,
+    /** A {@link io.lambdadispatcher.core.spi.Filter} of the program. */
+    FILTER;
 
     private final String token = name().toLowerCase(Locale.ROOT);
 

@@ -58,6 +58,10 @@ final class BuilderChecks {
         if (names.stream().distinct().count() < names.size()) {
             throw new IllegalArgumentException("function: expected different names, got " + names);
         }
+        if (!names.containsAll(options.functionFilters.keySet())) {
+            throw new IllegalArgumentException(
+                    "filter: for " + options.functionFilters.keySet() + ", expected names of functions, of " + names);
+        }
     }
 
     private void verifyFleet() {

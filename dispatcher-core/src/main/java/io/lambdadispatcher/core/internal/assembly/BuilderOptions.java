@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.core.spi.ErrorRenderer;
+import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.RequestRouter;
@@ -28,6 +29,10 @@ import org.jspecify.annotations.Nullable;
 public final class BuilderOptions {
     public final List<FunctionOptions> functions = new ArrayList<>();
     public final List<DispatcherObserver> observers = new ArrayList<>();
+    /** Of all functions. */
+    public final List<Filter> filters = new ArrayList<>();
+
+    public final Map<String, List<Filter>> functionFilters = new HashMap<>();
     public final Clients clients = new Clients();
     public final Workers workers = new Workers();
     public final Launching launching = new Launching();

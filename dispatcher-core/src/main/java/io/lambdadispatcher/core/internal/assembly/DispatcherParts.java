@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.assembly;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.engine.Engine;
 import io.lambdadispatcher.core.internal.engine.Observers;
+import io.lambdadispatcher.core.internal.filter.RequestFilters;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -49,6 +50,7 @@ public final class DispatcherParts {
                 direct,
                 router,
                 options.cacheMemoryBytes,
+                new RequestFilters(options.filters, options.functionFilters),
                 observer);
         undo.push(() -> engine.shutdown(Duration.ZERO));
         anyLoop = engine.anyLoop();

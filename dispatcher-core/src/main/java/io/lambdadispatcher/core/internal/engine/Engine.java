@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.filter.FunctionFilters;
+import io.lambdadispatcher.core.internal.filter.RequestFilters;
 import io.lambdadispatcher.core.internal.filter.StoredResponses;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
@@ -54,9 +55,11 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -79,6 +82,10 @@ public final class Engine {
     private final Map<EventLoop, Integer> loopIndexes = new IdentityHashMap<>();
     private final Map<String, FunctionPool> pools = new LinkedHashMap<>();
     private final List<LoopDispatch> dispatches = new ArrayList<>();
+
+    /** For each of them, the filters before the router, or itself. */
+    private final List<ExchangeOpener> entrances = new ArrayList<>();
+
     private final Map<String, FunctionFilters> filters = new LinkedHashMap<>();
     private final StoredResponses storedResponses;
 
@@ -86,6 +93,7 @@ public final class Engine {
      * @param given event loops of the embedding program, which uses all of them and shuts down
      *     none; {@code null} to create {@code eventLoops} event loops
      * @param cacheBytes maximum memory of stored responses
+     * @param requestFilters the filters of the program
      */
     public Engine(
             Transport transport,
@@ -95,6 +103,7 @@ public final class Engine {
             Map<String, DirectFunction> direct,
             RequestRouter router,
             long cacheBytes,
+            RequestFilters requestFilters,
             DispatcherObserver observer) {
         this.transport = transport;
         storedResponses = new StoredResponses(cacheBytes);
@@ -121,7 +130,25 @@ public final class Engine {
             Map<String, FunctionOpener> filtered = new HashMap<>();
             openers.forEach((name, opener) -> filtered.put(
                     name, Objects.requireNonNull(filters.get(name), name).around(opener, loop, filtered::get)));
-            dispatches.add(new LoopDispatch(loop, router, openers, filtered, owners, observer));
+            int index = i;
+            BiFunction<String, DispatchRequest, CompletionStage<DispatchResponse>> sender =
+                    (function, request) -> dispatches.get(index).send(function, request);
+            UnaryOperator<Map<String, FunctionOpener>> behindFilters = all -> {
+                Map<String, FunctionOpener> behind = new HashMap<>();
+                all.forEach((name, opener) ->
+                        behind.put(name, requestFilters.beforeFunction(name, opener, loop, observer, sender)));
+                return behind;
+            };
+            LoopDispatch dispatch = new LoopDispatch(
+                    loop,
+                    router,
+                    openers,
+                    behindFilters.apply(openers),
+                    behindFilters.apply(filtered),
+                    owners,
+                    observer);
+            dispatches.add(dispatch);
+            entrances.add(requestFilters.beforeRouter(dispatch, loop, observer, sender));
         }
     }
 
@@ -215,7 +242,7 @@ public final class Engine {
     /** Sends a request of the embedding program, on the event loop of the calling thread if any. */
     public CompletionStage<DispatchResponse> dispatch(DispatchRequest request, Duration unreadTimeout) {
         int index = Objects.requireNonNull(loopIndexes.get(anyLoop()));
-        return dispatches.get(index).dispatch(request, unreadTimeout);
+        return dispatches.get(index).dispatch(entrances.get(index), request, unreadTimeout);
     }
 
     /** @throws IllegalStateException if the event loop does not belong to this engine */
@@ -224,7 +251,7 @@ public final class Engine {
         if (index == null) {
             throw new IllegalStateException("event loop " + loop + " is not one of this dispatcher's");
         }
-        return dispatches.get(index);
+        return entrances.get(index);
     }
 
     /**

@@ -46,10 +46,15 @@ final class LoopDispatch implements ExchangeOpener {
     private static final Logger log = LoggerFactory.getLogger(LoopDispatch.class);
     private static final RequestSink NOWHERE = new DiscardingSink();
     private static final long LOOK_MILLIS = 20;
+
+    /** Of responses to filters. */
+    private static final Duration UNREAD_TIMEOUT = Duration.ofSeconds(30);
+
     private static final String NOT_THE_WORKER_PORT = "this is not the worker port. Workers must dial the worker port";
 
     private final EventLoop loop;
     private volatile RequestRouter router;
+    private final Map<String, FunctionOpener> unfiltered;
     private final Map<String, FunctionOpener> functions;
     private final Map<String, FunctionOpener> filtered;
     private final List<ExchangeOwner> owners;
@@ -61,18 +66,22 @@ final class LoopDispatch implements ExchangeOpener {
     private @Nullable Failure closed;
 
     /**
-     * @param filtered the same functions behind their filters
-     * @param owners owners of all exchanges that {@code functions} open
+     * @param unfiltered the functions themselves
+     * @param functions the same functions behind the program's filters
+     * @param filtered the same functions behind all filters
+     * @param owners owners of all exchanges that {@code unfiltered} open
      */
     LoopDispatch(
             EventLoop loop,
             RequestRouter router,
+            Map<String, FunctionOpener> unfiltered,
             Map<String, FunctionOpener> functions,
             Map<String, FunctionOpener> filtered,
             List<ExchangeOwner> owners,
             DispatcherObserver observer) {
         this.loop = loop;
         this.router = router;
+        this.unfiltered = unfiltered;
         this.functions = functions;
         this.filtered = filtered;
         this.owners = owners;
@@ -81,9 +90,28 @@ final class LoopDispatch implements ExchangeOpener {
         this.undelivered = new DeadlineQueue<>(loop, 0, exchange -> {});
     }
 
-    /** Sends a request of the embedding program, see {@link EmbeddedExchange#start}. Any thread. */
-    CompletionStage<DispatchResponse> dispatch(DispatchRequest request, Duration unreadTimeout) {
-        return EmbeddedExchange.start(loop, this, request, unreadTimeout, undelivered);
+    /**
+     * Sends a request of the embedding program, see {@link EmbeddedExchange#start}. Any thread.
+     *
+     * @param first this, or the filters before it
+     */
+    CompletionStage<DispatchResponse> dispatch(ExchangeOpener first, DispatchRequest request, Duration unreadTimeout) {
+        return EmbeddedExchange.start(loop, first, request, unreadTimeout, undelivered);
+    }
+
+    /** Sends a request of a filter to a function, past the router and all filters. Any thread. */
+    CompletionStage<DispatchResponse> send(String function, DispatchRequest request) {
+        return dispatch((head, end, client) -> openUnfiltered(function, head, end, client), request, UNREAD_TIMEOUT);
+    }
+
+    private RequestSink openUnfiltered(String function, Http2Headers head, boolean end, ResponseSink response) {
+        FunctionOpener opener = unfiltered.get(function);
+        if (closed != null) {
+            return fail(function, head, response, closed);
+        }
+        return opener == null
+                ? fail(null, head, response, new Failure(Failure.Kind.NO_FUNCTION, "no function " + function))
+                : opener.open(head, end, response, opener.policy().withoutFilters());
     }
 
     /** Replaces the router of later requests. Any thread. */

@@ -80,6 +80,8 @@ public record Failure(
         NO_TUNNELS(HttpResponseStatus.NOT_IMPLEMENTED, false, "the function supports no WebSockets"),
         /** The embedding program's router threw an exception. */
         ROUTER_FAILED(HttpResponseStatus.INTERNAL_SERVER_ERROR, false, "the router failed"),
+        /** A filter of the program threw an exception, or did not decide in time. */
+        FILTER_FAILED(HttpResponseStatus.INTERNAL_SERVER_ERROR, false, "a filter failed"),
         HANDLER_FAILED(HttpResponseStatus.INTERNAL_SERVER_ERROR, false, "the handler failed"),
         /**
          * The handler cancelled its response, for example because the server that it relays to did.

@@ -28,7 +28,13 @@ class LoopDispatchTest {
 
     private void ask(RequestRouter router) {
         LoopDispatch dispatch = new LoopDispatch(
-                new EmbeddedChannel().eventLoop(), router, Map.of(), Map.of(), List.of(), DispatcherObserver.NONE);
+                new EmbeddedChannel().eventLoop(),
+                router,
+                Map.of(),
+                Map.of(),
+                Map.of(),
+                List.of(),
+                DispatcherObserver.NONE);
         ByteBuf body = Unpooled.buffer().writeZero(1);
         dispatch.open(new DefaultHttp2Headers().method("POST").path("/a"), false, client)
                 .data(body, true);

@@ -124,8 +124,7 @@ class StageContractTest {
         assertThat(world.buffers).allMatch(buffer -> buffer.refCnt() == 0);
     }
 
-    private static void step(
-            ContractWorld world, FunctionOpener opener, TrafficPolicy policy, EmbeddedChannel channel) {
+    static void step(ContractWorld world, FunctionOpener opener, TrafficPolicy policy, EmbeddedChannel channel) {
         switch (world.random.nextInt(8)) {
             case 0 -> {
                 if (world.clients.size() < 5) {
@@ -154,13 +153,13 @@ class StageContractTest {
         }
     }
 
-    private static void run(EmbeddedChannel channel) {
+    static void run(EmbeddedChannel channel) {
         channel.runPendingTasks();
         channel.runScheduledPendingTasks();
     }
 
     /** All clients read what there is, and functions answer. Then nothing is left. */
-    private static void end(ContractWorld world, EmbeddedChannel channel) {
+    static void end(ContractWorld world, EmbeddedChannel channel) {
         run(channel);
         world.clients.stream().filter(client -> world.oneIn(3)).forEach(ContractWorld.Client::leave);
         world.calls.forEach(ContractWorld.Call::checkWaits);
@@ -184,7 +183,7 @@ class StageContractTest {
     }
 
     /** A function reports what it gets. What gets to none is reported by the filter. */
-    private static void checkReport(ContractWorld world, ContractWorld.Client client, RecordingObserver observer) {
+    static void checkReport(ContractWorld world, ContractWorld.Client client, RecordingObserver observer) {
         String id = Integer.toString(client.id);
         boolean gotThrough = world.calls.stream().anyMatch(call -> call.client == client.id && !call.isCopy());
         long reports = observer.starts.stream()

@@ -1,0 +1,122 @@
+package io.lambdadispatcher.core.internal.filter;
+
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.observe.ClientProtocol;
+import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.HeaderFields;
+import io.lambdadispatcher.core.spi.RequestContext;
+import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.HeaderSyntax;
+import io.lambdadispatcher.wire.http.HeaderText;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.net.SocketAddress;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request as its filters see it. The client's side may still read the headers that it has passed
+ * on, so the first change makes a copy. Confined to the client's event loop, except {@link #send}.
+ */
+final class FilterContext implements RequestContext {
+    private final ResponseSink client;
+    private final FilterStage.Sender sender;
+    private Http2Headers head;
+    private boolean copied;
+    private @Nullable String function;
+    private @Nullable Map<String, Object> attributes;
+
+    FilterContext(Http2Headers head, ResponseSink client, FilterStage.Sender sender) {
+        this.head = head;
+        this.client = client;
+        this.sender = sender;
+    }
+
+    /** The router has chosen. It may have replaced the path. */
+    void setFunction(@Nullable String value) {
+        function = value;
+    }
+
+    /** The headers are passed on. What gets them may keep them, so a later change is not theirs. */
+    Http2Headers passOn() {
+        copied = false;
+        return head;
+    }
+
+    Http2Headers head() {
+        return head;
+    }
+
+    /** Returns the headers for a change. */
+    Http2Headers ownHead() {
+        if (!copied) {
+            head = new FlatHeaders().add(head);
+            copied = true;
+        }
+        return head;
+    }
+
+    private static String text(@Nullable CharSequence value) {
+        return value == null ? "" : HeaderText.decode(value);
+    }
+
+    @Override
+    public String method() {
+        return text(head.method());
+    }
+
+    @Override
+    public String path() {
+        return text(head.path());
+    }
+
+    @Override
+    public void setPath(String path) {
+        CharSequence bytes = HeaderText.bytesOf(path);
+        if (!HeaderSyntax.isPath(bytes)) {
+            throw new IllegalArgumentException("path " + HeaderSyntax.printable(path)
+                    + ", expected visible characters that begin with '/' or '*' and have no '#'");
+        }
+        ownHead().path(bytes);
+    }
+
+    @Override
+    public String authority() {
+        return text(head.authority());
+    }
+
+    @Override
+    public HeaderFields headers() {
+        return new NettyFields(() -> head, this::ownHead);
+    }
+
+    @Override
+    public @Nullable SocketAddress remoteAddress() {
+        return client.remoteAddress();
+    }
+
+    @Override
+    public ClientProtocol protocol() {
+        return client.protocol();
+    }
+
+    @Override
+    public @Nullable String function() {
+        return function;
+    }
+
+    @Override
+    public Map<String, Object> attributes() {
+        if (attributes == null) {
+            attributes = new HashMap<>();
+        }
+        return attributes;
+    }
+
+    @Override
+    public CompletionStage<DispatchResponse> send(String to, DispatchRequest request) {
+        return sender.send(to, request);
+    }
+}

@@ -1,0 +1,89 @@
+package io.lambdadispatcher.core.internal.filter;
+
+import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
+import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.Filter;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A program's filter on one event loop.
+ *
+ * @param function {@code null} = the filter is before the router
+ */
+record FilterStage(
+        Filter filter,
+        @Nullable String function,
+        FunctionOpener next,
+        EventLoop loop,
+        DispatcherObserver observer,
+        Sender sender)
+        implements FunctionOpener {
+    /** Sends a request past all filters. */
+    interface Sender {
+        CompletionStage<DispatchResponse> send(String function, DispatchRequest request);
+    }
+
+    /** Puts filters before {@code target}, the first one first. */
+    static FunctionOpener before(
+            FunctionOpener target,
+            List<Filter> filters,
+            @Nullable String function,
+            EventLoop loop,
+            DispatcherObserver observer,
+            Sender sender) {
+        FunctionOpener first = target;
+        for (int i = filters.size() - 1; i >= 0; i--) {
+            first = new FilterStage(filters.get(i), function, first, loop, observer, sender);
+        }
+        return first;
+    }
+
+    /** What is behind the router. Until then, no policy is known. */
+    record Unrouted(ExchangeOpener router) implements FunctionOpener {
+        @Override
+        public RequestSink open(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy policy) {
+            return router.open(head, end, response);
+        }
+
+        @Override
+        public RequestSink refuse(Http2Headers head, ResponseSink response, Failure failure) {
+            return router.refuse(head, response, failure);
+        }
+
+        @Override
+        public TrafficPolicy policy() {
+            return TrafficPolicy.NEUTRAL;
+        }
+    }
+
+    @Override
+    public TrafficPolicy policy() {
+        return next.policy();
+    }
+
+    @Override
+    public RequestSink open(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy policy) {
+        FilterContext context =
+                response instanceof FilteredRequest outer ? outer.context() : new FilterContext(head, response, sender);
+        context.setFunction(function);
+        FilteredRequest request = new FilteredRequest(this, context, end, response, policy);
+        request.begin();
+        return request;
+    }
+
+    @Override
+    public RequestSink refuse(Http2Headers head, ResponseSink response, Failure failure) {
+        return next.refuse(head, response, failure);
+    }
+}

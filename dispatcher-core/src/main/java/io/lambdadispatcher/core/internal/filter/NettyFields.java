@@ -1,0 +1,64 @@
+package io.lambdadispatcher.core.internal.filter;
+
+import io.lambdadispatcher.core.spi.HeaderFields;
+import io.lambdadispatcher.wire.http.HeaderText;
+import io.lambdadispatcher.wire.http.OutgoingHeaders;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.BiConsumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Header fields as filters see them.
+ *
+ * @param read returns the headers
+ * @param write returns the headers for a change
+ */
+record NettyFields(Supplier<Http2Headers> read, Supplier<Http2Headers> write) implements HeaderFields {
+    @Override
+    public @Nullable String get(String name) {
+        CharSequence value = read.get().get(AsciiString.of(name));
+        return value == null ? null : HeaderText.decode(value);
+    }
+
+    @Override
+    public List<String> getAll(String name) {
+        return read.get().getAll(AsciiString.of(name)).stream()
+                .map(HeaderText::decode)
+                .toList();
+    }
+
+    @Override
+    public void set(String name, String value) {
+        OutgoingHeaders.verifyName(name);
+        write.get().set(nameOf(name), OutgoingHeaders.verifyValue(name, value));
+    }
+
+    @Override
+    public void add(String name, String value) {
+        OutgoingHeaders.verifyName(name);
+        write.get().add(nameOf(name), OutgoingHeaders.verifyValue(name, value));
+    }
+
+    @Override
+    public void remove(String name) {
+        OutgoingHeaders.verifyName(name);
+        write.get().remove(nameOf(name));
+    }
+
+    private static AsciiString nameOf(String name) {
+        return AsciiString.of(name.toLowerCase(Locale.ROOT));
+    }
+
+    @Override
+    public void forEach(BiConsumer<String, String> action) {
+        read.get().forEach(field -> {
+            if (field.getKey().charAt(0) != ':') {
+                action.accept(field.getKey().toString(), HeaderText.decode(field.getValue()));
+            }
+        });
+    }
+}

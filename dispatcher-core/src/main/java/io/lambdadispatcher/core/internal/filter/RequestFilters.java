@@ -1,0 +1,60 @@
+package io.lambdadispatcher.core.internal.filter;
+
+import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
+import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.Filter;
+import io.lambdadispatcher.core.spi.Filter.Phase;
+import io.netty.channel.EventLoop;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
+import java.util.function.BiFunction;
+import java.util.stream.Stream;
+
+/**
+ * The filters of the program, in the order of their phases. Where there is none, requests go the
+ * same way as without this class. Immutable.
+ *
+ * @param ofAll of all functions
+ * @param ofFunctions by the name of their function
+ */
+public record RequestFilters(List<Filter> ofAll, Map<String, List<Filter>> ofFunctions) {
+    public static final RequestFilters NONE = new RequestFilters(List.of(), Map.of());
+
+    private static boolean isBeforeRouter(Filter filter) {
+        return filter.phase().compareTo(Phase.REWRITE) <= 0;
+    }
+
+    private static List<Filter> sorted(Stream<Filter> filters) {
+        return filters.sorted(Comparator.comparing(Filter::phase)).toList();
+    }
+
+    /** Returns {@code router} behind the filters that run before it. */
+    public ExchangeOpener beforeRouter(
+            ExchangeOpener router,
+            EventLoop loop,
+            DispatcherObserver observer,
+            BiFunction<String, DispatchRequest, CompletionStage<DispatchResponse>> sender) {
+        List<Filter> filters = sorted(ofAll.stream().filter(RequestFilters::isBeforeRouter));
+        return filters.isEmpty()
+                ? router
+                : FilterStage.before(new FilterStage.Unrouted(router), filters, null, loop, observer, sender::apply);
+    }
+
+    /** Returns {@code target} behind the filters that run when the function is known. */
+    public FunctionOpener beforeFunction(
+            String function,
+            FunctionOpener target,
+            EventLoop loop,
+            DispatcherObserver observer,
+            BiFunction<String, DispatchRequest, CompletionStage<DispatchResponse>> sender) {
+        List<Filter> filters = sorted(Stream.concat(
+                ofAll.stream().filter(each -> !isBeforeRouter(each)),
+                ofFunctions.getOrDefault(function, List.of()).stream()));
+        return FilterStage.before(target, filters, function, loop, observer, sender::apply);
+    }
+}

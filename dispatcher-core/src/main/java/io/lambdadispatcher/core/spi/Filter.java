@@ -1,0 +1,52 @@
+package io.lambdadispatcher.core.spi;
+
+/**
+ * Stands between clients and functions. It decides about each request, see {@link Decision}, and
+ * can follow its response, see {@link ResponseFilter}.
+ *
+ * <pre>{@code
+ * Filter served = request -> Decision.pass(new ResponseFilter() {
+ *     public void onHead(int status, HeaderFields headers) {
+ *         headers.set("x-served-by", "shop");
+ *     }
+ * });
+ * }</pre>
+ *
+ * <p>Filters of all functions in the phases {@link Phase#AUTHENTICATE} and {@link Phase#REWRITE}
+ * see a request before the router does. All others see it after the router, and before the policy
+ * of its route: its limits, stored responses, breaker and mirrors. So a request that a filter
+ * answers reaches none of them. Within a phase, filters run in the order in which they were added.
+ *
+ * <p>Flow control and cancellation are the dispatcher's. While a filter decides, the body waits
+ * within the client's flow-control window.
+ *
+ * <p><b>Threading.</b> {@link #onRequest} is called on event loops, so it must not block. One
+ * filter serves all event loops.
+ */
+@FunctionalInterface
+public interface Filter {
+    /**
+     * Decides about a request. If this throws, the client receives 500, and the failure is {@code
+     * filter_failed}.
+     *
+     * @param request valid until the response has ended
+     */
+    Decision onRequest(RequestContext request);
+
+    /** Returns when the filter runs. Called once, when the dispatcher starts. */
+    default Phase phase() {
+        return Phase.ANSWER;
+    }
+
+    /** When a filter runs, in this order. */
+    enum Phase {
+        /** Who sends the request, and whether it may. */
+        AUTHENTICATE,
+        /** Changes what the router and the policies of routes read. */
+        REWRITE,
+        /** Answers instead of the function, or changes its response. */
+        ANSWER,
+        /** Only looks at what the others have let pass. */
+        OBSERVE
+    }
+}

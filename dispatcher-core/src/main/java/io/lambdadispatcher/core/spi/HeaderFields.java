@@ -1,0 +1,40 @@
+package io.lambdadispatcher.core.spi;
+
+import java.util.List;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The header fields of a request or a response, without pseudo-headers. Names are in lower case.
+ * Values are text: UTF-8, or ISO 8859-1 where the bytes are no UTF-8.
+ *
+ * <p><b>Threading.</b> Only on the client's event loop.
+ */
+public interface HeaderFields {
+    /** Returns the first value; {@code null} = there is none. */
+    @Nullable
+    String get(String name);
+
+    /** Returns all values in their order. */
+    List<String> getAll(String name);
+
+    /**
+     * Replaces all values.
+     *
+     * @throws IllegalArgumentException if HTTP does not allow this name or value
+     */
+    void set(String name, String value);
+
+    /**
+     * Adds a value after the others.
+     *
+     * @throws IllegalArgumentException if HTTP does not allow this name or value
+     */
+    void add(String name, String value);
+
+    /** Removes all values, if there are any. */
+    void remove(String name);
+
+    /** Calls {@code action} with each name and value. It must not change them. */
+    void forEach(BiConsumer<String, String> action);
+}

@@ -1,0 +1,60 @@
+package io.lambdadispatcher.core.spi;
+
+import io.lambdadispatcher.core.observe.ClientProtocol;
+import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.core.request.DispatchResponse;
+import java.net.SocketAddress;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the filters of one request know of it. All its filters share it.
+ *
+ * <p><b>Threading.</b> Only on the client's event loop, except {@link #send}. The stage of {@link
+ * Decision#later} completes anywhere, so read what it needs before.
+ */
+public interface RequestContext {
+    String method();
+
+    /** Returns the path and query as the router and the function will see them. */
+    String path();
+
+    /**
+     * Replaces path and query. Has no effect on a request that has been passed on.
+     *
+     * @throws IllegalArgumentException if no HTTP request can have this path
+     */
+    void setPath(String path);
+
+    /** Returns host and port; empty if the client has named none. */
+    String authority();
+
+    /** Returns the headers. Changes have no effect on a request that has been passed on. */
+    HeaderFields headers();
+
+    /**
+     * Returns the client's address, which a load balancer may have named; {@code null} for the
+     * embedding program.
+     */
+    @Nullable
+    SocketAddress remoteAddress();
+
+    ClientProtocol protocol();
+
+    /** Returns the function that gets the request; {@code null} before the router has run. */
+    @Nullable
+    String function();
+
+    /** Returns what the request's filters tell each other, by names of their own. */
+    Map<String, Object> attributes();
+
+    /**
+     * Sends a request of the filter's own, past all filters and the policy's stored responses,
+     * breaker and mirrors. Any thread.
+     *
+     * @param function the name of a function
+     * @return as {@code Dispatcher.dispatch} does
+     */
+    CompletionStage<DispatchResponse> send(String function, DispatchRequest request);
+}

@@ -1,0 +1,162 @@
+package io.lambdadispatcher.core;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lambdadispatcher.core.options.AdmissionPolicy;
+import io.lambdadispatcher.core.options.CachePolicy;
+import io.lambdadispatcher.core.options.DirectEventFormat;
+import io.lambdadispatcher.core.options.DirectOptions;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.core.options.RateLimit;
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.Decision;
+import io.lambdadispatcher.core.spi.Filter;
+import io.lambdadispatcher.core.spi.FunctionInvoker.InvokeResult;
+import io.lambdadispatcher.core.spi.RequestContext;
+import io.lambdadispatcher.core.spi.RouteTarget;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Filters in a dispatcher whose functions are invoked directly. */
+@Timeout(60)
+class FilterTest {
+    private static final TrafficPolicy POLICY = TrafficPolicy.builder()
+            .cache(CachePolicy.builder("test").build())
+            .admission(AdmissionPolicy.builder("test")
+                    .rateLimit(RateLimit.of(1, Duration.ofMinutes(10)))
+                    .build())
+            .build();
+
+    private final Queue<String> invoked = new ConcurrentLinkedQueue<>();
+
+    private DispatcherBuilder builder() {
+        return Dispatcher.builder()
+                .function(FunctionOptions.of("shop"))
+                .function(FunctionOptions.of("auth"))
+                .router(head -> new RouteTarget(head.path().toString().substring(1), POLICY))
+                .direct("shop", DirectOptions.of(DirectEventFormat.ALB))
+                .direct("auth", DirectOptions.of(DirectEventFormat.ALB))
+                .invoker((function, event) -> {
+                    invoked.add(function);
+                    boolean refused = new String(event, StandardCharsets.UTF_8).contains("wrong");
+                    String answer = "{\"statusCode\":" + (refused ? 401 : 200)
+                            + ",\"headers\":{\"cache-control\":\"max-age=60\"},\"body\":\"of " + function + "\"}";
+                    return CompletableFuture.completedFuture(
+                            new InvokeResult(200, null, answer.getBytes(StandardCharsets.UTF_8)));
+                })
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .eventLoops(1);
+    }
+
+    private static DispatchResponse ask(Dispatcher dispatcher, DispatchRequest.Builder request) throws Exception {
+        return dispatcher
+                .dispatch(request.client("c").build())
+                .toCompletableFuture()
+                .get(10, TimeUnit.SECONDS);
+    }
+
+    private static int status(Dispatcher dispatcher, DispatchRequest.Builder request) throws Exception {
+        DispatchResponse response = ask(dispatcher, request);
+        response.discard();
+        return response.status();
+    }
+
+    private static DispatchRequest.Builder get(String key) {
+        return DispatchRequest.get("/shop").header("x-key", key);
+    }
+
+    /** Asks a function whether a request may pass. */
+    private static final class Authorization implements Filter {
+        @Override
+        public Phase phase() {
+            return Phase.AUTHENTICATE;
+        }
+
+        @Override
+        public Decision onRequest(RequestContext request) {
+            String key = request.headers().get("x-key");
+            if (key == null) {
+                return Decision.answer(401, "a key is missing");
+            }
+            request.headers().remove("x-key");
+            DispatchRequest question =
+                    DispatchRequest.get("/check").header("x-key", key).build();
+            return Decision.later(request.send("auth", question).thenApply(answer -> {
+                answer.discard();
+                return answer.status() == 200 ? Decision.pass() : Decision.answer(403, "not for this key");
+            }));
+        }
+    }
+
+    @Test
+    void should_keep_refused_requests_from_the_cache_and_the_limit() throws Exception {
+        try (Dispatcher dispatcher = builder().filter(new Authorization()).start()) {
+            assertThat(status(dispatcher, DispatchRequest.get("/shop"))).isEqualTo(401);
+            assertThat(invoked).isEmpty();
+            assertThat(status(dispatcher, get("wrong"))).isEqualTo(403);
+            assertThat(invoked).containsExactly("auth");
+            DispatchResponse response = ask(dispatcher, get("right"));
+            assertThat(response.bodyAsString().toCompletableFuture().get(10, TimeUnit.SECONDS))
+                    .isEqualTo("of shop");
+            assertThat(invoked).containsExactly("auth", "auth", "shop");
+            // Stored, so that it needs no share of the limit.
+            assertThat(status(dispatcher, get("right"))).isEqualTo(200);
+            assertThat(status(dispatcher, get("wrong"))).isEqualTo(403);
+            assertThat(invoked).containsExactly("auth", "auth", "shop", "auth", "auth");
+            assertThatThrownBy(
+                            () -> ask(dispatcher, DispatchRequest.post("/shop").header("x-key", "right")))
+                    .hasMessageContaining("rate_limited");
+        }
+    }
+
+    @Test
+    void should_serve_one_function_only() throws Exception {
+        Filter filter = request -> Decision.answer(403, request.function() + " " + request.path());
+        try (Dispatcher dispatcher = builder().filter("auth", filter).start()) {
+            assertThat(status(dispatcher, get("right"))).isEqualTo(200);
+            assertThat(ask(dispatcher, DispatchRequest.get("/auth"))
+                            .bodyAsString()
+                            .toCompletableFuture()
+                            .get(10, TimeUnit.SECONDS))
+                    .isEqualTo("auth /auth");
+        }
+    }
+
+    @Test
+    void should_rewrite_before_the_router() throws Exception {
+        Filter rewrite = new Filter() {
+            @Override
+            public Decision onRequest(RequestContext request) {
+                request.setPath("/shop");
+                return Decision.pass();
+            }
+
+            @Override
+            public Phase phase() {
+                return Phase.REWRITE;
+            }
+        };
+        try (Dispatcher dispatcher = builder().filter(rewrite).start()) {
+            assertThat(status(dispatcher, DispatchRequest.get("/old"))).isEqualTo(200);
+            assertThat(invoked).containsExactly("shop");
+        }
+    }
+
+    @Test
+    void should_reject_a_filter_of_no_function() {
+        assertThatThrownBy(() ->
+                        builder().filter("nothing", request -> Decision.pass()).start())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("nothing");
+    }
+}
