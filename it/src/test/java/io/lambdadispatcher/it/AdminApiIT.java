@@ -44,12 +44,7 @@ class AdminApiIT {
     @BeforeAll
     static void open() throws Exception {
         program = ServedProgram.start(Map.of(
-                "ADMIN_TOKEN",
-                TOKEN,
-                "FUNCTION_WORKER_TIMEOUT",
-                "2s",
-                "FUNCTION_CIRCUIT_BREAKER",
-                "50% open 1s"));
+                "ADMIN_TOKEN", TOKEN, "FUNCTION_WORKER_TIMEOUT", "2s", "FUNCTION_CIRCUIT_BREAKER", "50% open 1s"));
     }
 
     @AfterAll
