@@ -263,8 +263,9 @@ public final class CapacityController {
      */
     public Plan drainNow(long nowNanos, String workerId) {
         WorkerLife worker = workers.get(workerId);
-        boolean connected = worker != null && (worker.is(State.DIALLED) || worker.is(State.READY));
-        return connected ? drained(nowNanos, worker) : Plan.NOTHING;
+        return worker != null && (worker.is(State.DIALLED) || worker.is(State.READY))
+                ? drained(nowNanos, worker)
+                : Plan.NOTHING;
     }
 
     private static Plan drained(long nowNanos, WorkerLife worker) {

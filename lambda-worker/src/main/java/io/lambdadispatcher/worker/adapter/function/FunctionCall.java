@@ -98,7 +98,7 @@ final class FunctionCall extends HandlerCall implements BodyReader {
         LambdaRequest.enter(request);
         try {
             String id = UUID.randomUUID().toString();
-            Context context = new RequestContext(id, handler.facts, request);
+            Context context = new InvocationContext(id, handler.facts, request);
             ByteArrayInputStream event = new ByteArrayInputStream(event(id));
             ByteArrayOutputStream result = new ByteArrayOutputStream(1024);
             handler.function.call(event, result, context);

@@ -14,14 +14,14 @@ import org.jspecify.annotations.Nullable;
  * The context of one request. It has its own id and deadline; everything else belongs to the
  * function. Methods may be called from any thread.
  */
-final class RequestContext implements Context {
+final class InvocationContext implements Context {
     private static final LambdaLogger LOGGER = new LineLogger();
 
     private final String id;
     private final FunctionFacts facts;
     private final Request request;
 
-    RequestContext(String id, FunctionFacts facts, Request request) {
+    InvocationContext(String id, FunctionFacts facts, Request request) {
         this.id = id;
         this.facts = facts;
         this.request = request;
