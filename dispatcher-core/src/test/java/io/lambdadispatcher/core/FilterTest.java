@@ -17,12 +17,16 @@ import io.lambdadispatcher.core.spi.Decision;
 import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.FunctionInvoker.InvokeResult;
 import io.lambdadispatcher.core.spi.RequestContext;
+import io.lambdadispatcher.core.spi.ResponseFilter;
 import io.lambdadispatcher.core.spi.RouteTarget;
+import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -95,6 +99,54 @@ class FilterTest {
                 answer.discard();
                 return answer.status() == 200 ? Decision.pass() : Decision.answer(403, "not for this key");
             }));
+        }
+    }
+
+    /** A close waits for the decision within its grace, and no request is left without an end. */
+    @Test
+    void should_close_while_a_filter_decides() throws Exception {
+        for (boolean decides : List.of(true, false)) {
+            CompletableFuture<Decision> decision = new CompletableFuture<>();
+            CountDownLatch asked = new CountDownLatch(1);
+            Dispatcher dispatcher = builder()
+                    .filter("shop", request -> {
+                        asked.countDown();
+                        return Decision.later(decision);
+                    })
+                    .start();
+            CompletableFuture<DispatchResponse> response =
+                    dispatcher.dispatch(get("k").client("c").build()).toCompletableFuture();
+            assertThat(asked.await(10, TimeUnit.SECONDS)).isTrue();
+            CompletableFuture<Void> closed = dispatcher
+                    .close(decides ? Duration.ofSeconds(20) : Duration.ofMillis(200))
+                    .toCompletableFuture();
+            if (decides) {
+                decision.complete(Decision.answer(204, ""));
+                assertThat(response.get(10, TimeUnit.SECONDS).status()).isEqualTo(204);
+                response.join().discard();
+            } else {
+                assertThatThrownBy(() -> response.get(10, TimeUnit.SECONDS))
+                        .hasMessageContaining("the dispatcher shuts down");
+            }
+            closed.get(10, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void should_fail_a_response_whose_filter_returns_nothing() throws Exception {
+        Filter filter = request -> Decision.pass(new ResponseFilter() {
+            @Override
+            public ByteBuf onData(ByteBuf data) {
+                data.release();
+                return null;
+            }
+        });
+        try (Dispatcher dispatcher = builder().filter(filter).start()) {
+            assertThatThrownBy(() -> ask(dispatcher, get("k"))
+                            .bodyAsString()
+                            .toCompletableFuture()
+                            .get(10, TimeUnit.SECONDS))
+                    .hasMessageContaining("filter_failed");
         }
     }
 

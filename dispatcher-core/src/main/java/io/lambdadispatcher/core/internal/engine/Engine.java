@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
+import io.lambdadispatcher.core.internal.filter.FilterLoop;
 import io.lambdadispatcher.core.internal.filter.FunctionFilters;
 import io.lambdadispatcher.core.internal.filter.RequestFilters;
 import io.lambdadispatcher.core.internal.filter.StoredResponses;
@@ -55,7 +56,6 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
@@ -131,12 +131,11 @@ public final class Engine {
             openers.forEach((name, opener) -> filtered.put(
                     name, Objects.requireNonNull(filters.get(name), name).around(opener, loop, filtered::get)));
             int index = i;
-            BiFunction<String, DispatchRequest, CompletionStage<DispatchResponse>> sender =
-                    (function, request) -> dispatches.get(index).send(function, request);
+            FilterLoop home = new FilterLoop(
+                    loop, observer, (function, request) -> dispatches.get(index).send(function, request));
             UnaryOperator<Map<String, FunctionOpener>> behindFilters = all -> {
                 Map<String, FunctionOpener> behind = new HashMap<>();
-                all.forEach((name, opener) ->
-                        behind.put(name, requestFilters.beforeFunction(name, opener, loop, observer, sender)));
+                all.forEach((name, opener) -> behind.put(name, requestFilters.beforeFunction(name, opener, home)));
                 return behind;
             };
             LoopDispatch dispatch = new LoopDispatch(
@@ -146,9 +145,10 @@ public final class Engine {
                     behindFilters.apply(openers),
                     behindFilters.apply(filtered),
                     owners,
+                    home,
                     observer);
             dispatches.add(dispatch);
-            entrances.add(requestFilters.beforeRouter(dispatch, loop, observer, sender));
+            entrances.add(requestFilters.beforeRouter(dispatch, home));
         }
     }
 

@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.exchange.UnsentExchange;
+import io.lambdadispatcher.core.internal.filter.FilterLoop;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
@@ -58,6 +59,7 @@ final class LoopDispatch implements ExchangeOpener {
     private final Map<String, FunctionOpener> functions;
     private final Map<String, FunctionOpener> filtered;
     private final List<ExchangeOwner> owners;
+    private final FilterLoop filters;
     private final DispatcherObserver observer;
 
     /** Exchanges of the embedding program whose owners have forgotten them, but that are unread. */
@@ -78,6 +80,7 @@ final class LoopDispatch implements ExchangeOpener {
             Map<String, FunctionOpener> functions,
             Map<String, FunctionOpener> filtered,
             List<ExchangeOwner> owners,
+            FilterLoop filters,
             DispatcherObserver observer) {
         this.loop = loop;
         this.router = router;
@@ -85,6 +88,7 @@ final class LoopDispatch implements ExchangeOpener {
         this.functions = functions;
         this.filtered = filtered;
         this.owners = owners;
+        this.filters = filters;
         this.observer = observer;
         // They expire by the timer of an unread body, or not at all.
         this.undelivered = new DeadlineQueue<>(loop, 0, exchange -> {});
@@ -153,7 +157,7 @@ final class LoopDispatch implements ExchangeOpener {
      * because this happens only once in the dispatcher's life.
      */
     private void awaitQuiet(CompletableFuture<Void> quiet) {
-        if (undelivered.size() == 0 && owners.stream().allMatch(ExchangeOwner::isQuiet)) {
+        if (undelivered.size() == 0 && filters.isQuiet() && owners.stream().allMatch(ExchangeOwner::isQuiet)) {
             quiet.complete(null);
         } else {
             loop.schedule(() -> awaitQuiet(quiet), LOOK_MILLIS, TimeUnit.MILLISECONDS);
@@ -182,7 +186,8 @@ final class LoopDispatch implements ExchangeOpener {
     CompletableFuture<Boolean> failAll(Failure failure) {
         return onLoop(() -> {
             closed = failure;
-            boolean any = !owners.stream().allMatch(ExchangeOwner::isQuiet);
+            boolean any = !filters.isQuiet() || !owners.stream().allMatch(ExchangeOwner::isQuiet);
+            filters.failAll(failure);
             owners.forEach(owner -> owner.failAll(failure));
             for (EmbeddedExchange left = undelivered.poll(); left != null; left = undelivered.poll()) {
                 left.failUndelivered(failure);

@@ -22,16 +22,16 @@ import org.jspecify.annotations.Nullable;
  */
 final class FilterContext implements RequestContext {
     private final ResponseSink client;
-    private final FilterStage.Sender sender;
+    private final FilterLoop home;
     private Http2Headers head;
     private boolean copied;
     private @Nullable String function;
     private @Nullable Map<String, Object> attributes;
 
-    FilterContext(Http2Headers head, ResponseSink client, FilterStage.Sender sender) {
+    FilterContext(Http2Headers head, ResponseSink client, FilterLoop home) {
         this.head = head;
         this.client = client;
-        this.sender = sender;
+        this.home = home;
     }
 
     /** The router has chosen. It may have replaced the path. */
@@ -117,6 +117,6 @@ final class FilterContext implements RequestContext {
 
     @Override
     public CompletionStage<DispatchResponse> send(String to, DispatchRequest request) {
-        return sender.send(to, request);
+        return home.send(to, request);
     }
 }

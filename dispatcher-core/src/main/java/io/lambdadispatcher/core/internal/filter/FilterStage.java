@@ -7,13 +7,10 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.TrafficPolicy;
-import io.lambdadispatcher.core.request.DispatchRequest;
-import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.Filter;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.List;
-import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,32 +18,25 @@ import org.jspecify.annotations.Nullable;
  *
  * @param function {@code null} = the filter is before the router
  */
-record FilterStage(
-        Filter filter,
-        @Nullable String function,
-        FunctionOpener next,
-        EventLoop loop,
-        DispatcherObserver observer,
-        Sender sender)
+record FilterStage(Filter filter, @Nullable String function, FunctionOpener next, FilterLoop home)
         implements FunctionOpener {
-    /** Sends a request past all filters. */
-    interface Sender {
-        CompletionStage<DispatchResponse> send(String function, DispatchRequest request);
-    }
 
     /** Puts filters before {@code target}, the first one first. */
     static FunctionOpener before(
-            FunctionOpener target,
-            List<Filter> filters,
-            @Nullable String function,
-            EventLoop loop,
-            DispatcherObserver observer,
-            Sender sender) {
+            FunctionOpener target, List<Filter> filters, @Nullable String function, FilterLoop home) {
         FunctionOpener first = target;
         for (int i = filters.size() - 1; i >= 0; i--) {
-            first = new FilterStage(filters.get(i), function, first, loop, observer, sender);
+            first = new FilterStage(filters.get(i), function, first, home);
         }
         return first;
+    }
+
+    EventLoop loop() {
+        return home.loop();
+    }
+
+    DispatcherObserver observer() {
+        return home.observer();
     }
 
     /** What is behind the router. Until then, no policy is known. */
@@ -75,7 +65,7 @@ record FilterStage(
     @Override
     public RequestSink open(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy policy) {
         FilterContext context =
-                response instanceof FilteredRequest outer ? outer.context() : new FilterContext(head, response, sender);
+                response instanceof FilteredRequest outer ? outer.context() : new FilterContext(head, response, home);
         context.setFunction(function);
         FilteredRequest request = new FilteredRequest(this, context, end, response, policy);
         request.begin();

@@ -23,6 +23,7 @@ import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.Future;
 import java.util.ArrayDeque;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -126,6 +127,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         if (timer == null) {
             long wait = Math.max(0, Math.min(MAX_WAIT_NANOS, budgetNanos()) - waitedNanos());
             timer = stage.loop().schedule(this::failLate, wait, TimeUnit.NANOSECONDS);
+            stage.home().onUndecided(this);
         }
         later.decision().whenComplete((decision, error) -> {
             try {
@@ -152,7 +154,6 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     }
 
     private void failLate() {
-        timer = null;
         if (state == State.UNDECIDED) {
             fail(
                     budgetNanos() < MAX_WAIT_NANOS
@@ -167,7 +168,8 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         fail(new Failure(Failure.Kind.FILTER_FAILED, "a filter failed: " + error));
     }
 
-    private void fail(Failure failure) {
+    /** The request has not been passed on. */
+    void fail(Failure failure) {
         endHere();
         unsent().reportFailed(stage.observer(), failure, waitedNanos());
         outer.onFailure(failure);
@@ -208,6 +210,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         if (timer != null) {
             timer.cancel(false);
             timer = null;
+            stage.home().onDecided(this);
         }
     }
 
@@ -390,7 +393,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         if (follower != null) {
             int arrived = data.readableBytes();
             try {
-                passed = follower.onData(data);
+                passed = Objects.requireNonNull(follower.onData(data), "what the filter returns");
             } catch (Throwable e) {
                 giveBack(arrived);
                 failResponse(e);

@@ -2,17 +2,11 @@ package io.lambdadispatcher.core.internal.filter;
 
 import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
-import io.lambdadispatcher.core.observe.DispatcherObserver;
-import io.lambdadispatcher.core.request.DispatchRequest;
-import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.Filter.Phase;
-import io.netty.channel.EventLoop;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletionStage;
-import java.util.function.BiFunction;
 import java.util.stream.Stream;
 
 /**
@@ -34,27 +28,16 @@ public record RequestFilters(List<Filter> ofAll, Map<String, List<Filter>> ofFun
     }
 
     /** Returns {@code router} behind the filters that run before it. */
-    public ExchangeOpener beforeRouter(
-            ExchangeOpener router,
-            EventLoop loop,
-            DispatcherObserver observer,
-            BiFunction<String, DispatchRequest, CompletionStage<DispatchResponse>> sender) {
+    public ExchangeOpener beforeRouter(ExchangeOpener router, FilterLoop home) {
         List<Filter> filters = sorted(ofAll.stream().filter(RequestFilters::isBeforeRouter));
-        return filters.isEmpty()
-                ? router
-                : FilterStage.before(new FilterStage.Unrouted(router), filters, null, loop, observer, sender::apply);
+        return filters.isEmpty() ? router : FilterStage.before(new FilterStage.Unrouted(router), filters, null, home);
     }
 
     /** Returns {@code target} behind the filters that run when the function is known. */
-    public FunctionOpener beforeFunction(
-            String function,
-            FunctionOpener target,
-            EventLoop loop,
-            DispatcherObserver observer,
-            BiFunction<String, DispatchRequest, CompletionStage<DispatchResponse>> sender) {
+    public FunctionOpener beforeFunction(String function, FunctionOpener target, FilterLoop home) {
         List<Filter> filters = sorted(Stream.concat(
                 ofAll.stream().filter(each -> !isBeforeRouter(each)),
                 ofFunctions.getOrDefault(function, List.of()).stream()));
-        return FilterStage.before(target, filters, function, loop, observer, sender::apply);
+        return FilterStage.before(target, filters, function, home);
     }
 }

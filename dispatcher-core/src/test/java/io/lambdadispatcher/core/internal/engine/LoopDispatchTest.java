@@ -4,12 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.filter.FilterLoop;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import java.util.ArrayList;
@@ -27,14 +29,12 @@ class LoopDispatchTest {
     };
 
     private void ask(RequestRouter router) {
+        EventLoop loop = new EmbeddedChannel().eventLoop();
+        FilterLoop filters = new FilterLoop(loop, DispatcherObserver.NONE, (function, request) -> {
+            throw new UnsupportedOperationException(function);
+        });
         LoopDispatch dispatch = new LoopDispatch(
-                new EmbeddedChannel().eventLoop(),
-                router,
-                Map.of(),
-                Map.of(),
-                Map.of(),
-                List.of(),
-                DispatcherObserver.NONE);
+                loop, router, Map.of(), Map.of(), Map.of(), List.of(), filters, DispatcherObserver.NONE);
         ByteBuf body = Unpooled.buffer().writeZero(1);
         dispatch.open(new DefaultHttp2Headers().method("POST").path("/a"), false, client)
                 .data(body, true);

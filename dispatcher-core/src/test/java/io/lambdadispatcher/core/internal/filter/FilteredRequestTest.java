@@ -47,6 +47,10 @@ class FilteredRequestTest {
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final RecordingObserver observer = new RecordingObserver();
 
+    private final FilterLoop home = new FilterLoop(channel.eventLoop(), observer, (function, request) -> {
+        throw new UnsupportedOperationException(function);
+    });
+
     @BeforeEach
     void freeze() {
         channel.freezeTime();
@@ -60,10 +64,7 @@ class FilteredRequestTest {
     }
 
     private FunctionOpener behind(FunctionOpener target, Filter... filters) {
-        return new RequestFilters(List.of(filters), Map.of())
-                .beforeFunction("f", target, channel.eventLoop(), observer, (function, request) -> {
-                    throw new UnsupportedOperationException(function);
-                });
+        return new RequestFilters(List.of(filters), Map.of()).beforeFunction("f", target, home);
     }
 
     private void run() {
