@@ -81,7 +81,7 @@ final class Entrance {
                         .open(internetFacing)
                         .build());
         if (tls) {
-            loadBalancer.addListener(
+            ApplicationListener redirect = loadBalancer.addListener(
                     "Redirect",
                     BaseApplicationListenerProps.builder()
                             .port(80)
@@ -93,6 +93,8 @@ final class Entrance {
                                     .permanent(true)
                                     .build()))
                             .build());
+            // A stack that has used port 80 for requests frees it first.
+            redirect.getNode().addDependency(listener);
         }
         ApplicationTargetGroup targets = targets(scope, vpc);
         listener.addTargetGroups(

@@ -2,6 +2,7 @@ package io.lambdadispatcher.cdk;
 
 import java.util.List;
 import java.util.Map;
+import software.amazon.awscdk.Aws;
 import software.amazon.awscdk.Duration;
 import software.amazon.awscdk.services.cloudwatch.Alarm;
 import software.amazon.awscdk.services.cloudwatch.AlarmStatusWidget;
@@ -51,12 +52,12 @@ final class Monitoring extends Construct {
         Metric memory = of.getService().metricMemoryUtilization(statistic("Maximum"));
         Metric throttles = function.metricThrottles(sum());
         Metric errors = function.metricErrors(sum());
-        Metric warnings = MetricFilter.Builder.create(this, "Warnings")
+        Metric warnings = MetricFilter.Builder.create(this, "WarningLines")
                 .logGroup(of.getLogGroup())
-                // The level is a word of its own in a line of text, and a value in one of JSON.
-                .filterPattern(FilterPattern.literal("?\" WARN \" ?\" ERROR \" ?\"\\\"WARN\\\"\" ?\"\\\"ERROR\\\"\""))
+                .filterPattern(FilterPattern.anyTerm("WARN", "ERROR"))
                 .metricNamespace("LambdaDispatcher")
-                .metricName(of.getNode().getAddr())
+                // Several stacks may have the same path.
+                .metricName(Aws.STACK_NAME + "/" + of.getNode().getPath())
                 .metricValue("1")
                 .build()
                 .metric(sum());
