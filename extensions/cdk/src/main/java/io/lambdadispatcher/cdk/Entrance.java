@@ -153,7 +153,8 @@ final class Entrance {
     }
 
     /** Returns the load balancer that was added, or null. */
-    @Nullable ApplicationLoadBalancer loadBalancer() {
+    @Nullable
+    ApplicationLoadBalancer loadBalancer() {
         return loadBalancer;
     }
 

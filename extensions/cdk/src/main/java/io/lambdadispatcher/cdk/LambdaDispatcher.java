@@ -142,9 +142,7 @@ public final class LambdaDispatcher extends Construct {
         entrance.targets().addTarget(service);
         service.getConnections()
                 .allowFrom(
-                        entrance.source(),
-                        Port.tcp(ADMIN_PORT),
-                        "The load balancer checks the health of dispatchers");
+                        entrance.source(), Port.tcp(ADMIN_PORT), "The load balancer checks the health of dispatchers");
         IFunction function = withoutQualifier(Objects.requireNonNull(from.function));
         service.getConnections()
                 .allowFrom(function, Port.tcp(WORKER_PORT), "Workers dial the dispatcher that launched them");

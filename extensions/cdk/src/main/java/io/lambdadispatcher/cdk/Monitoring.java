@@ -33,6 +33,9 @@ final class Monitoring extends Construct {
     private static final Duration MINUTE = Duration.minutes(1);
     private static final int WIDTH = 12;
 
+    /** A worker lives for at most 15 minutes. Lambda's metrics arrive some minutes later. */
+    private static final int LIFE_MINUTES = 20;
+
     private final ITopic topic;
 
     Monitoring(LambdaDispatcher of, IFunction function, ITopic topic) {
@@ -63,13 +66,38 @@ final class Monitoring extends Construct {
                 .metric(sum());
 
         List<IAlarm> alarms = List.of(
-                alarm("RequestsFail", failedPercent, 5, 5, "More than 5 % of the responses have a status of 500 or more."),
-                alarm("Unhealthy", unhealthy, 0, 5, "A dispatcher has not started or does not answer."),
-                alarm("CpuHigh", cpu, 70, 10, "A dispatcher uses more than 70 % of its CPU. Run more or larger ones."),
-                alarm("MemoryHigh", memory, 85, 10, "A dispatcher uses more than 85 % of its memory."),
-                alarm("LaunchesThrottled", throttles, 0, 5, "Lambda refuses launches. Compare with the reserved concurrency."),
-                alarm("WorkersFail", errors, 0, 1, "Invocations of workers end with errors. Read the log of the function."),
-                alarm("Warnings", warnings, 10, 5, "The dispatchers log more than 10 warnings a minute."));
+                alarm(
+                        "RequestsFail",
+                        failedPercent,
+                        5,
+                        5,
+                        5,
+                        "More than 5 % of the responses have a status of 500 or more."),
+                alarm("Unhealthy", unhealthy, 0, 5, 5, "A dispatcher has not started or does not answer."),
+                alarm(
+                        "CpuHigh",
+                        cpu,
+                        70,
+                        10,
+                        10,
+                        "A dispatcher uses more than 70 % of its CPU. Run more or larger ones."),
+                alarm("MemoryHigh", memory, 85, 10, 10, "A dispatcher uses more than 85 % of its memory."),
+                alarm(
+                        "LaunchesThrottled",
+                        throttles,
+                        0,
+                        3,
+                        5,
+                        "Lambda refuses launches. See the reserved concurrency."),
+                // Lambda reports an error when the invocation ends, with the time at which it began.
+                alarm(
+                        "WorkersFail",
+                        errors,
+                        0,
+                        1,
+                        LIFE_MINUTES,
+                        "Invocations of workers fail. Read the function's log."),
+                alarm("Warnings", warnings, 10, 5, 5, "The dispatchers log more than 10 warnings a minute."));
         Dashboard.Builder.create(this, "Dashboard")
                 .build()
                 .addWidgets(
@@ -99,12 +127,16 @@ final class Monitoring extends Construct {
                                 .build());
     }
 
-    /** @param minutes the metric must be above the threshold for so long */
-    private IAlarm alarm(String id, IMetric metric, Number threshold, int minutes, String description) {
+    /**
+     * @param minutes in so many minutes, the metric must be above the threshold
+     * @param within of the last so many
+     */
+    private IAlarm alarm(String id, IMetric metric, Number threshold, int minutes, int within, String description) {
         Alarm alarm = Alarm.Builder.create(this, id)
                 .metric(metric)
                 .threshold(threshold)
-                .evaluationPeriods(minutes)
+                .datapointsToAlarm(minutes)
+                .evaluationPeriods(within)
                 .comparisonOperator(ComparisonOperator.GREATER_THAN_THRESHOLD)
                 // Without requests, launches or warnings, most of these metrics have no values.
                 .treatMissingData(TreatMissingData.NOT_BREACHING)

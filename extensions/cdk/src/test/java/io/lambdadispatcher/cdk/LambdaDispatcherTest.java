@@ -325,8 +325,9 @@ class LambdaDispatcherTest {
         int balancerSeconds = Integer.parseInt(attributes(render(builder -> {})).get("idle_timeout.timeout_seconds"));
 
         assertThat(balancerSeconds).isLessThan(60 * Integer.parseInt(byDefault.group(1)));
-        assertThatThrownBy(() ->
-                        builder().setting("http.idle-timeout", balancerSeconds + "s").build())
+        assertThatThrownBy(() -> builder()
+                        .setting("http.idle-timeout", balancerSeconds + "s")
+                        .build())
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("http.idle-timeout: expected more than 60 s, because the load balancer keeps idle"
                         + " connections for this time, got 60s");
@@ -344,7 +345,8 @@ class LambdaDispatcherTest {
         assertThat(rule.get("ListenerArn").toString()).contains("listener/app/shop/1/2");
         assertThat(rule.get("Conditions").toString()).contains("path-pattern", "/shop/*");
         assertThat(rule.get("Actions").toString()).contains("Type=forward", "DispatcherTargets");
-        assertThat(rendered.all("AWS::ElasticLoadBalancingV2::LoadBalancer", "")).isEmpty();
+        assertThat(rendered.all("AWS::ElasticLoadBalancingV2::LoadBalancer", ""))
+                .isEmpty();
         assertThat(rendered.all("AWS::ElasticLoadBalancingV2::Listener", "")).isEmpty();
         assertThat(rendered.all("AWS::EC2::SecurityGroupIngress", "").stream()
                         .filter(ingress -> "sg-balancer".equals(ingress.get("SourceSecurityGroupId")))
@@ -358,8 +360,7 @@ class LambdaDispatcherTest {
                 stack,
                 "Other",
                 TargetGroupAttributes.builder()
-                        .targetGroupArn(
-                                "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/before/1")
+                        .targetGroupArn("arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/before/1")
                         .build());
         withoutEntrance("api", workers)
                 .listenerRule(existingListener(), 7, ListenerCondition.pathPatterns(List.of("/shop/*")))
@@ -396,8 +397,8 @@ class LambdaDispatcherTest {
 
     @Test
     void should_send_alarms_to_a_topic() {
-        Rendered rendered = render(builder -> builder.alarms(
-                Topic.fromTopicArn(stack, "Topic", "arn:aws:sns:eu-west-1:123456789012:operators")));
+        Rendered rendered = render(builder ->
+                builder.alarms(Topic.fromTopicArn(stack, "Topic", "arn:aws:sns:eu-west-1:123456789012:operators")));
 
         assertThat(rendered.all("AWS::CloudWatch::Alarm", "DispatcherMonitoring"))
                 .hasSize(7)
@@ -405,6 +406,11 @@ class LambdaDispatcherTest {
                         .containsEntry("AlarmActions", List.of("arn:aws:sns:eu-west-1:123456789012:operators"))
                         .containsEntry("TreatMissingData", "notBreaching")
                         .containsKey("AlarmDescription"));
+        assertThat(rendered.one("AWS::CloudWatch::Alarm", "DispatcherMonitoringWorkersFail"))
+                .as("looks back for longer than a worker lives, because an error has the time of its launch")
+                .containsEntry("EvaluationPeriods", 20)
+                .containsEntry("DatapointsToAlarm", 1)
+                .containsEntry("Period", 60);
         assertThat(rendered.one("AWS::CloudWatch::Dashboard", "Dispatcher")
                         .get("DashboardBody")
                         .toString())

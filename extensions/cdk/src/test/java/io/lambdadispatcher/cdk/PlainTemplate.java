@@ -51,7 +51,9 @@ final class PlainTemplate {
     /** The templates. */
     enum Kind {
         /** With a load balancer. */
-        COMPLETE("cloudformation.json", "Lambda Dispatcher on ECS Fargate, with a Lambda function that runs its workers"),
+        COMPLETE(
+                "cloudformation.json",
+                "Lambda Dispatcher on ECS Fargate, with a Lambda function that runs its workers"),
         /** With a rule of a listener that exists. */
         EXISTING_ALB(
                 "cloudformation-existing-alb.json",
@@ -251,10 +253,9 @@ final class PlainTemplate {
                                 "PrivateSubnets",
                                 "Subnets of dispatchers and workers. They reach Lambda, ECR and CloudWatch Logs, for example through a NAT gateway"));
         if (kind == Kind.COMPLETE) {
-            attributes.publicSubnetIds(
-                    subnets(
-                            "LoadBalancerSubnets",
-                            "Subnets of the load balancer, in two zones at least; public ones if Scheme is internet-facing"));
+            attributes.publicSubnetIds(subnets(
+                    "LoadBalancerSubnets",
+                    "Subnets of the load balancer, in two zones at least; public ones if Scheme is internet-facing"));
         }
         return Vpc.fromVpcAttributes(stack, "Vpc", attributes.build());
     }
@@ -319,7 +320,8 @@ final class PlainTemplate {
     }
 
     private void logAccesses(ApplicationLoadBalancer loadBalancer) {
-        String bucket = text("AccessLogBucket", "Bucket for the access logs of the load balancer; no logs without it", "");
+        String bucket =
+                text("AccessLogBucket", "Bucket for the access logs of the load balancer; no logs without it", "");
         condition("AccessLogs", bucket);
         CfnResource resource = resource(loadBalancer);
         // After the attributes that the construct sets.
@@ -339,9 +341,10 @@ final class PlainTemplate {
     }
 
     private static CfnResource resource(IConstruct construct) {
-        return (CfnResource) (construct instanceof CfnResource
-                ? construct
-                : Objects.requireNonNull(construct.getNode().getDefaultChild()));
+        return (CfnResource)
+                (construct instanceof CfnResource
+                        ? construct
+                        : Objects.requireNonNull(construct.getNode().getDefaultChild()));
     }
 
     private Number number(String name, String description, Number byDefault) {
