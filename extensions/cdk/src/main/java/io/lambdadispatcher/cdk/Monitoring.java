@@ -89,7 +89,7 @@ final class Monitoring extends Construct {
                         3,
                         5,
                         "Lambda refuses launches. See the reserved concurrency."),
-                // Lambda reports an error when the invocation ends, with the time at which it began.
+                // Lambda reports an error when the invocation ends, with the time when it began.
                 alarm(
                         "WorkersFail",
                         errors,

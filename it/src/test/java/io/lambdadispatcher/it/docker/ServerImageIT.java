@@ -40,7 +40,7 @@ class ServerImageIT {
     @Test
     void should_have_a_command_for_operators() throws Exception {
         try (ServerContainer server =
-                ServerContainer.withLocalWorkers().withEnv("LAMBDA_DISPATCHER_ADMIN_TOKEN", "token-of-a-test")) {
+                ServerContainer.withLocalWorkers().withEnv("LAMBDA_DISPATCHER_ADMIN_TOKEN", "the-token-of-a-container-test")) {
             server.start();
 
             assertThat(command(server, "status")).contains("FUNCTION", "2/2");
@@ -48,7 +48,7 @@ class ServerImageIT {
             assertThat(command(server, "check-config")).isNotEmpty();
             String worker = worker(server);
             assertThat(command(server, "workers", "drain", worker)).contains(worker);
-            assertThat(command(server, "launching", "off")).contains("paused");
+            assertThat(command(server, "launching", "off")).contains("accepted");
         }
     }
 
