@@ -18,6 +18,7 @@ A first line with names is skipped. Prices are list prices of us-east-1, without
 import argparse
 import bisect
 import csv
+import functools
 import json
 import math
 import pathlib
@@ -68,7 +69,8 @@ LIFE_SECONDS = 850  # of a worker whose timeout is 900 s; the spread of ends and
 OVERLAP = 0.01  # share of a worker's life in which its replacement is also paid for
 LINGER_SECONDS = 60  # for which a worker lives that is no longer needed
 SCALE_SECONDS = 900  # for which autoscaling keeps tasks that are no longer needed. It adds tasks in the period after the one that needs them
-PAST_SECONDS, ADVISE_SECONDS = 7 * 86400, 3600  # what an advised base looks at, and how often it changes
+WEEK = 7 * 86400, 3600  # what an advised base looks at, and how often it changes: for a base that is set by hand, or by a schedule
+HOUR = 3600, 300  # for a base that autoscaling sets
 MOST_ABOVE = 0.01  # share of requests above capacity that careful autoscaling accepts
 FEWEST_INSTANCES = 3  # default minimum of Lambda Managed Instances
 FEWEST_TASKS = 2  # minimum of a service without Lambda, one task in each of two zones
@@ -154,11 +156,21 @@ Unit = namedtuple("Unit", "vcpus dollars")  # what a base consists of, and what 
 Cost = namedtuple("Cost", "dollars count above target", defaults=(0, 0, 0))
 
 
+def cheapest(cost, size):
+    """Returns the size of the base, near the given one, from which neither a smaller nor a larger one is cheaper."""
+    size = max(FEWEST_BASE, size)
+    found = cost(size)
+    for step in (-1, 1):
+        while size + step >= FEWEST_BASE and (next_cost := cost(size + step)) < found:
+            size, found = size + step, next_cost
+    return size
+
+
 @dataclass(frozen=True)
 class Model:
     work: Work
     deployment: Deployment = Deployment()
-    prices: dict = field(default_factory=lambda: {name: price.dollars for name, price in PRICES.items()})
+    prices: dict = field(default_factory=lambda: {name: price.dollars for name, price in PRICES.items()}, hash=False)
 
     # What one of each costs and serves
 
@@ -210,6 +222,10 @@ class Model:
     def ours(self, traffic, arm=""):
         return self.dispatchers(traffic) * self.task(arm=arm) + self.front(traffic, DISPATCHER_ENDPOINTS)
 
+    def without_front(self, cost, traffic):
+        """Returns the dollars of a base and of launched workers alone."""
+        return cost.dollars - self.ours(traffic)
+
     # Ways to serve all traffic
 
     def plain(self, traffic):
@@ -235,6 +251,7 @@ class Model:
         count, above = self.following(traffic, TASK_VCPUS, FEWEST_TASKS)
         return Cost(count * self.task() + self.front(traffic, TASK_ENDPOINTS), count, above)
 
+    @functools.lru_cache(maxsize=None)
     def carefully_autoscaled(self, traffic):
         """Aims at so little CPU that at most MOST_ABOVE of the requests arrive above capacity."""
         for hundredths in range(round(100 * self.deployment.task_cpu), 0, -1):
@@ -253,18 +270,19 @@ class Model:
 
         A worker that would have lingered when the next is needed is not launched again. The share above is what waits for a cold start, at most.
         """
-        rate, before, needed_seconds, lingering, starts = self.worker_rate(), fewest, 0, 0, 0
-        for now in rates:
-            needed = max(fewest, math.ceil(now / rate - 1e-9))
-            needed_seconds += needed
+        rate, total, lingering, starts = self.worker_rate(), 0, 0, 0
+        needs = [max(fewest, math.ceil(now / rate - 1e-9)) for now in rates]
+        before = needs[-1]  # traffic repeats
+        for needed in needs:
+            total += needed
             if needed > before:
                 starts += needed - before
             else:
                 lingering += before - needed
             before = needed
-        seconds = needed_seconds * traffic.period + lingering * LINGER_SECONDS + starts * self.deployment.cold_start
+        seconds = total * traffic.period + lingering * LINGER_SECONDS + starts * self.deployment.cold_start
         waiting = starts * rate * self.deployment.cold_start / (sum(traffic.rates) * traffic.period)
-        return Cost(self.worker(seconds, starts, arm) * traffic.month(), needed_seconds / len(rates), waiting)
+        return Cost(self.worker(seconds, starts, arm) * traffic.month(), total / len(rates), waiting)
 
     def workers(self, traffic):
         launched = self.launched(traffic, traffic.rates, self.deployment.kept_workers)
@@ -277,42 +295,48 @@ class Model:
         launched = self.launched(traffic, [max(0, now - base * rate) for now, base in zip(traffic.rates, bases)], arm=arm)
         return Cost(size * unit.dollars + launched.dollars + self.ours(traffic, arm), size, launched.above)
 
+    def launched_month(self, kind):
+        """Returns the dollars of a launched worker that lives all the time, beside a base of this kind."""
+        return self.worker(MONTH_SECONDS, 0, "-arm" if kind == "Graviton" else "")
+
     def price_share(self, kind):
         """Returns the price of a unit of the base, divided by that of launched workers which serve as much."""
-        unit, arm = self.units()[kind], "-arm" if kind == "Graviton" else ""
-        return unit.dollars / (self.unit_rate(unit.vcpus) / self.worker_rate() * self.worker(MONTH_SECONDS, 0, arm))
+        unit = self.units()[kind]
+        return unit.dollars / (self.unit_rate(unit.vcpus) / self.worker_rate() * self.launched_month(kind))
 
     def base_for(self, ordered, kind):
-        """Returns the size of a base for rates in ascending order, as a newsvendor buys: the last unit is busy for as long as it is cheaper than Lambda."""
-        busy = min(1, self.price_share(kind))
-        rate = ordered[min(len(ordered) - 1, int((1 - busy) * len(ordered)))] if busy < 1 else 0
-        return max(FEWEST_BASE, round(rate / self.unit_rate(self.units()[kind].vcpus)))
+        """Returns the size of a base for rates in ascending order, as a newsvendor buys: the last unit is busy for as long as it is cheaper than Lambda.
 
+        There are only whole workers, so a base that is a little larger or smaller may be cheaper.
+        """
+        unit, busy, worker = self.units()[kind], min(1, self.price_share(kind)), self.launched_month(kind)
+        rate, worker_rate, sample = self.unit_rate(unit.vcpus), self.worker_rate(), ordered[::max(1, len(ordered) // 100)]
+        cost = lambda size: size * unit.dollars + worker * sum(math.ceil((now - size * rate) / worker_rate) for now in sample if now > size * rate) / len(sample)
+        wanted = ordered[min(len(ordered) - 1, int((1 - busy) * len(ordered)))] if busy < 1 else 0
+        return cheapest(cost, round(wanted / rate))
+
+    @functools.lru_cache(maxsize=None)
     def best(self, traffic, kind="Fargate"):
         """Returns the cost with the fixed base that turns out to be the cheapest. Nobody knows it in advance."""
-        cost = lambda size: self.burst(traffic, [size] * len(traffic.rates), kind)
-        size = self.base_for(sorted(traffic.rates), kind)
-        found = cost(size)
-        for step in (-1, 1):
-            while size + step >= FEWEST_BASE and cost(size + step).dollars < found.dollars:
-                size, found = size + step, cost(size + step)
-        return found
+        of = lambda size: self.burst(traffic, [size] * len(traffic.rates), kind)
+        return of(cheapest(lambda size: of(size).dollars, self.base_for(sorted(traffic.rates), kind)))
 
-    def advised_bases(self, traffic, kind="Fargate"):
-        """Returns the size of the base for each period, and then for the next one. It changes each hour, and only knows the seven days before."""
-        hour, days = max(1, round(ADVISE_SECONDS / traffic.period)), round(PAST_SECONDS / traffic.period)
+    def advised_bases(self, traffic, past=WEEK, kind="Fargate"):
+        """Returns the size of the base for each period, and then for the next one. The size is known before the period begins."""
+        looks_at, changes_after = (max(1, round(seconds / traffic.period)) for seconds in past)
         sizes, ordered, size = [], [], FEWEST_BASE
         for number, rate in enumerate(traffic.rates):
-            if number % hour == 0 and ordered:
+            if number % changes_after == 0 and ordered:
                 size = self.base_for(ordered, kind)
             sizes.append(size)
             bisect.insort(ordered, rate)
-            if number >= days:
-                ordered.pop(bisect.bisect_left(ordered, traffic.rates[number - days]))
+            if number >= looks_at:
+                ordered.pop(bisect.bisect_left(ordered, traffic.rates[number - looks_at]))
         return [*sizes, self.base_for(ordered, kind)]
 
-    def advised(self, traffic, kind="Fargate"):
-        return self.burst(traffic, self.advised_bases(traffic, kind)[:-1], kind)
+    @functools.lru_cache(maxsize=None)
+    def advised(self, traffic, past=WEEK, kind="Fargate"):
+        return self.burst(traffic, self.advised_bases(traffic, past, kind)[:-1], kind)
 
     def ways(self):
         """Returns all ways. Those before Lambda workers are without the dispatcher."""
@@ -566,10 +590,11 @@ def advice_table(settings):
     for shape in (replace(shape, rates=shape.rates * (14 if len(shape.rates) == 288 else 1)) for shape in shapes()):
         for mean in MEANS:
             traffic = shape.scaled(mean)
-            best, advised, same = model.best(traffic), model.advised(traffic), model.ours(traffic)
-            rows.append([traffic.name, f"{mean:,}", f"{best.count:.0f}", dollars(best.dollars), f"{advised.count:.1f}", dollars(advised.dollars),
-                         f"{(advised.dollars - same) / (best.dollars - same):.2f}"])
-    return table(["traffic", "requests/s", "best base, tasks", "$", "advised base, tasks on average", "$", "ratio without dispatchers and balancer"], rows)
+            best, week, hour = model.best(traffic), model.advised(traffic), model.advised(traffic, HOUR)
+            rows.append([traffic.name, f"{mean:,}", f"{dollars(best.dollars)} ({best.count:.0f})",
+                         *(f"{dollars(each.dollars)} ({each.count:.1f})" for each in (week, hour)),
+                         *(f"{model.without_front(each, traffic) / model.without_front(best, traffic):.2f}" for each in (week, hour))])
+    return table(["traffic", "requests/s", "best fixed base", "advice from seven days", "advice from an hour", "ratio, seven days", "ratio, an hour"], rows)
 
 
 def bursts_table(settings):
@@ -626,6 +651,11 @@ def price_table(settings):
     return table(["name", "$", "what", "source", "date of the source"], rows)
 
 
+def logs_of_a_million(model):
+    """Returns the dollars for what Lambda logs of a million invocations."""
+    return INVOCATION_LOG_BYTES * 1e6 / 1e9 * model.prices["log-gb"]
+
+
 def summary(settings):
     """Returns the sentences of the page that have figures."""
     model, elb = settings(IO), recorded("elb")
@@ -643,7 +673,7 @@ def summary(settings):
         f"- **Steady traffic.** Fargate costs ${dollars(steadily['Fargate for the peak'])} at 400 requests/s, and base and burst ${dollars(steadily['base of Fargate'])}.",
         f"- **Little traffic.** Below {from_rate(break_even(model, model.workers, model.plain))} requests/s that each wait 200 ms, plain Lambda costs less than Lambda workers, "
         f"and below {from_rate(break_even(model, model.best, model.plain))} less than base and burst.",
-        f"- **Logs.** By default, plain Lambda writes about {INVOCATION_LOG_BYTES} bytes (our estimate) for each invocation, which cost ${INVOCATION_LOG_BYTES * 1e6 / 1e9 * model.prices['log-gb']:.2f} for a million, "
+        f"- **Logs.** By default, plain Lambda writes about {INVOCATION_LOG_BYTES} bytes (our estimate) for each invocation, which cost ${logs_of_a_million(model):.2f} for a million, "
         "as much as the requests. You can switch this off, so the tables leave it out. They also leave out what your application logs, which is the same everywhere."])
 
 
@@ -676,9 +706,11 @@ def show(model, traffic):
         rows.append([name, dollars(cost.dollars), notes])
     print(table(["way", "$ a month", "tasks, instances or workers"], rows))
     if len(traffic.rates) > 1:
-        best, advised = model.best(traffic), model.advised(traffic)
-        print(f"\nAdvised base: {model.advised_bases(traffic)[-1]} tasks of {TASK_VCPUS:g} vCPU, from the last 7 days.")
-        print(f"If this advice had been followed each hour: ${dollars(advised.dollars)}, {advised.dollars / best.dollars:.2f} times the best fixed base of {best.count:.0f} tasks.")
+        best = model.best(traffic)
+        print(f"\nAdvised base of tasks with {TASK_VCPUS:g} vCPU, and the cost if this advice had always been followed. The best fixed base costs ${dollars(best.dollars)}.\n")
+        rows = [[f"the last {name}", str(model.advised_bases(traffic, past)[-1]), dollars(model.advised(traffic, past).dollars)]
+                for name, past in (("seven days, changed each hour", WEEK), ("hour, changed each five minutes", HOUR))]
+        print(table(["from", "tasks now", "$ a month"], rows))
 
 
 def arguments():
@@ -708,8 +740,8 @@ def prices(given):
     found = {name: price.dollars for name, price in PRICES.items()}
     for text in given:
         name, _, value = text.partition("=")
-        if name not in found or not re.fullmatch(r"\d*\.?\d+", value):
-            raise Wrong(f"--price: expected NAME=DOLLARS with one of {', '.join(PRICES)}, got \"{text}\".")
+        if name not in found or not re.fullmatch(r"\d*\.?\d+", value) or not float(value):
+            raise Wrong(f"--price: expected NAME=DOLLARS with more than 0, and one of {', '.join(PRICES)}, got \"{text}\".")
         found[name] = float(value)
     return found
 
