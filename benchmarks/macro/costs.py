@@ -45,20 +45,19 @@ PRICES = {
     "lambda-arm": Price(0.0000133334, "Lambda: a GB-second on ARM (Graviton), first tier", LAMBDA_RATES, "Artillery 2.0.28"),
     "million-requests": Price(0.20, "Lambda and Managed Instances: a million requests", LAMBDA_PAGE, "20 September 2026, from AWS's page"),
     "instance-fee": Price(0.15, "Managed Instances: fee, as a share of the instance's price", LAMBDA_PAGE, "20 September 2026, from AWS's page"),
-    "instance": Price(0.0816, "EC2: an hour of m7g.large, with 2 vCPUs and 8 GB", "https://www.factualminds.com/blog/amazon-ec2-on-demand-pricing-instance-families-2026/", "June 2026"),
+    "instance": Price(0.0816, "EC2: an hour of m7g.large, with 2 vCPUs and 8 GB", "https://main.d1m6t5n8e4tvia.amplifyapp.com/blog/amazon-ec2-on-demand-pricing-instance-families-2026/", "June 2026"),
     "fargate-vcpu": Price(0.04048, "Fargate: a vCPU-hour on x86", ECS_PAGE, "no date; the same in June 2026 at `fortem.dev/fargate-spot`"),
     "fargate-gb": Price(0.004445, "Fargate: a GB-hour on x86", ECS_PAGE, "no date; the same in June 2026 at `fortem.dev/fargate-spot`"),
     "fargate-vcpu-arm": Price(0.03238, "Fargate: a vCPU-hour on ARM (Graviton)", ECS_PAGE, "no date; the same in June 2026 at `fortem.dev/fargate-spot`"),
     "fargate-gb-arm": Price(0.00356, "Fargate: a GB-hour on ARM (Graviton)", ECS_PAGE, "no date; the same in June 2026 at `fortem.dev/fargate-spot`"),
     "fargate-spot": Price(0.5, "Fargate Spot: discount. It varies; AWS says up to 70 %", "https://fortem.dev/fargate-spot/", "June 2026: 50 to 70 %"),
-    "ec2-spot": Price(0.5, "EC2 Spot: discount. **An assumption**: we found no current price; AWS says up to 90 %", "https://docs.amazonaws.cn/en_us/autoscaling/ec2/userguide/weights-spot-price-per-unit-hour-example.html", "no date; AWS's example has 44 to 70 %"),
+    "ec2-spot": Price(0.5, "EC2 Spot: discount. **An assumption**: we found no current price; AWS says up to 90 %", "https://docs.amazonaws.cn/en_us/autoscaling/ec2/userguide/weights-spot-price-per-unit-hour-example.html", "no date; AWS's example has 44 to 62 %"),
     "balancer": Price(0.0225, "Application Load Balancer: an hour", BALANCER_PAGE, "20 September 2026, from AWS's page"),
     "balancer-unit": Price(0.008, "Application Load Balancer: a capacity unit, for example 1 GB in an hour", BALANCER_PAGE, "20 September 2026, from AWS's page"),
     "endpoint": Price(0.01, "interface endpoint: an hour in one zone", "https://awsnegotiations.com/privatelink-cost-analysis.html", "May 2026"),
     "nat": Price(0.045, "NAT gateway: an hour, and the same for a GB", "https://cloudburn.io/blog/aws-nat-gateway-pricing", "24 February 2026"),
     "log-gb": Price(0.50, "CloudWatch Logs: a GB that is written", "https://c3x.dev/blog/cloudwatch-logs-cost-optimization", "June 2026"),
 }
-READ = "28 November 2026"
 
 # Assumptions that are not settings
 
