@@ -28,8 +28,24 @@ from pairs import alternate, compare, rows  # noqa: E402
 from processes import ROOT, Failure  # noqa: E402
 
 
+def older(settings, known):
+    """@return the settings in the words of a commit whose help is `known`, for each setting that had another name or form then"""
+    settings = dict(settings)
+    for port in ("public-plain", "public-tls", "workers"):
+        # The address was a setting of its own.
+        host, colon, number = str(settings.get(f"{port}-port", "")).rpartition(":")
+        if colon and f"--{port}-host" in known:
+            settings.update({f"{port}-host": host, f"{port}-port": number})
+    if "--function-streams" in known:
+        most, connections = settings.pop("function-worker-concurrency").split(" connections ")
+        settings.update({"function-connections": connections, "function-streams": str(int(most) // int(connections))})
+    if settings.get("function-launcher") == "external" and "self = you" in " ".join(known.split()):
+        settings["function-launcher"] = "self"
+    return settings
+
+
 class OtherDispatcher(LambdaDispatcher):
-    """The dispatcher of another commit, without the settings that it does not know."""
+    """The dispatcher of another commit, with its names of the settings, and without those that it does not know."""
 
     def __init__(self, tree, *arguments):
         super().__init__(*arguments)
@@ -40,7 +56,7 @@ class OtherDispatcher(LambdaDispatcher):
         command = [self.java, "-cp", self.class_path, "io.lambdadispatcher.server.Main", "serve"]
         # Early commits have all settings in --help, and no --help-all.
         known = "".join(subprocess.run([*command, each], capture_output=True, text=True, check=False).stdout for each in ("--help-all", "--help"))
-        settings = {name: value for name, value in super().settings().items() if f"--{name}" in known}
+        settings = {name: value for name, value in older(super().settings(), known).items() if f"--{name}" in known}
         if not re.search(r"--workers-tls-certificate\S*off", known):
             # Commits before TLS by default have no TLS without a certificate.
             settings.pop("workers-tls-certificate", None)

