@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A connection is a candidate while it offers a stream. Whoever changes what a connection can
  * take must call {@link #settle} in the same turn of the event loop.
  *
- * <p><i>Threading:</i> {@link #tryAcquire}, {@link #tryAcquireBase} and {@link #permits} may be
- * called on any thread. All other methods must be called on the event loop.
+ * <p><i>Threading:</i> {@link #tryAcquire}, {@link #tryAcquireBase}, {@link #permits} and
+ * {@link #basePermits} may be called on any thread. All other methods must be called on the event loop.
  */
 final class FreeStreams {
     /** When a base worker in doubt is looked at again: after the time of a doubt. */
@@ -56,6 +56,11 @@ final class FreeStreams {
     /** Returns the permits that are left; may be negative for a moment. Any thread. */
     int permits() {
         return permits.get();
+    }
+
+    /** Returns the base permits that are left; may be negative for a moment. Any thread. */
+    int basePermits() {
+        return basePermits.get();
     }
 
     /**
