@@ -179,13 +179,16 @@ public final class WorkerRegistry implements WorkerEvents {
         String function = pool.options().name();
         int all = 0;
         int ready = 0;
+        int base = 0;
         for (Worker worker : workers.values()) {
             if (worker.function.equals(function)) {
                 all++;
-                ready += worker.ready && !worker.draining ? 1 : 0;
+                boolean isReady = worker.ready && !worker.draining;
+                ready += isReady ? 1 : 0;
+                base += isReady && !worker.launched ? 1 : 0;
             }
         }
-        return new PoolSnapshot(function, all, ready, pool.streams(), pool.free(), pool.pending());
+        return new PoolSnapshot(function, all, ready, base, pool.streams(), pool.free(), pool.pending());
     }
 
     @Override
