@@ -158,6 +158,7 @@ public final class Documents {
         put(members, "waitReason", wait == null ? null : wait.reason().token());
         put(members, "waitDetail", wait == null ? null : wait.detail());
         members.put("workersReady", pool.readyWorkers());
+        members.put("workersReadyBase", pool.readyBaseWorkers());
         members.put("workersConnected", pool.workers());
         if (capacity != null) {
             members.put("workersDesired", capacity.desired());

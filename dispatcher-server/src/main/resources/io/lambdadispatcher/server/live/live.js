@@ -66,7 +66,9 @@ function launching(of) {
   if (of.workersDesired === undefined) {
     return element("p", {class: "soft"}, `${of.workersReady} of ${of.workersConnected} connected workers are ready. None is launched here.`);
   }
-  const text = `Workers: ${of.workersReady} ready, ${of.workersDesired} desired, ${of.workersStarting} starting, ${of.workersDraining} draining, `
+  const launched = of.workersReady - of.workersReadyBase;
+  const ready = of.workersReadyBase ? `base ${of.workersReadyBase} · launched ${launched}` : `${launched} ready`;
+  const text = `Workers: ${ready}, ${of.workersDesired} desired, ${of.workersStarting} starting, ${of.workersDraining} draining, `
     + `${of.workersEjected} ejected. ${of.launchesInLastMinute} launches in the last minute. `;
   return of.launchesBlocked
     ? element("p", {class: "warn"}, text + sentence(of.launchesBlocked))

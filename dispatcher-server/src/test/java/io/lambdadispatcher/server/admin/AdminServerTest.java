@@ -377,7 +377,7 @@ class AdminServerTest {
 
         readiness.serving(
                 ready::get,
-                () -> List.of(new PoolSnapshot("a", 1, 1, 50, 50, 0), new PoolSnapshot("b", 2, 1, 50, 50, 0)),
+                () -> List.of(new PoolSnapshot("a", 1, 1, 0, 50, 50, 0), new PoolSnapshot("b", 2, 1, 0, 50, 50, 0)),
                 () -> List.of(
                         new CapacitySnapshot("a", 1, 0, 1, 0, 0, 1, 0, 0, null, "backing off"),
                         new CapacitySnapshot("b", 3, 0, 1, 0, 0, 9, 0, 0, null, "circuit open")),

@@ -191,7 +191,7 @@ class RecorderTest {
     @Test
     void should_sample_what_happened_in_each_second() {
         History history = new History(recorder);
-        List<PoolSnapshot> pools = List.of(new PoolSnapshot("f", 2, 1, 20, 15, 3));
+        List<PoolSnapshot> pools = List.of(new PoolSnapshot("f", 2, 1, 0, 20, 15, 3));
         end("f", "GET", 200, Outcome.COMPLETED, null);
         history.sample(pools);
         end("f", "GET", 200, Outcome.COMPLETED, null);

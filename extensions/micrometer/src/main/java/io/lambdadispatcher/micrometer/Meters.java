@@ -58,6 +58,7 @@ enum Meters {
             "cache.evictions", null, "Targets whose stored responses were removed for lack of memory or for their age"),
     PROTECTIONS(
             "protections", null, "Actions that protected the dispatcher from a client or a worker, by kind of action"),
+    WORKER_REQUESTS("worker.requests", null, "Completed requests that a worker received, by the kind of the worker"),
     WORKERS("workers", null, "Connected workers"),
     WORKERS_READY("workers.ready", null, "Workers that accept requests"),
     WORKER_STREAMS("worker.streams", null, "Open worker streams"),

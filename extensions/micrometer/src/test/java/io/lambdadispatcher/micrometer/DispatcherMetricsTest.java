@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.SessionResult;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.lambdadispatcher.core.observe.ShadowEnd.Result;
 import io.lambdadispatcher.core.options.ContentEncoding;
@@ -65,6 +66,11 @@ class DispatcherMetricsTest {
         }
 
         @Override
+        public @Nullable WorkerKind workerKind() {
+            return attempts == 0 ? null : attempts == 1 ? WorkerKind.BASE : WorkerKind.LAUNCHED;
+        }
+
+        @Override
         public @Nullable SessionResult sessionResult() {
             return attempts == 3 ? SessionResult.WORKER_GONE : null;
         }
@@ -96,6 +102,8 @@ class DispatcherMetricsTest {
         assertThat(registry.scrape())
                 .contains("lambda_dispatcher_requests_total{function=\"a\",outcome=\"completed\",status=\"2xx\"} 2.0\n")
                 .contains("lambda_dispatcher_requests_total{function=\"a\",outcome=\"failed\",status=\"5xx\"} 1.0\n")
+                .contains("lambda_dispatcher_worker_requests_total{function=\"a\",kind=\"base\"} 2.0\n")
+                .contains("lambda_dispatcher_worker_requests_total{function=\"a\",kind=\"launched\"} 0.0\n")
                 .contains(
                         "lambda_dispatcher_requests_total{function=\"b\",outcome=\"cancelled\",status=\"none\"} 1.0\n")
                 .contains("lambda_dispatcher_requests_total{function=\"none\",outcome=\"failed\",status=\"4xx\"} 1.0\n")
@@ -164,7 +172,7 @@ class DispatcherMetricsTest {
                 List.of("a", "b"),
                 () -> {
                     looks.incrementAndGet();
-                    return List.of(new PoolSnapshot("a", 3, 2, 100, 60, 7));
+                    return List.of(new PoolSnapshot("a", 3, 2, 0, 100, 60, 7));
                 },
                 () -> List.of(launching),
                 () -> new ClientSnapshot(2, 1000, 4000, 1));

@@ -51,6 +51,9 @@ public final class WorkerRegistry implements WorkerEvents {
     /** A connected worker. Guarded by the registry's lock. */
     private static final class Worker {
         final String function;
+        /** Whether this dispatcher or another one of its fleet has launched it. */
+        final boolean launched;
+
         /** The worker's connections; {@code true} = the connection is ready. */
         final Map<WorkerConnection, Boolean> connections = new HashMap<>();
 
@@ -69,8 +72,9 @@ public final class WorkerRegistry implements WorkerEvents {
 
         WorkerSnapshot.@Nullable Load load;
 
-        Worker(String function) {
+        Worker(String function, boolean launched) {
             this.function = function;
+            this.launched = launched;
         }
 
         /**
@@ -175,13 +179,16 @@ public final class WorkerRegistry implements WorkerEvents {
         String function = pool.options().name();
         int all = 0;
         int ready = 0;
+        int base = 0;
         for (Worker worker : workers.values()) {
             if (worker.function.equals(function)) {
                 all++;
-                ready += worker.ready && !worker.draining ? 1 : 0;
+                boolean isReady = worker.ready && !worker.draining;
+                ready += isReady ? 1 : 0;
+                base += isReady && !worker.launched ? 1 : 0;
             }
         }
-        return new PoolSnapshot(function, all, ready, pool.streams(), pool.free(), pool.pending());
+        return new PoolSnapshot(function, all, ready, base, pool.streams(), pool.free(), pool.pending());
     }
 
     @Override
@@ -192,7 +199,8 @@ public final class WorkerRegistry implements WorkerEvents {
             if (refusal != null) {
                 return refusal;
             }
-            workers.computeIfAbsent(token.workerId(), id -> new Worker(token.function()))
+            boolean isLaunched = isLaunched(token.function(), token.workerId());
+            workers.computeIfAbsent(token.workerId(), id -> new Worker(token.function(), isLaunched))
                     .connections
                     .put(connection, false);
             launched.computeIfPresent(token.workerId(), (id, before) -> true);
@@ -201,6 +209,12 @@ public final class WorkerRegistry implements WorkerEvents {
             }
         }
         return null;
+    }
+
+    @Override
+    public synchronized boolean isLaunched(String function, String workerId) {
+        return launched.containsKey(workerId)
+                || supervisors.containsKey(function) && workerId.startsWith(FleetMember.WORKER_ID_PREFIX);
     }
 
     @GuardedBy("this")
@@ -297,7 +311,7 @@ public final class WorkerRegistry implements WorkerEvents {
                 worker.function,
                 id,
                 state,
-                launched.containsKey(id),
+                worker.launched,
                 address,
                 worker.since,
                 worker.deadline,

@@ -23,6 +23,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
@@ -76,8 +77,10 @@ public final class FunctionPool {
 
     final ClientShares shares = new ClientShares();
     final RequestAdmission admission;
-    /** What workers are judged by. */
-    final GroupHealth health = new GroupHealth();
+    /** What base workers and launched workers are judged by. Each is compared with its own kind. */
+    private final GroupHealth baseHealth = new GroupHealth();
+
+    private final GroupHealth launchedHealth = baseHealth.newOther();
 
     final PriorityShares priorities = new PriorityShares();
 
@@ -106,6 +109,9 @@ public final class FunctionPool {
 
     /** The worker connections that are open for requests. The array never changes. */
     private volatile PooledConnection[] open = {};
+
+    /** Whether base workers and launched ones are open for requests. */
+    private volatile boolean mixed;
 
     private volatile Runnable shortage = () -> {};
 
@@ -170,17 +176,58 @@ public final class FunctionPool {
             members.remove(member);
         }
         open = members.toArray(PooledConnection[]::new);
-        if (health.setOpen(members.stream().map(PooledConnection::workerId).collect(Collectors.toSet()))) {
+        if (healthOf(member.base).setOpen(idsOf(members, member.base))) {
             onShards(shard -> shard.workers().ejector.onGroupChange());
+        }
+        boolean nowMixed = !idsOf(members, true).isEmpty() && !idsOf(members, false).isEmpty();
+        if (nowMixed != mixed) {
+            mixed = nowMixed;
+            onShards(shard -> shard.workers().preferBase());
         }
     }
 
-    /** Compares the times of all workers, about once a second. Any event loop. */
-    void lookAtWorkers(long nowNanos) {
+    private static Set<String> idsOf(List<PooledConnection> members, boolean base) {
+        return members.stream()
+                .filter(each -> each.base == base)
+                .map(PooledConnection::workerId)
+                .collect(Collectors.toSet());
+    }
+
+    GroupHealth healthOf(boolean base) {
+        return base ? baseHealth : launchedHealth;
+    }
+
+    /**
+     * Returns the target of base workers, as a part of their streams. Below it, they get requests
+     * before launched workers do. 0 = all workers are of one kind, so none comes first.
+     */
+    double baseUtilization() {
+        return mixed ? 1 / (1 + options.capacity().headroom()) : 0;
+    }
+
+    /**
+     * Returns the base connection with the fewest requests, of any event loop, that has room above
+     * its target, too; {@code null} if there is none.
+     */
+    @Nullable
+    PooledConnection leastBusyBase() {
+        PooledConnection least = null;
+        for (PooledConnection each : open) {
+            if (each.hasBaseRoom() && (least == null || each.load() < least.load())) {
+                least = each;
+            }
+        }
+        return least;
+    }
+
+    /** Compares the times of all workers of a kind, about once a second. Any event loop. */
+    void lookAtWorkers(boolean base, long nowNanos) {
+        GroupHealth health = healthOf(base);
         if (health.isDue(nowNanos)) {
             health.onTypical(
                     nowNanos,
                     Arrays.stream(open)
+                            .filter(each -> each.base == base)
                             .mapToLong(PooledConnection::typicalNanos)
                             .filter(nanos -> nanos > 0)
                             .toArray());
@@ -190,7 +237,7 @@ public final class FunctionPool {
     /** Ejects the worker of a connection, if the group permits it. The connection's event loop. */
     void eject(PooledConnection member) {
         String reason = Objects.requireNonNull(member.judge().reason(), "a verdict has a reason");
-        if (health.tryEject(member.workerId())) {
+        if (healthOf(member.base).tryEject(member.workerId())) {
             log.info("worker {} of {} is ejected: {}", member.workerId(), options.name(), reason);
             onShards(shard -> shard.workers().ejector.eject(member.workerId(), reason));
             onShards(shard -> shard.workers().ejector.onGroupChange());
@@ -199,7 +246,7 @@ public final class FunctionPool {
 
     /** Ends the ejection of a worker, because it serves probes well. */
     void restore(PooledConnection member) {
-        if (health.onReturned(member.workerId())) {
+        if (healthOf(member.base).onReturned(member.workerId())) {
             log.info("worker {} of {} is no longer ejected", member.workerId(), options.name());
         }
         onShards(shard -> shard.workers().ejector.restore(member.workerId()));

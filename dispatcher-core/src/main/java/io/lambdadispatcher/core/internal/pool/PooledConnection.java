@@ -22,8 +22,10 @@ import org.jspecify.annotations.Nullable;
  * Only {@link ShardWorkers} and {@link FreeStreams} change its streams.
  */
 public final class PooledConnection extends LeastOutstanding.Entry implements Rendezvous.Candidate {
-    private static final VarHandle BUSY = handle("busy");
-    private static final VarHandle OFFERED = handle("offered");
+    private static final VarHandle BUSY = handle("busy", int.class);
+    private static final VarHandle OFFERED = handle("offered", int.class);
+    private static final VarHandle PREFERRED = handle("preferred", int.class);
+    private static final VarHandle DISTRUSTED = handle("distrusted", boolean.class);
 
     /**
      * The CPU time by which requests may be delayed so that several are sent to this worker in one
@@ -42,6 +44,9 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
 
     private final String workerId;
     private final long tag;
+
+    /** Whether it is one of a base worker, which no dispatcher has launched. */
+    final boolean base;
 
     /** The shard of the connection, which {@link ShardWorkers#onMember} sets. */
     @Nullable
@@ -80,6 +85,18 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
 
     /** The number of permits that this connection contributes to the shard. */
     int offered;
+
+    /** The number of base permits that this connection contributes to the shard. */
+    int preferred;
+
+    /** Whether it is among the preferred candidates of {@link FreeStreams}. */
+    boolean isFirst;
+
+    /** Whether the worker was in doubt when {@link #preferred} was calculated. */
+    boolean distrusted;
+
+    /** Whether {@link #preferred} is calculated again soon, because the worker is in doubt. */
+    boolean looksAgain;
 
     /** The number of exchanges by which this connection may exceed the least busy one. */
     int batch;
@@ -125,14 +142,21 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
         }
     }
 
+    /** Creates the connection of a launched worker. */
     public PooledConnection(String workerId) {
-        this.workerId = workerId;
-        this.tag = WorkerTag.of(workerId);
+        this(workerId, false);
     }
 
-    private static VarHandle handle(String field) {
+    /** @param base whether no dispatcher has launched the worker */
+    public PooledConnection(String workerId, boolean base) {
+        this.workerId = workerId;
+        this.tag = WorkerTag.of(workerId);
+        this.base = base;
+    }
+
+    private static VarHandle handle(String field, Class<?> type) {
         try {
-            return MethodHandles.lookup().findVarHandle(PooledConnection.class, field, int.class);
+            return MethodHandles.lookup().findVarHandle(PooledConnection.class, field, type);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -154,6 +178,37 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     public boolean hasRoom() {
         PoolShard its = shard;
         return its != null && (int) OFFERED.getOpaque(this) > 0 && its.free.permits() > 0;
+    }
+
+    @Override
+    public boolean isBase() {
+        return base;
+    }
+
+    /** Any thread. Other threads may see an earlier state, so the shard decides again. */
+    @Override
+    public boolean isPreferred() {
+        return (int) PREFERRED.getOpaque(this) > 0;
+    }
+
+    /**
+     * Returns whether a base worker that is not in doubt has a free stream, below or above its
+     * target. Any thread. Other threads may see an earlier state, so the shard decides again.
+     */
+    boolean hasBaseRoom() {
+        return base && !(boolean) DISTRUSTED.getOpaque(this) && hasRoom();
+    }
+
+    /**
+     * Returns how many requests should come here before they go to launched workers: none if the
+     * worker is in doubt, and otherwise as many as fit below its target.
+     *
+     * @param utilization the target, as a part of the worker's streams
+     */
+    int preference(double utilization) {
+        int concurrency = Math.min(free.size() + busy, Math.min(limit, room));
+        int target = Math.max(1, (int) Math.round(concurrency * utilization));
+        return distrusted ? 0 : Math.max(0, Math.min(offered, target - busy));
     }
 
     /**
@@ -199,7 +254,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
             if (verdict != Verdict.NONE) {
                 its.workers().ejector.onVerdict(this, verdict);
             }
-            its.pool().lookAtWorkers(now);
+            its.pool().lookAtWorkers(base, now);
         }
     }
 

@@ -26,7 +26,8 @@ public final class ShardWorkers {
     private final FreeStreams free;
     private final WakeUps wakeUps;
     private final Map<String, Set<PooledConnection>> byWorkerId = new LinkedHashMap<>();
-    private final GroupHealth.Tally tally;
+    private final GroupHealth.Tally baseTally;
+    private final GroupHealth.Tally launchedTally;
     final Ejector ejector;
 
     /** @param shard the shard to which the connections belong from {@link #onMember} on */
@@ -36,7 +37,8 @@ public final class ShardWorkers {
         this.loop = shard.loop();
         this.free = free;
         this.wakeUps = wakeUps;
-        this.tally = pool.health.newTally();
+        this.baseTally = pool.healthOf(true).newTally();
+        this.launchedTally = pool.healthOf(false).newTally();
         this.ejector = new Ejector(shard, byWorkerId, this::offer);
     }
 
@@ -44,7 +46,7 @@ public final class ShardWorkers {
     public void onMember(PooledConnection member) {
         assert loop.inEventLoop();
         member.shard = shard;
-        member.health = new WorkerHealth(pool.health, tally);
+        member.health = new WorkerHealth(pool.healthOf(member.base), member.base ? baseTally : launchedTally);
         beginSlowStart(member);
         byWorkerId
                 .computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2))
@@ -203,6 +205,13 @@ public final class ShardWorkers {
             free.settle(member);
         }
         wakeUps.onOffered();
+    }
+
+    /** Applies whether and how far base workers come before launched ones now. */
+    void preferBase() {
+        assert loop.inEventLoop();
+        free.setBaseUtilization(pool.baseUtilization());
+        byWorkerId.values().forEach(connections -> connections.forEach(free::settle));
     }
 
     /** Counts what the connection can take now, and offers it to queued requests. */

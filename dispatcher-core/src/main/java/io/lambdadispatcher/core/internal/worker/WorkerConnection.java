@@ -104,7 +104,8 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         super(admission.port, admission.handler);
         this.workerId = workerId;
         this.shard = shard;
-        this.pooled = new PooledConnection(workerId);
+        boolean launched = port.events.isLaunched(shard.pool().options().name(), workerId);
+        this.pooled = new PooledConnection(workerId, !launched);
         this.control = new ControlStream(handler, stream, new ControlCodec(ControlCodec.Role.DISPATCHER, token), this);
         this.streamKey = handler.connection().newKey();
         this.expected = new DeadlineQueue<>(loop(), PATIENCE_NANOS, this::onUnanswered);

@@ -31,6 +31,12 @@ public interface WorkerEvents {
     Refusal admit(LaunchToken token, WorkerConnection connection, boolean expired);
 
     /**
+     * Returns whether this dispatcher or another one of its fleet has launched the worker. If not,
+     * it is a base worker.
+     */
+    boolean isLaunched(String function, String workerId);
+
+    /**
      * Returns the addresses of all dispatchers that share the workers, this one's first; empty if
      * there is no fleet.
      */

@@ -150,6 +150,11 @@ final class EmbeddedWorker implements AutoCloseable {
         }
 
         @Override
+        public boolean isLaunched(String function, String workerId) {
+            return true;
+        }
+
+        @Override
         public List<String> peers() {
             return List.of();
         }

@@ -43,6 +43,11 @@ class WorkerPortTest {
         }
 
         @Override
+        public boolean isLaunched(String function, String workerId) {
+            return true;
+        }
+
+        @Override
         public List<String> peers() {
             return List.of();
         }
