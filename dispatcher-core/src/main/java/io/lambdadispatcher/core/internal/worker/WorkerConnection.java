@@ -36,7 +36,7 @@ import org.slf4j.LoggerFactory;
  * load, and its worker streams. Confined to its event loop, except for {@link #drain}, {@link
  * #goodbye}, {@link #tellShare} and {@link #onPeersChanged}, which pass their work to it.
  */
-public final class WorkerConnection extends DialIn implements ControlStream.Listener {
+public final class WorkerConnection extends DialIn implements ControlStream.Listener, WorkerLink {
 
     private enum State {
         /** The token is valid. HELLO is expected. */
@@ -117,10 +117,12 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         accept(control.stream());
     }
 
+    @Override
     public String workerId() {
         return workerId;
     }
 
+    @Override
     public FunctionPool pool() {
         return shard.pool();
     }
@@ -129,6 +131,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      * Returns when the worker must have exited; {@code null} if there is no deadline. Known after
      * HELLO.
      */
+    @Override
     public @Nullable Instant deadline() {
         return deadline;
     }
@@ -369,6 +372,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      * Starts no new exchange. The worker ends when the exchanges in flight have ended, or when
      * {@code grace} is over. Any thread.
      */
+    @Override
     public void drain(DrainCode reason, Duration grace) {
         loop().execute(() -> {
             if (state == State.ADMITTED) {
@@ -386,6 +390,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      * Tells the worker how many downstream connections it may have. The worker must have reported a
      * share, because others do not expect this message. Any thread.
      */
+    @Override
     public void tellShare(int connections) {
         loop().execute(() -> {
             if (state == State.WELCOMED) {
@@ -399,6 +404,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     }
 
     /** Tells the worker which dispatchers share it. Any thread. */
+    @Override
     public void onPeersChanged() {
         loop().execute(this::sendPeers);
     }
@@ -416,6 +422,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     }
 
     /** Closes the connection now, which cuts off the exchanges in flight. Any thread. */
+    @Override
     public void goodbye(String text) {
         loop().execute(() -> {
             goodbyeSeen = true;
@@ -427,6 +434,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      * Closes the connection as {@link #goodbye} does, but the worker does not count as ended,
      * because it may run on. Any thread.
      */
+    @Override
     public void dismiss(String text) {
         loop().execute(() -> part(text));
     }
