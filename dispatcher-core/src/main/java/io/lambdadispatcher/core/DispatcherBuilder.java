@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.Transport;
+import io.lambdadispatcher.core.spi.AsyncInProcessHandler;
 import io.lambdadispatcher.core.spi.ErrorRenderer;
 import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
@@ -171,6 +172,18 @@ public final class DispatcherBuilder {
      * @throws IllegalArgumentException if the concurrency is out of range
      */
     public DispatcherBuilder inProcess(String function, InProcessHandler handler, int concurrency) {
+        Objects.requireNonNull(handler, "handler");
+        options.workers.inProcess.put(function, InProcessBase.of(handler, concurrency));
+        return this;
+    }
+
+    /**
+     * Serves a function in this process as {@link #inProcess(String, InProcessHandler, int)} does,
+     * with code that never waits.
+     *
+     * @param handler called on event loops, which it must not block
+     */
+    public DispatcherBuilder inProcess(String function, AsyncInProcessHandler handler, int concurrency) {
         Objects.requireNonNull(handler, "handler");
         options.workers.inProcess.put(function, InProcessBase.of(handler, concurrency));
         return this;

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.inprocess;
 
+import io.lambdadispatcher.core.spi.AsyncInProcessHandler;
 import io.lambdadispatcher.core.spi.InProcessHandler;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.lang.invoke.MethodHandles;
@@ -30,6 +31,11 @@ public record InProcessBase(InProcessCall.Factory calls, int concurrency) {
                 (stream, head, bodyless, timeoutMillis) ->
                         new ThreadCall(stream, handler, threads, head, bodyless, timeoutMillis),
                 concurrency);
+    }
+
+    public static InProcessBase of(AsyncInProcessHandler handler, int concurrency) {
+        return new InProcessBase(
+                (stream, head, bodyless, timeoutMillis) -> new StageCall(stream, handler, head, bodyless), concurrency);
     }
 
     /** The threads of all handlers. The number of streams limits how many are in use. */

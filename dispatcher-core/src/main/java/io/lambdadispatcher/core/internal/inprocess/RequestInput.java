@@ -1,13 +1,11 @@
 package io.lambdadispatcher.core.internal.inprocess;
 
-import io.lambdadispatcher.core.internal.exchange.SmallParts;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InterruptedIOException;
-import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -25,10 +23,7 @@ final class RequestInput extends InputStream {
     private final IntConsumer onTaken;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
-    private final ArrayDeque<ByteBuf> parts = new ArrayDeque<>();
-
-    /** The last part, if small ones may be added to it. */
-    private @Nullable ByteBuf joined;
+    private final BodyParts parts = new BodyParts();
 
     private int untoldBytes;
     private boolean ended;
@@ -52,7 +47,7 @@ final class RequestInput extends InputStream {
                 dropped = data.readableBytes();
                 data.release();
             } else {
-                addPart(data);
+                parts.add(data);
                 changed.signal();
             }
         } finally {
@@ -61,17 +56,6 @@ final class RequestInput extends InputStream {
         if (dropped > 0) {
             onTaken.accept(dropped);
         }
-    }
-
-    private void addPart(ByteBuf data) {
-        ByteBuf together = SmallParts.add(joined, data);
-        if (together == null && joined != null) {
-            together = SmallParts.add(null, data);
-        }
-        if (together == null || together != joined) {
-            parts.add(together == null ? data : together);
-        }
-        joined = together;
     }
 
     void end(Http2Headers fields) {
@@ -129,8 +113,8 @@ final class RequestInput extends InputStream {
             bytes = Math.min(length, first.readableBytes());
             first.readBytes(into, offset, bytes);
             if (!first.isReadable()) {
-                parts.remove().release();
-                joined = first == joined ? null : joined;
+                parts.poll();
+                first.release();
             }
             told = toTell(bytes);
         } finally {
@@ -165,14 +149,14 @@ final class RequestInput extends InputStream {
         if (cancelled) {
             throw new IOException("the request was cancelled");
         }
-        return parts.peek();
+        return parts.first();
     }
 
     @Override
     public int available() {
         lock.lock();
         try {
-            return parts.stream().mapToInt(ByteBuf::readableBytes).sum();
+            return parts.bytes();
         } finally {
             lock.unlock();
         }
@@ -185,13 +169,8 @@ final class RequestInput extends InputStream {
         lock.lock();
         try {
             closed = true;
-            joined = null;
-            dropped = untoldBytes;
+            dropped = untoldBytes + parts.drop();
             untoldBytes = 0;
-            for (ByteBuf part = parts.poll(); part != null; part = parts.poll()) {
-                dropped += part.readableBytes();
-                part.release();
-            }
         } finally {
             lock.unlock();
         }
