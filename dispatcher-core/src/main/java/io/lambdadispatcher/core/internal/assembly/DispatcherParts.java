@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.engine.Engine;
 import io.lambdadispatcher.core.internal.engine.Observers;
 import io.lambdadispatcher.core.internal.filter.RequestFilters;
+import io.lambdadispatcher.core.internal.inprocess.InProcessWorker;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -68,6 +69,9 @@ public final class DispatcherParts {
             undoOpen(clients.listen(listener), undo);
         }
         launches.start(options, workers.address());
+        options.workers.inProcess.forEach((function, base) -> new InProcessWorker(
+                        Objects.requireNonNull(engine.pools().get(function)), base, launches.registry(), observer)
+                .start());
     }
 
     private static void undoOpen(Channel port, Deque<Runnable> undo) {

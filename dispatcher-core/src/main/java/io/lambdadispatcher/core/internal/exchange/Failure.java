@@ -76,7 +76,7 @@ public record Failure(
                 "the headers are too large or not permitted, or the path has more than one reading"),
         /** The request has passed so many dispatchers that it seems to run in a loop (RFC 8586). */
         LOOP_DETECTED(HttpResponseStatus.valueOf(508, "Loop Detected"), false, "the request seems to run in a loop"),
-        /** Direct requests only: an event cannot describe a tunnel. */
+        /** Direct requests, and handlers of this process: neither can describe a tunnel. */
         NO_TUNNELS(HttpResponseStatus.NOT_IMPLEMENTED, false, "the function supports no WebSockets"),
         /** The embedding program's router threw an exception. */
         ROUTER_FAILED(HttpResponseStatus.INTERNAL_SERVER_ERROR, false, "the router failed"),

@@ -9,8 +9,8 @@ import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.SlotState;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.WorkerUse;
-import io.lambdadispatcher.core.internal.worker.WorkerConnection;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents;
+import io.lambdadispatcher.core.internal.worker.WorkerLink;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
@@ -55,7 +55,7 @@ public final class WorkerRegistry implements WorkerEvents {
         final boolean launched;
 
         /** The worker's connections; {@code true} = the connection is ready. */
-        final Map<WorkerConnection, Boolean> connections = new HashMap<>();
+        final Map<WorkerLink, Boolean> connections = new HashMap<>();
 
         /** Whether at least one connection is ready. */
         boolean ready;
@@ -192,7 +192,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @Override
-    public @Nullable Refusal admit(LaunchToken token, WorkerConnection connection, boolean expired) {
+    public @Nullable Refusal admit(LaunchToken token, WorkerLink connection, boolean expired) {
         synchronized (this) {
             boolean first = !workers.containsKey(token.workerId());
             Refusal refusal = refusal(token, connection, expired);
@@ -218,7 +218,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @GuardedBy("this")
-    private @Nullable Refusal refusal(LaunchToken token, WorkerConnection connection, boolean expired) {
+    private @Nullable Refusal refusal(LaunchToken token, WorkerLink connection, boolean expired) {
         Worker worker = workers.get(token.workerId());
         if (closing) {
             return new Refusal(FORBIDDEN, "the dispatcher is shutting down");
@@ -275,7 +275,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @Override
-    public synchronized void onHello(WorkerConnection connection, ControlMessage.Hello hello) {
+    public synchronized void onHello(WorkerLink connection, ControlMessage.Hello hello) {
         Worker worker = workers.get(connection.workerId());
         if (worker != null) {
             worker.version = hello.functionVersion();
@@ -305,7 +305,7 @@ public final class WorkerRegistry implements WorkerEvents {
         State state = worker.draining ? State.DRAINING : worker.ready ? State.READY : State.UNREADY;
         SocketAddress address = worker.connections.keySet().stream()
                 .findAny()
-                .map(WorkerConnection::remoteAddress)
+                .map(WorkerLink::remoteAddress)
                 .orElse(null);
         return new WorkerSnapshot(
                 worker.function,
@@ -329,7 +329,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @Override
-    public void onReadiness(WorkerConnection connection, boolean ready) {
+    public void onReadiness(WorkerLink connection, boolean ready) {
         synchronized (this) {
             Worker worker = workers.get(connection.workerId());
             if (worker == null || worker.connections.replace(connection, ready) == null) {
@@ -345,7 +345,7 @@ public final class WorkerRegistry implements WorkerEvents {
 
     /** Logs and reports a change. */
     @GuardedBy("this")
-    private void tellReadiness(WorkerConnection connection, boolean ready) {
+    private void tellReadiness(WorkerLink connection, boolean ready) {
         String id = connection.workerId();
         String function = connection.pool().options().name();
         if (ready) {
@@ -358,7 +358,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @GuardedBy("this")
-    private void tellReady(WorkerConnection connection) {
+    private void tellReady(WorkerLink connection) {
         String id = connection.workerId();
         String version = version(id);
         tellSupervisor(
@@ -373,7 +373,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @Override
-    public void onLoad(WorkerConnection connection, ControlMessage.Load load) {
+    public void onLoad(WorkerLink connection, ControlMessage.Load load) {
         synchronized (this) {
             Worker worker = workers.get(connection.workerId());
             if (worker != null) {
@@ -386,7 +386,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @Override
-    public void onDrain(WorkerConnection connection, DrainCode reason) {
+    public void onDrain(WorkerLink connection, DrainCode reason) {
         synchronized (this) {
             if (!startDraining(connection.workerId())) {
                 return;
@@ -408,7 +408,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @Override
-    public void onGone(WorkerConnection connection, boolean clean, String reason) {
+    public void onGone(WorkerLink connection, boolean clean, String reason) {
         String function;
         CompletableFuture<Void> nowEmpty;
         synchronized (this) {
@@ -452,12 +452,12 @@ public final class WorkerRegistry implements WorkerEvents {
      *     first; empty if there is no fleet
      */
     public void setPeers(List<String> addresses) {
-        List<WorkerConnection> all = new ArrayList<>();
+        List<WorkerLink> all = new ArrayList<>();
         synchronized (this) {
             peers = List.copyOf(addresses);
             workers.values().forEach(worker -> all.addAll(worker.connections.keySet()));
         }
-        all.forEach(WorkerConnection::onPeersChanged);
+        all.forEach(WorkerLink::onPeersChanged);
     }
 
     @Override
@@ -488,7 +488,7 @@ public final class WorkerRegistry implements WorkerEvents {
 
     /** Rejects new workers and drains all others. Completes when no worker is connected. */
     public CompletionStage<Void> drainAll(Duration grace) {
-        List<WorkerConnection> all = new ArrayList<>();
+        List<WorkerLink> all = new ArrayList<>();
         CompletableFuture<Void> done = new CompletableFuture<>();
         synchronized (this) {
             closing = true;
@@ -514,7 +514,7 @@ public final class WorkerRegistry implements WorkerEvents {
         ids.forEach(id -> connections(id).forEach(connection -> connection.goodbye(text)));
     }
 
-    private synchronized List<WorkerConnection> connections(String workerId) {
+    private synchronized List<WorkerLink> connections(String workerId) {
         Worker worker = workers.get(workerId);
         return worker == null ? List.of() : List.copyOf(worker.connections.keySet());
     }

@@ -36,7 +36,7 @@ import org.slf4j.LoggerFactory;
  * load, and its worker streams. Confined to its event loop, except for {@link #drain}, {@link
  * #goodbye}, {@link #tellShare} and {@link #onPeersChanged}, which pass their work to it.
  */
-public final class WorkerConnection extends DialIn implements ControlStream.Listener {
+public final class WorkerConnection extends DialIn implements ControlStream.Listener, WorkerLink {
 
     private enum State {
         /** The token is valid. HELLO is expected. */
@@ -118,10 +118,12 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         accept(control.stream());
     }
 
+    @Override
     public String workerId() {
         return workerId;
     }
 
+    @Override
     public FunctionPool pool() {
         return shard.pool();
     }
@@ -130,6 +132,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      * Returns when the worker must have exited; {@code null} if there is no deadline. Known after
      * HELLO.
      */
+    @Override
     public @Nullable Instant deadline() {
         return deadline;
     }
@@ -370,6 +373,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      * Starts no new exchange. The worker ends when the exchanges in flight have ended, or when
      * {@code grace} is over. Any thread.
      */
+    @Override
     public void drain(DrainCode reason, Duration grace) {
         loop().execute(() -> {
             if (state == State.ADMITTED) {
@@ -387,6 +391,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      * Tells the worker how many downstream connections it may have. The worker must have reported a
      * share, because others do not expect this message. Any thread.
      */
+    @Override
     public void tellShare(int connections) {
         loop().execute(() -> {
             if (state == State.WELCOMED) {
@@ -400,6 +405,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     }
 
     /** Tells the worker which dispatchers share it. Any thread. */
+    @Override
     public void onPeersChanged() {
         loop().execute(this::sendPeers);
     }
@@ -417,6 +423,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     }
 
     /** Closes the connection now, which cuts off the exchanges in flight. Any thread. */
+    @Override
     public void goodbye(String text) {
         loop().execute(() -> {
             goodbyeSeen = true;
@@ -428,6 +435,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      * Closes the connection as {@link #goodbye} does, but the worker does not count as ended,
      * because it may run on. Any thread.
      */
+    @Override
     public void dismiss(String text) {
         loop().execute(() -> part(text));
     }

@@ -28,7 +28,7 @@ public interface WorkerEvents {
      * @return {@code null} to admit the connection
      */
     @Nullable
-    Refusal admit(LaunchToken token, WorkerConnection connection, boolean expired);
+    Refusal admit(LaunchToken token, WorkerLink connection, boolean expired);
 
     /**
      * Returns whether this dispatcher or another one of its fleet has launched the worker. If not,
@@ -43,21 +43,21 @@ public interface WorkerEvents {
     List<String> peers();
 
     /** An admitted connection has said who it is. */
-    void onHello(WorkerConnection connection, ControlMessage.Hello hello);
+    void onHello(WorkerLink connection, ControlMessage.Hello hello);
 
     /** An admitted connection is ready for requests, or is not for now. */
-    void onReadiness(WorkerConnection connection, boolean ready);
+    void onReadiness(WorkerLink connection, boolean ready);
 
     /** An admitted connection has reported its load. */
-    void onLoad(WorkerConnection connection, ControlMessage.Load load);
+    void onLoad(WorkerLink connection, ControlMessage.Load load);
 
     /** The worker has announced that it drains. */
-    void onDrain(WorkerConnection connection, DrainCode reason);
+    void onDrain(WorkerLink connection, DrainCode reason);
 
     /**
      * An admitted connection is closed.
      *
      * @param clean whether GOODBYE was sent or received before
      */
-    void onGone(WorkerConnection connection, boolean clean, String reason);
+    void onGone(WorkerLink connection, boolean clean, String reason);
 }

@@ -145,7 +145,7 @@ final class EmbeddedWorker implements AutoCloseable {
 
     private final class Events implements WorkerEvents {
         @Override
-        public @Nullable Refusal admit(LaunchToken launched, WorkerConnection connection, boolean expired) {
+        public @Nullable Refusal admit(LaunchToken launched, WorkerLink connection, boolean expired) {
             return null;
         }
 
@@ -160,19 +160,19 @@ final class EmbeddedWorker implements AutoCloseable {
         }
 
         @Override
-        public void onHello(WorkerConnection connection, ControlMessage.Hello hello) {}
+        public void onHello(WorkerLink connection, ControlMessage.Hello hello) {}
 
         @Override
-        public void onReadiness(WorkerConnection connection, boolean ready) {}
+        public void onReadiness(WorkerLink connection, boolean ready) {}
 
         @Override
-        public void onLoad(WorkerConnection connection, ControlMessage.Load load) {}
+        public void onLoad(WorkerLink connection, ControlMessage.Load load) {}
 
         @Override
-        public void onDrain(WorkerConnection connection, DrainCode reason) {}
+        public void onDrain(WorkerLink connection, DrainCode reason) {}
 
         @Override
-        public void onGone(WorkerConnection connection, boolean clean, String reason) {
+        public void onGone(WorkerLink connection, boolean clean, String reason) {
             partings.add(reason);
         }
     }

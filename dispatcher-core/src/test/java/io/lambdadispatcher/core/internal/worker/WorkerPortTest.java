@@ -38,7 +38,7 @@ class WorkerPortTest {
 
     private static final class NoEvents implements WorkerEvents {
         @Override
-        public Refusal admit(LaunchToken token, WorkerConnection connection, boolean expired) {
+        public Refusal admit(LaunchToken token, WorkerLink connection, boolean expired) {
             return new Refusal(HttpResponseStatus.FORBIDDEN, "nobody");
         }
 
@@ -53,19 +53,19 @@ class WorkerPortTest {
         }
 
         @Override
-        public void onHello(WorkerConnection connection, ControlMessage.Hello hello) {}
+        public void onHello(WorkerLink connection, ControlMessage.Hello hello) {}
 
         @Override
-        public void onReadiness(WorkerConnection connection, boolean ready) {}
+        public void onReadiness(WorkerLink connection, boolean ready) {}
 
         @Override
-        public void onLoad(WorkerConnection connection, ControlMessage.Load load) {}
+        public void onLoad(WorkerLink connection, ControlMessage.Load load) {}
 
         @Override
-        public void onDrain(WorkerConnection connection, DrainCode reason) {}
+        public void onDrain(WorkerLink connection, DrainCode reason) {}
 
         @Override
-        public void onGone(WorkerConnection connection, boolean clean, String reason) {}
+        public void onGone(WorkerLink connection, boolean clean, String reason) {}
     }
 
     @BeforeEach
