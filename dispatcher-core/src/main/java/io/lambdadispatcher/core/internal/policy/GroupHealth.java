@@ -174,6 +174,10 @@ public final class GroupHealth {
         return was;
     }
 
+    public synchronized boolean isNoneEjected() {
+        return ejected.isEmpty();
+    }
+
     @GuardedBy("this")
     private boolean update() {
         boolean before = allEjected;

@@ -7,12 +7,14 @@ import io.lambdadispatcher.core.internal.exchange.ClientShares;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestAdmission;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.internal.policy.GroupHealth;
 import io.lambdadispatcher.core.internal.policy.PriorityShares;
 import io.lambdadispatcher.core.internal.policy.SlowStart;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
@@ -107,6 +109,8 @@ public final class FunctionPool {
     /** The worker connections that are open for requests. The array never changes. */
     private volatile PooledConnection[] open = {};
 
+    private volatile Incidents incidents = Incidents.unobserved();
+
     private volatile Runnable shortage = () -> {};
 
     /** {@code null} if no workers are launched here. */
@@ -173,6 +177,18 @@ public final class FunctionPool {
         if (health.setOpen(members.stream().map(PooledConnection::workerId).collect(Collectors.toSet()))) {
             onShards(shard -> shard.workers().ejector.onGroupChange());
         }
+        endEjectionsIfNone();
+    }
+
+    private void endEjectionsIfNone() {
+        if (health.isNoneEjected()) {
+            incidents.end(Incident.Kind.WORKERS_EJECTED, options.name(), "");
+        }
+    }
+
+    /** Sets where ejections are reported. Call before the first worker connects. */
+    public void reportTo(Incidents value) {
+        incidents = value;
     }
 
     /** Compares the times of all workers, about once a second. Any event loop. */
@@ -191,7 +207,9 @@ public final class FunctionPool {
     void eject(PooledConnection member) {
         String reason = Objects.requireNonNull(member.judge().reason(), "a verdict has a reason");
         if (health.tryEject(member.workerId())) {
-            log.info("worker {} of {} is ejected: {}", member.workerId(), options.name(), reason);
+            log.info("worker {} of function {} is ejected: {}", member.workerId(), options.name(), reason);
+            incidents.begin(
+                    Incident.Kind.WORKERS_EJECTED, options.name(), "", "worker " + member.workerId() + ": " + reason);
             onShards(shard -> shard.workers().ejector.eject(member.workerId(), reason));
             onShards(shard -> shard.workers().ejector.onGroupChange());
         }
@@ -200,7 +218,8 @@ public final class FunctionPool {
     /** Ends the ejection of a worker, because it serves probes well. */
     void restore(PooledConnection member) {
         if (health.onReturned(member.workerId())) {
-            log.info("worker {} of {} is no longer ejected", member.workerId(), options.name());
+            log.info("worker {} of function {} is no longer ejected", member.workerId(), options.name());
+            endEjectionsIfNone();
         }
         onShards(shard -> shard.workers().ejector.restore(member.workerId()));
         onShards(shard -> shard.workers().ejector.onGroupChange());

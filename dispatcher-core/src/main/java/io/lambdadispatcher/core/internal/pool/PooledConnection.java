@@ -319,6 +319,11 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
         return trialWaitNanos;
     }
 
+    /** Returns how many worker streams carry an exchange. Event loop only. */
+    public int busy() {
+        return busy;
+    }
+
     WorkerUse use() {
         return new WorkerUse(free.size() + busy, busy, open ? limit : 0, outcomes.completed, outcomes.failed);
     }
