@@ -174,7 +174,8 @@ public final class Launches {
         int unlaunched = direct.contains(function) ? 0 : 1;
         int required =
                 supervisors.containsKey(function) ? pool.options().capacity().minWorkers() : unlaunched;
-        return registry.snapshot(pool).readyWorkers() >= required;
+        // Ejected workers would serve again if the others ended.
+        return registry.readyWorkers(function) >= required;
     }
 
     /** @return completes on {@code loop}; exceptionally after the end of the event loops */

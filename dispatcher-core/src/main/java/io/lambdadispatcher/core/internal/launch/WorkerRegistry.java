@@ -192,14 +192,20 @@ public final class WorkerRegistry implements WorkerEvents {
     public synchronized PoolSnapshot snapshot(FunctionPool pool) {
         String function = pool.options().name();
         int all = 0;
+        for (Worker worker : workers.values()) {
+            all += worker.function.equals(function) ? 1 : 0;
+        }
+        int ready = Math.max(0, readyWorkers(function) - pool.ejectedWorkers());
+        return new PoolSnapshot(function, all, ready, pool.servingStreams(), pool.free(), pool.pending());
+    }
+
+    /** Returns how many workers are ready, ejected ones included. */
+    public synchronized int readyWorkers(String function) {
         int ready = 0;
         for (Worker worker : workers.values()) {
-            if (worker.function.equals(function)) {
-                all++;
-                ready += worker.ready && !worker.draining ? 1 : 0;
-            }
+            ready += worker.function.equals(function) && worker.ready && !worker.draining ? 1 : 0;
         }
-        return new PoolSnapshot(function, all, ready, pool.streams(), pool.free(), pool.pending());
+        return ready;
     }
 
     @Override

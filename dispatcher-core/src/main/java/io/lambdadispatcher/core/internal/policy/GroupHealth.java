@@ -178,6 +178,11 @@ public final class GroupHealth {
         return ejected.isEmpty();
     }
 
+    /** Returns the ejected workers; none if all are, because they then serve all requests. */
+    public synchronized Set<String> ejectedNow() {
+        return allEjected ? Set.of() : Set.copyOf(ejected);
+    }
+
     @GuardedBy("this")
     private boolean update() {
         boolean before = allEjected;

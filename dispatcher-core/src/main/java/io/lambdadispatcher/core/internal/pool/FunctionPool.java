@@ -25,6 +25,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
@@ -184,6 +185,21 @@ public final class FunctionPool {
         if (health.isNoneEjected()) {
             incidents.end(Incident.Kind.WORKERS_EJECTED, options.name(), "");
         }
+    }
+
+    /** Returns how many workers serve only probes, because they are ejected. */
+    public int ejectedWorkers() {
+        return health.ejectedNow().size();
+    }
+
+    /** Returns the number of open worker streams, except those of ejected workers. */
+    public int servingStreams() {
+        Set<String> ejected = health.ejectedNow();
+        int sum = streams();
+        for (PooledConnection member : ejected.isEmpty() ? new PooledConnection[0] : open) {
+            sum -= ejected.contains(member.workerId()) ? member.streams.get() : 0;
+        }
+        return Math.max(0, sum);
     }
 
     /** Sets where ejections are reported. Call before the first worker connects. */

@@ -14,6 +14,7 @@ import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -59,6 +60,9 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     private long started;
 
     boolean open;
+
+    /** Open worker streams. Any thread can read it. */
+    final AtomicInteger streams = new AtomicInteger();
 
     /** The maximum number of concurrent exchanges. */
     int limit = Integer.MAX_VALUE;

@@ -461,8 +461,13 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     }
 
     void onViolation(Http2Stream stream, WireException violation) {
-        port.violations.warn(
-                "worker {} at {}, stream {}: {}", workerId, remoteAddress(), stream.id(), violation.getMessage());
+        port.violations.warnOf(
+                violation.reason().name(),
+                "worker {} at {}, stream {}: {}",
+                workerId,
+                remoteAddress(),
+                stream.id(),
+                violation.getMessage());
         reset(stream);
         onStreamLost();
     }
