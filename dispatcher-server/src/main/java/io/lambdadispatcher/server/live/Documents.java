@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.BreakerSnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
@@ -110,11 +111,20 @@ public final class Documents {
             all.put("problem", e.getMessage() + ", so workers and requests are not known");
         }
         all.put("time", Instant.now().toString());
+        all.put("incidents", recorder.incidents().stream().map(Documents::incident).toList());
         all.put("functions", functions());
         all.put("fleet", fleet());
         all.put("launches", launches());
         all.put("failures", failures());
         return all;
+    }
+
+    private static Object incident(Incident incident) {
+        Map<String, Object> members = new LinkedHashMap<>();
+        members.put("since", incident.since().toString());
+        members.put("what", incident.headline());
+        members.put("cause", incident.cause());
+        return members;
     }
 
     private <T> T await(Supplier<CompletionStage<T>> question) {

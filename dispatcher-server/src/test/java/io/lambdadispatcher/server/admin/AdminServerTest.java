@@ -314,6 +314,12 @@ class AdminServerTest {
                 .isEqualTo(outcomes(outcome("shop", "w1", "41", "not_launched_here")));
     }
 
+    @Test
+    void should_accept_the_beginning_of_an_id() throws Exception {
+        assertThat(call("POST", "/api/workers/drain?worker=i").body())
+                .isEqualTo(outcomes(outcome("images", "i1", "", "done")));
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -323,6 +329,7 @@ class AdminServerTest {
                 "400 | ?worker=w1&function=shop  | worker: 'w1', expected no other parameter beside it",
                 "400 | ?worker=w1&worker=w2      | expected the parameter worker once, got it twice",
                 "400 | ?id=w1                    | expected the parameters worker, function, version, got 'id'",
+                "400 | ?worker=w                | worker: 'w', expected the beginning of one id, got that of 3: w1, w2, w3",
                 "404 | ?worker=w%209             | worker: 'w 9', expected the id of a worker that GET /api/workers shows",
                 "404 | ?function=shoe            | function: 'shoe', expected one of [shop, images, idle]",
                 "404 | ?function=shop&version=40 | version: '40', expected a version that a worker has: [41, 42]"

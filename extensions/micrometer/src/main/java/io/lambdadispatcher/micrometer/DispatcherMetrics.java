@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.FleetSnapshot.FunctionSlots;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
@@ -26,6 +27,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -60,6 +62,8 @@ public final class DispatcherMetrics implements DispatcherObserver {
     private final Map<String, FunctionMeters> functions = new ConcurrentHashMap<>();
     private final LongAdder clientsConnected = new LongAdder();
     private final LongAdder clientsDisconnected = new LongAdder();
+    /** How many incidents go on, by kind and function. */
+    private final Map<List<Object>, AtomicInteger> incidents = new ConcurrentHashMap<>();
     private final ExchangeListener listener = this::count;
     private final Counter workerRejections;
     private final Counter[] protections = new Counter[Protection.values().length];
@@ -277,6 +281,22 @@ public final class DispatcherMetrics implements DispatcherObserver {
     @Override
     public void onBreaker(String function, String breaker, BreakerState state, String reason) {
         meters(function).breakerChanged(breaker, state);
+    }
+
+    @Override
+    public void onIncident(Incident incident) {
+        incidents
+                .computeIfAbsent(List.of(incident.kind(), incident.function()), key -> {
+                    AtomicInteger open = new AtomicInteger();
+                    Gauge.builder(Meters.INCIDENTS.title(), open, AtomicInteger::get)
+                            .description(Meters.INCIDENTS.description())
+                            .tag("kind", incident.kind().name().toLowerCase(Locale.ROOT))
+                            .tag("function", incident.function().isEmpty() ? NO_FUNCTION : incident.function())
+                            .strongReference(true)
+                            .register(registry);
+                    return open;
+                })
+                .addAndGet(incident.isOver() ? -1 : 1);
     }
 
     @Override

@@ -88,6 +88,7 @@ enum Meters {
             null,
             "Change to another version of the function: 0 = none, 1 = a few workers have it, 2 = workers are replaced, 3 = stopped"),
     SPENDING("worker.gigabyte.seconds", null, "GB-seconds that launched workers have used"),
+    INCIDENTS("incidents", null, "Incidents that go on. The log has a line when each begins and when it ends."),
     LAUNCHES("launches", null, "Launches of workers"),
     LAUNCHES_ENDED("launches.ended", null, "Launched workers that have exited, and failed launches"),
     FLEET_MEMBERS("fleet.members", null, "Dispatchers of the fleet that are alive, this one included"),

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -204,9 +205,10 @@ final class WorkerLife {
             return null;
         }
         String reason = switch (state) {
-            case LAUNCHED -> "has not dialled in within " + launchTimeout;
+            case LAUNCHED -> "has not dialled in within " + PrintableText.of(launchTimeout);
             case DIALLED -> times < TIMES_LONGER_TO_BE_READY ? null : "has dialled in, but has not become ready";
-            case DRAINING -> parted ? "has drained, but has not exited within " + launchTimeout : null;
+            case DRAINING ->
+                parted ? "has drained, but has not exited within " + PrintableText.of(launchTimeout) : null;
             case READY, GONE -> null;
         };
         killed = reason != null;

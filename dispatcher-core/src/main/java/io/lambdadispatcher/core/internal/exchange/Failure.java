@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.exchange;
 
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import java.util.Locale;
@@ -151,6 +152,17 @@ public record Failure(
 
         public HttpResponseStatus status() {
             return status;
+        }
+
+        /**
+         * Returns what the operator is told of such failures. Returns {@code null} if they are the
+         * client's fault or intended.
+         */
+        public Incident.@Nullable Kind incident() {
+            return switch (this) {
+                case NO_FUNCTION, BAD_REQUEST, NO_TUNNELS, TOO_LARGE, ONLY_IF_CACHED, SHUTTING_DOWN -> null;
+                default -> wasNotTried ? Incident.Kind.REQUESTS_REFUSED : Incident.Kind.REQUESTS_FAILED;
+            };
         }
     }
 }

@@ -7,16 +7,19 @@ import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.SlotState;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.WorkerUse;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents;
 import io.lambdadispatcher.core.internal.worker.WorkerLink;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
+import io.netty.util.concurrent.Ticker;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.time.Instant;
@@ -27,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -91,6 +95,12 @@ public final class WorkerRegistry implements WorkerEvents {
     private static final Logger log = LoggerFactory.getLogger(WorkerRegistry.class);
     private static final int MAX_RETIRED = 100_000;
 
+    /** A worker that may try again gets in within this time, or something is wrong. */
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(15);
+
+    /** The time since which a worker is asked to try again, and when it was asked last. */
+    private record Waiting(long sinceNanos, long lastNanos) {}
+
     private final Map<String, LaunchSupervisor> supervisors;
 
     @GuardedBy("this")
@@ -107,6 +117,12 @@ public final class WorkerRegistry implements WorkerEvents {
     @GuardedBy("this")
     private final Map<String, Instant> retired = new LinkedHashMap<>();
 
+    @GuardedBy("this")
+    private final Map<String, Waiting> waiting = new HashMap<>();
+
+    private final Incidents incidents;
+    private final Ticker ticker;
+
     /** Written with the lock. */
     private volatile List<String> peers = List.of();
 
@@ -122,8 +138,10 @@ public final class WorkerRegistry implements WorkerEvents {
      * @param supervisors the supervisors of the functions whose workers this dispatcher launches,
      *     by function; must not change after the first worker dials in
      */
-    public WorkerRegistry(Map<String, LaunchSupervisor> supervisors) {
+    public WorkerRegistry(Map<String, LaunchSupervisor> supervisors, Incidents incidents, Ticker ticker) {
         this.supervisors = supervisors;
+        this.incidents = incidents;
+        this.ticker = ticker;
     }
 
     /** Called with the lock, so that news of a worker arrives in order. */
@@ -178,17 +196,34 @@ public final class WorkerRegistry implements WorkerEvents {
     public synchronized PoolSnapshot snapshot(FunctionPool pool) {
         String function = pool.options().name();
         int all = 0;
-        int ready = 0;
-        int base = 0;
+        int base = -pool.ejectedWorkers(true);
+        int launched = -pool.ejectedWorkers(false);
         for (Worker worker : workers.values()) {
             if (worker.function.equals(function)) {
                 all++;
-                boolean isReady = worker.ready && !worker.draining;
-                ready += isReady ? 1 : 0;
-                base += isReady && !worker.launched ? 1 : 0;
+                int ready = worker.ready && !worker.draining ? 1 : 0;
+                base += worker.launched ? 0 : ready;
+                launched += worker.launched ? ready : 0;
             }
         }
-        return new PoolSnapshot(function, all, ready, base, pool.streams(), pool.free(), pool.pending());
+        int readyBase = Math.max(0, base);
+        return new PoolSnapshot(
+                function,
+                all,
+                readyBase + Math.max(0, launched),
+                readyBase,
+                pool.servingStreams(),
+                pool.free(),
+                pool.pending());
+    }
+
+    /** Returns how many workers are ready, ejected ones included. */
+    public synchronized int readyWorkers(String function) {
+        int ready = 0;
+        for (Worker worker : workers.values()) {
+            ready += worker.function.equals(function) && worker.ready && !worker.draining ? 1 : 0;
+        }
+        return ready;
     }
 
     @Override
@@ -204,6 +239,7 @@ public final class WorkerRegistry implements WorkerEvents {
                     .connections
                     .put(connection, false);
             launched.computeIfPresent(token.workerId(), (id, before) -> true);
+            waiting.remove(token.workerId());
             if (first) {
                 tellSupervisor(token.function(), supervisor -> supervisor.onWorkerDialled(token.workerId()));
             }
@@ -221,7 +257,7 @@ public final class WorkerRegistry implements WorkerEvents {
     private @Nullable Refusal refusal(LaunchToken token, WorkerLink connection, boolean expired) {
         Worker worker = workers.get(token.workerId());
         if (closing) {
-            return new Refusal(FORBIDDEN, "the dispatcher is shutting down");
+            return new Refusal(FORBIDDEN, null, "the dispatcher is shutting down");
         }
         if (worker != null) {
             return refusalOfOneMore(token, worker, connection.pool().options().connectionsPerWorker());
@@ -234,11 +270,16 @@ public final class WorkerRegistry implements WorkerEvents {
         }
         if (expired && !launched.getOrDefault(token.workerId(), false)) {
             return new Refusal(
-                    UNAUTHORIZED, "launch token of worker " + token.workerId() + " expired at " + token.expiry());
+                    UNAUTHORIZED,
+                    Rejection.EXPIRED,
+                    "launch token of worker " + token.workerId() + " expired at " + token.expiry());
         }
         forgetExpired();
         return retired.containsKey(token.workerId())
-                ? new Refusal(FORBIDDEN, "worker " + token.workerId() + " has exited, or its launch has timed out")
+                ? new Refusal(
+                        FORBIDDEN,
+                        Rejection.ENDED,
+                        "worker " + token.workerId() + " has exited, or its launch has timed out")
                 : null;
     }
 
@@ -246,30 +287,49 @@ public final class WorkerRegistry implements WorkerEvents {
      * Another dispatcher has launched the worker. Its token's expiry does not count if it has a
      * slot and has connected before, because then it lives.
      */
-    private static @Nullable Refusal refusalByFleet(LaunchToken token, SlotState state) {
+    @GuardedBy("this")
+    private @Nullable Refusal refusalByFleet(LaunchToken token, SlotState state) {
         return switch (state) {
             case GRANTED -> null;
             case NOT_KNOWN ->
-                new Refusal(
-                        TOO_MANY_REQUESTS,
+                notNow(
+                        token,
+                        Rejection.ENDED,
                         "worker " + token.workerId() + " is not known yet to this dispatcher of the fleet");
             case ENDED ->
-                new Refusal(FORBIDDEN, "another worker of the fleet may run in place of worker " + token.workerId());
+                new Refusal(
+                        FORBIDDEN,
+                        Rejection.ENDED,
+                        "another worker of the fleet may run in place of worker " + token.workerId());
         };
     }
 
-    private static @Nullable Refusal refusalOfOneMore(LaunchToken token, Worker worker, int limit) {
+    /** Asks the worker to try again. Nobody has to look at it unless it takes long. */
+    @GuardedBy("this")
+    private Refusal notNow(LaunchToken token, Rejection ifItTakesLong, String reason) {
+        long now = ticker.nanoTime();
+        waiting.values().removeIf(wait -> now - wait.lastNanos() > PATIENCE_NANOS);
+        Waiting wait = waiting.merge(
+                token.workerId(), new Waiting(now, now), (first, again) -> new Waiting(first.sinceNanos(), now));
+        boolean takesLong = now - wait.sinceNanos() > PATIENCE_NANOS;
+        return new Refusal(TOO_MANY_REQUESTS, takesLong ? ifItTakesLong : null, reason);
+    }
+
+    @GuardedBy("this")
+    private @Nullable Refusal refusalOfOneMore(LaunchToken token, Worker worker, int limit) {
         if (!worker.function.equals(token.function())) {
             return new Refusal(
                     FORBIDDEN,
+                    Rejection.TOKEN,
                     "launch token of worker " + token.workerId()
                             + " names another function than the first token of this worker");
         }
         // The worker may try again: the dispatcher may not have noticed yet that a connection is
         // lost.
         return worker.connections.size() >= limit
-                ? new Refusal(
-                        TOO_MANY_REQUESTS,
+                ? notNow(
+                        token,
+                        Rejection.LIMIT,
                         "worker " + token.workerId() + " already has the maximum of " + limit + " connections")
                 : null;
     }
@@ -410,6 +470,7 @@ public final class WorkerRegistry implements WorkerEvents {
     @Override
     public void onGone(WorkerLink connection, boolean clean, String reason) {
         String function;
+        String workerId = connection.workerId();
         CompletableFuture<Void> nowEmpty;
         synchronized (this) {
             Worker worker = workers.get(connection.workerId());
@@ -429,7 +490,10 @@ public final class WorkerRegistry implements WorkerEvents {
             nowEmpty = workers.isEmpty() ? empty : null;
             tellSupervisor(function, supervisor -> supervisor.onWorkerGone(connection.workerId(), clean));
         }
-        log.info("worker {} of function {} has disconnected: {}", connection.workerId(), function, reason);
+        log.info("worker {} of function {} has disconnected: {}", workerId, function, reason);
+        if (!clean) {
+            incidents.count(Incident.Kind.WORKERS_LOST, function, "", () -> "worker " + workerId + ": " + reason);
+        }
         if (nowEmpty != null) {
             nowEmpty.complete(null);
         }

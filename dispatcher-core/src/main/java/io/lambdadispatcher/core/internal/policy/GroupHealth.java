@@ -188,6 +188,15 @@ public final class GroupHealth {
         return was;
     }
 
+    public synchronized boolean isNoneEjected() {
+        return ejected.isEmpty();
+    }
+
+    /** Returns the ejected workers; none if all are, because they then serve all requests. */
+    public synchronized Set<String> ejectedNow() {
+        return areAllEjected() ? Set.of() : Set.copyOf(ejected);
+    }
+
     @GuardedBy("this")
     private boolean update() {
         boolean before = sound;

@@ -7,12 +7,14 @@ import io.lambdadispatcher.core.internal.exchange.ClientShares;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestAdmission;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.internal.policy.GroupHealth;
 import io.lambdadispatcher.core.internal.policy.PriorityShares;
 import io.lambdadispatcher.core.internal.policy.SlowStart;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
@@ -20,6 +22,7 @@ import io.netty.util.concurrent.Ticker;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -113,6 +116,8 @@ public final class FunctionPool {
     /** Whether base workers and launched ones are open for requests. */
     private volatile boolean mixed;
 
+    private volatile Incidents incidents = Incidents.unobserved();
+
     private volatile Runnable shortage = () -> {};
 
     /** {@code null} if no workers are launched here. */
@@ -184,6 +189,38 @@ public final class FunctionPool {
             mixed = nowMixed;
             onShards(shard -> shard.workers().preferBase());
         }
+        endEjectionsIfNone();
+    }
+
+    private void endEjectionsIfNone() {
+        if (baseHealth.isNoneEjected() && launchedHealth.isNoneEjected()) {
+            incidents.end(Incident.Kind.WORKERS_EJECTED, options.name(), "");
+        }
+    }
+
+    /**
+     * Returns how many workers serve only probes, because they are ejected.
+     *
+     * @param base whether to count base workers or launched ones
+     */
+    public int ejectedWorkers(boolean base) {
+        return healthOf(base).ejectedNow().size();
+    }
+
+    /** Returns the number of open worker streams, except those of ejected workers. */
+    public int servingStreams() {
+        Set<String> ejected = new HashSet<>(baseHealth.ejectedNow());
+        ejected.addAll(launchedHealth.ejectedNow());
+        int sum = streams();
+        for (PooledConnection member : ejected.isEmpty() ? new PooledConnection[0] : open) {
+            sum -= ejected.contains(member.workerId()) ? member.streams.get() : 0;
+        }
+        return Math.max(0, sum);
+    }
+
+    /** Sets where ejections are reported. Call before the first worker connects. */
+    public void reportTo(Incidents value) {
+        incidents = value;
     }
 
     private static Set<String> idsOf(List<PooledConnection> members, boolean base) {
@@ -238,7 +275,9 @@ public final class FunctionPool {
     void eject(PooledConnection member) {
         String reason = Objects.requireNonNull(member.judge().reason(), "a verdict has a reason");
         if (healthOf(member.base).tryEject(member.workerId())) {
-            log.info("worker {} of {} is ejected: {}", member.workerId(), options.name(), reason);
+            log.info("worker {} of function {} is ejected: {}", member.workerId(), options.name(), reason);
+            incidents.begin(
+                    Incident.Kind.WORKERS_EJECTED, options.name(), "", "worker " + member.workerId() + ": " + reason);
             onShards(shard -> shard.workers().ejector.eject(member.workerId(), reason));
             onShards(shard -> shard.workers().ejector.onGroupChange());
         }
@@ -247,7 +286,8 @@ public final class FunctionPool {
     /** Ends the ejection of a worker, because it serves probes well. */
     void restore(PooledConnection member) {
         if (healthOf(member.base).onReturned(member.workerId())) {
-            log.info("worker {} of {} is no longer ejected", member.workerId(), options.name());
+            log.info("worker {} of function {} is no longer ejected", member.workerId(), options.name());
+            endEjectionsIfNone();
         }
         onShards(shard -> shard.workers().ejector.restore(member.workerId()));
         onShards(shard -> shard.workers().ejector.onGroupChange());

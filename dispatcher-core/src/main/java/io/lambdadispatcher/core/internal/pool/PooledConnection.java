@@ -14,6 +14,7 @@ import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -64,6 +65,9 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     private long started;
 
     boolean open;
+
+    /** Open worker streams. Any thread can read it. */
+    final AtomicInteger streams = new AtomicInteger();
 
     /** The maximum number of concurrent exchanges. */
     int limit = Integer.MAX_VALUE;
@@ -372,6 +376,11 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
 
     long trialWaitNanos() {
         return trialWaitNanos;
+    }
+
+    /** Returns how many worker streams carry an exchange. Event loop only. */
+    public int busy() {
+        return busy;
     }
 
     WorkerUse use() {

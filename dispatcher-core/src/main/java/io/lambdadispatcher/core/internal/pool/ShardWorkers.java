@@ -97,6 +97,7 @@ public final class ShardWorkers {
     public void onStreamOpened(PooledConnection member, Carrier stream) {
         assert loop.inEventLoop();
         pool.onStreamOpened(shard.nanoTime());
+        member.streams.incrementAndGet();
         addFree(member, stream);
     }
 
@@ -120,6 +121,7 @@ public final class ShardWorkers {
     public void onStreamClosed(PooledConnection member, Carrier stream, boolean wasFree) {
         assert loop.inEventLoop();
         pool.streams.decrementAndGet();
+        member.streams.decrementAndGet();
         if (wasFree) {
             member.free.remove(stream);
         } else {

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.internal.pool.PooledConnection;
+import io.lambdadispatcher.core.internal.worker.WorkerEvents.Rejection;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.worker.ControlCodec;
@@ -97,7 +98,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private int streamLimit;
     private int openStreams;
     private @Nullable Instant deadline;
-    private String goneReason = "connection closed";
+    private String goneReason = "the connection was closed";
 
     /** @param token the launch token as it was sent */
     WorkerConnection(Admission admission, Http2Stream stream, String token, String workerId, PoolShard shard) {
@@ -151,18 +152,22 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     @Override
     void onControlStream(Http2Stream stream, Http2Headers head) {
-        refuse(stream, FORBIDDEN, "a second control stream");
+        refuse(stream, FORBIDDEN, Rejection.PROTOCOL, "a second control stream");
         onStreamLost();
     }
 
     @Override
     void onWorkerStream(Http2Stream stream) {
         if (state != State.WELCOMED && state != State.DRAINING) {
-            refuse(stream, FORBIDDEN, "a worker stream before WELCOME");
+            refuse(stream, FORBIDDEN, Rejection.PROTOCOL, "a worker stream before WELCOME");
             onStreamLost();
         } else if (openStreams == streamLimit) {
             port.observer.onProtection(Protection.WORKER_LIMIT);
-            refuse(stream, FORBIDDEN, "more worker streams than the " + streamLimit + " that it may open");
+            refuse(
+                    stream,
+                    FORBIDDEN,
+                    Rejection.LIMIT,
+                    "more worker streams than the " + streamLimit + " that it may open");
             onStreamLost();
         } else {
             openStreams++;
@@ -246,8 +251,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
             control.read(data);
         } catch (WireException e) {
             String violation = String.valueOf(e.getMessage());
-            port.violations.warn("worker {} at {}: {}", workerId, remoteAddress(), violation);
-            port.observer.onWorkerRejected(remoteAddress(), violation);
+            port.onRejected(remoteAddress(), Rejection.PROTOCOL, "worker " + workerId + ": " + violation);
             close(violation);
         }
     }
@@ -466,8 +470,13 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     }
 
     void onViolation(Http2Stream stream, WireException violation) {
-        port.violations.warn(
-                "worker {} at {}, stream {}: {}", workerId, remoteAddress(), stream.id(), violation.getMessage());
+        port.violations.warnOf(
+                violation.reason().name(),
+                "worker {} at {}, stream {}: {}",
+                workerId,
+                remoteAddress(),
+                stream.id(),
+                violation.getMessage());
         reset(stream);
         onStreamLost();
     }
@@ -521,6 +530,9 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      */
     void onInactive() {
         boolean welcomed = state != State.ADMITTED;
+        if (!goodbyeSeen && pooled.busy() > 0) {
+            goneReason += ". " + pooled.busy() + " requests were in flight";
+        }
         shard.workers().onMemberGone(pooled);
         state = State.CLOSED;
         control.close();

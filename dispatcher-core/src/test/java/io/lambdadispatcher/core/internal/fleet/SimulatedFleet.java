@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
@@ -317,6 +318,7 @@ final class SimulatedFleet {
                         }
                     },
                     random.split(),
+                    Incidents.unobserved(),
                     this::onPeers);
             member.describe(new FleetMember.MemberDescription(List.of(address), "", "1"));
             fleetFunction = member.add("f", limits, this);

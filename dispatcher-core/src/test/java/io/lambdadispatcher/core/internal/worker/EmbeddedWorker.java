@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.worker;
 
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -67,7 +68,8 @@ final class EmbeddedWorker implements AutoCloseable {
                         Map.of("f", pool),
                         Map.of(channel.eventLoop(), 0),
                         new Events(),
-                        DispatcherObserver.NONE));
+                        DispatcherObserver.NONE,
+                        Incidents.unobserved()));
         ByteBuf window = Unpooled.buffer().writeShort(4).writeInt(windowBytes);
         channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf(), frame(Http2FrameTypes.SETTINGS, 0, window));
         open(1, Endpoints.CONTROL_PATH);
