@@ -172,7 +172,8 @@ class BaseAndBurstIT {
             load(rig, client, "burst", BURST_PER_SECOND);
             load(rig, client, "after", CALM_PER_SECOND);
             System.out.println("base of " + 4 * streams + " streams: " + kinds.baseShare("before") + ", in the burst "
-                    + kinds.baseShare("burst") + " of " + kinds.inFlight("burst") + " in flight, after it " + kinds.baseShare("after"));
+                    + kinds.baseShare("burst") + " of " + kinds.inFlight("burst") + " in flight, after it "
+                    + kinds.baseShare("after"));
 
             assertThat(kinds.baseShare("before")).isGreaterThanOrEqualTo(0.99);
             assertThat(kinds.baseShare("burst")).isGreaterThanOrEqualTo(0.9 * target / kinds.inFlight("burst"));

@@ -111,7 +111,9 @@ public final class Documents {
             all.put("problem", e.getMessage() + ", so workers and requests are not known");
         }
         all.put("time", Instant.now().toString());
-        all.put("incidents", recorder.incidents().stream().map(Documents::incident).toList());
+        all.put(
+                "incidents",
+                recorder.incidents().stream().map(Documents::incident).toList());
         all.put("functions", functions());
         all.put("fleet", fleet());
         all.put("launches", launches());

@@ -64,6 +64,7 @@ public final class DispatcherMetrics implements DispatcherObserver {
     private final LongAdder clientsDisconnected = new LongAdder();
     /** How many incidents go on, by kind and function. */
     private final Map<List<Object>, AtomicInteger> incidents = new ConcurrentHashMap<>();
+
     private final ExchangeListener listener = this::count;
     private final Counter workerRejections;
     private final Counter[] protections = new Counter[Protection.values().length];

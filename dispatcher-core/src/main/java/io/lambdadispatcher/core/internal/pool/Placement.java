@@ -57,7 +57,7 @@ final class Placement {
     boolean dispatch(Exchange exchange) {
         List<String> tried = exchange.attempts().tried();
         ClientSession session = exchange.place().session();
-        PooledConnection wanted = session == null ? null : session.choose(pool.open(), tried);
+        PooledConnection wanted = session == null ? null : session.choose(pool.openWorkers.all(), tried);
         if (wanted != null) {
             return dispatchTo(wanted, exchange);
         }
@@ -116,7 +116,7 @@ final class Placement {
                 return true;
             }
         }
-        PooledConnection base = exchange.asksForTunnel() ? pool.leastBusyBase() : null;
+        PooledConnection base = exchange.asksForTunnel() ? pool.openWorkers.leastBusyBase() : null;
         return base != null && dispatchTo(base, exchange);
     }
 
@@ -172,10 +172,7 @@ final class Placement {
             return false;
         }
         crossOver(
-                exchange,
-                other,
-                streams -> streams.take(avoided),
-                pool.shards().indexOf(other) + 1);
+                exchange, other, streams -> streams.take(avoided), pool.shards().indexOf(other) + 1);
         return true;
     }
 
@@ -183,8 +180,7 @@ final class Placement {
      * @param use takes the stream on the other loop
      * @param next index of the shard that a further attempt tries first if there is no such stream
      */
-    private void crossOver(
-            Exchange exchange, PoolShard other, Function<FreeStreams, @Nullable Carrier> use, int next) {
+    private void crossOver(Exchange exchange, PoolShard other, Function<FreeStreams, @Nullable Carrier> use, int next) {
         Try nextTry = exchange.attempts().upcoming();
         carry(exchange, new Crossing(nextTry, home, other, use, () -> onStranded(exchange, next)));
     }

@@ -258,7 +258,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
             if (verdict != Verdict.NONE) {
                 its.workers().ejector.onVerdict(this, verdict);
             }
-            its.pool().lookAtWorkers(base, now);
+            its.pool().openWorkers.look(base, now);
         }
     }
 

@@ -37,8 +37,8 @@ public final class ShardWorkers {
         this.loop = shard.loop();
         this.free = free;
         this.wakeUps = wakeUps;
-        this.baseTally = pool.healthOf(true).newTally();
-        this.launchedTally = pool.healthOf(false).newTally();
+        this.baseTally = pool.openWorkers.healthOf(true).newTally();
+        this.launchedTally = pool.openWorkers.healthOf(false).newTally();
         this.ejector = new Ejector(shard, byWorkerId, this::offer);
     }
 
@@ -46,7 +46,8 @@ public final class ShardWorkers {
     public void onMember(PooledConnection member) {
         assert loop.inEventLoop();
         member.shard = shard;
-        member.health = new WorkerHealth(pool.healthOf(member.base), member.base ? baseTally : launchedTally);
+        member.health =
+                new WorkerHealth(pool.openWorkers.healthOf(member.base), member.base ? baseTally : launchedTally);
         beginSlowStart(member);
         byWorkerId
                 .computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2))
@@ -86,7 +87,7 @@ public final class ShardWorkers {
         if (member.open != open) {
             member.open = open;
             free.settle(member);
-            pool.setOpen(member, open);
+            pool.openWorkers.setOpen(member, open);
             if (open) {
                 wakeUps.onOffered();
             }
@@ -212,7 +213,7 @@ public final class ShardWorkers {
     /** Applies whether and how far base workers come before launched ones now. */
     void preferBase() {
         assert loop.inEventLoop();
-        free.setBaseUtilization(pool.baseUtilization());
+        free.setBaseUtilization(pool.openWorkers.baseUtilization());
         byWorkerId.values().forEach(connections -> connections.forEach(free::settle));
     }
 

@@ -54,8 +54,9 @@ class BudgetTest {
         ids(0, 4).forEach(budget::markReplaced);
         assertThat(budget.grant(ids(10, 9), "a", NOW, before)).isEqualTo(1);
         assertThat(budget.obstacle(NOW, before))
-                .isEqualTo("launching is limited by function.downstream-connections: 20 for the fleet, and 5 workers run, start"
-                        + " or end");
+                .isEqualTo(
+                        "launching is limited by function.downstream-connections: 20 for the fleet, and 5 workers run, start"
+                                + " or end");
 
         // The new share is 2, but the slots keep their shares until their workers confirm.
         BudgetLimits after = sharing(20, 8);

@@ -88,7 +88,11 @@ class BaseFirstTest extends OnTwoLoops {
     }
 
     private static Http2Headers head(String method) {
-        return new DefaultHttp2Headers().method(method).scheme("http").authority("a").path("/");
+        return new DefaultHttp2Headers()
+                .method(method)
+                .scheme("http")
+                .authority("a")
+                .path("/");
     }
 
     private void open(int loop, int requests) {
@@ -242,14 +246,15 @@ class BaseFirstTest extends OnTwoLoops {
             base.forEach(Worker::answerAll);
         }
         assertThat(launched).allSatisfy(each -> assertThat(each.served).isGreaterThan(20));
-        assertThat(launched).noneSatisfy(each -> assertThat(each.member.judge().isEjected()).isTrue());
+        assertThat(launched)
+                .noneSatisfy(each -> assertThat(each.member.judge().isEjected()).isTrue());
     }
 
     @Test
     void should_serve_by_an_ejected_base_if_nobody_else_is_there() {
         Worker base = new Worker(0, "base", true);
         pool.shard(0).workers().ejector.eject("base", "for the test");
-        pool.healthOf(true).tryEject("base");
+        pool.openWorkers.healthOf(true).tryEject("base");
         pool.shard(0).workers().ejector.onGroupChange();
         open(0, 1);
         assertThat(base.busy).hasSize(1);

@@ -229,7 +229,12 @@ class PermitsTest {
     }
 
     private boolean isMixed() {
-        return links.stream().filter(link -> link.member.open).map(link -> link.member.base).distinct().count() == 2;
+        return links.stream()
+                        .filter(link -> link.member.open)
+                        .map(link -> link.member.base)
+                        .distinct()
+                        .count()
+                == 2;
     }
 
     private void check() {
@@ -269,7 +274,9 @@ class PermitsTest {
         pool = new FunctionPool(
                 FunctionOptions.builder("f")
                         .streamsPerConnection(6)
-                        .capacity(CapacityPolicy.builder().headroom(1 / TARGET - 1).build())
+                        .capacity(CapacityPolicy.builder()
+                                .headroom(1 / TARGET - 1)
+                                .build())
                         .queue(20, Duration.ofHours(1))
                         .traffic(
                                 TrafficPolicy.builder().affinity(affinity(seed)).build())

@@ -330,7 +330,7 @@ final class PoolWorld extends OnTwoLoops {
     }
 
     private void verifyBasePermits(PoolShard shard) {
-        double target = pool.baseUtilization();
+        double target = pool.openWorkers.baseUtilization();
         int preferred = workers.stream()
                 .filter(each -> each.shard == shard && each.member.base && target > 0)
                 .mapToInt(each -> each.member.preference(target))
