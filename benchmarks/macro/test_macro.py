@@ -488,7 +488,8 @@ class ChartsTest(unittest.TestCase):
 
     def test_costs_are_those_of_the_model(self):
         drawing, model = charts.cost(), costs.Model(costs.IO)
-        expected = [f"${model.ways()[name](traffic).dollars:,.0f}" for traffic in (costs.recorded("elb").scaled(400), costs.steady(400)) for name in charts.COST_NAMES]
+        expected = [f"${model.ways()[name](traffic).dollars:,.0f}" for traffic, names in (
+            (costs.recorded("elb").scaled(400), charts.CHANGING), (costs.steady(400), charts.STEADY)) for name in names]
         self.assertEqual([text for text in self.texts(drawing) if text.startswith("$")], expected)
         self.assertIn("8.1 % of requests arrive above its capacity", self.texts(drawing))
         # Plain Lambda costs the same for both
@@ -675,11 +676,14 @@ class CostsTest(unittest.TestCase):
         self.assertIn(f"{100 * self.model.price_share('Fargate'):.0f} % of the time", costs.PAGE.read_text())
 
     def test_other_documents_have_the_same_figures(self):
-        idle = {name: round(value) for name, value in costs.idle_costs(costs.Model).items()}
+        idle = costs.idle_costs(costs.Model)
+        idle.update({f"{name} with endpoints": idle[name] + idle["our endpoints"] for name in ("stack", "smallest")})
+        idle = {name: round(value) for name, value in idle.items()}
         from_workers, from_base = (costs.from_rate(costs.break_even(self.model, way, self.model.plain)) for way in (self.model.workers, self.model.best))
         long_from = costs.from_rate(costs.break_even(costs.Model(costs.LONG), costs.Model(costs.LONG).workers, costs.Model(costs.LONG).plain))
         expected = {
-            "README.md": [f"${idle['stack']}, or ${idle['smallest']} with the smallest dispatchers and no kept worker", f"${idle['fargate']}", f"about ${idle['instances']}",
+            "README.md": [f"${idle['stack with endpoints']}, or ${idle['smallest with endpoints']} with the smallest dispatchers and no kept worker", f"${idle['fargate']} |",
+                          f"include ${idle['our endpoints']} for endpoints, and those of Fargate ${idle['endpoints']}.", f"about ${idle['instances']}",
                           f"${idle['balancer']}", f"more than about {from_base} requests/s"],
             "docs/explanation/alternatives.md": [f"[{from_base} requests/s](cost.md)"],
             "docs/performance/README.md": [f"about {from_workers} requests/s on ({long_from} requests/s if it waits 5 s)"]}
