@@ -585,10 +585,12 @@ class CostsTest(unittest.TestCase):
         # 1 task at first, then 1, 2, 2, 2, 1 and 1. A task serves 50/s with all its CPU: 10 of 60 and 250 of 300 are too many
         self.assertEqual((found[0], round(found[1], 4)), (10 / 7, round(260 / 510, 4)))
 
-    def test_autoscaling_of_the_recorded_traffic_by_another_way(self):
-        for trace, mean, dollars, above in ((self.elb, 400, 221, 0.063), (self.elb, 2000, 1036, 0.082), (self.news, 400, 163, 0.008)):
-            count, share = self.model.following(trace.scaled(mean), 1, 1)
-            self.assertEqual((round(count * 730 * (0.04048 + 2 * 0.004445)), round(share, 3)), (dollars, above))
+    def test_tasks_of_a_whole_vcpu_cost_what_another_program_calculated(self):
+        for trace, mean, peak, dollars, above in ((self.elb, 400, 1297, 221, 0.063), (self.elb, 2000, 6379, 1036, 0.082), (self.news, 400, 3784, 163, 0.008)):
+            traffic, task = trace.scaled(mean), 730 * (0.04048 + 2 * 0.004445)
+            count, share = self.model.following(traffic, 1, 1)
+            self.assertEqual((round(count * task), round(share, 3)), (dollars, above))
+            self.assertEqual(round(math.ceil(traffic.peak() / self.model.unit_rate(1)) * task), peak)
 
     def test_careful_autoscaling_keeps_its_promise_and_no_higher_target_does(self):
         careful = self.model.carefully_autoscaled(self.elb.scaled(400))
@@ -685,7 +687,7 @@ class CostsTest(unittest.TestCase):
             "README.md": [f"${idle['stack with endpoints']}, or ${idle['smallest with endpoints']} with the smallest dispatchers and no kept worker", f"${idle['fargate']} |",
                           f"include ${idle['our endpoints']} for endpoints, and those of Fargate ${idle['endpoints']}.", f"about ${idle['instances']}",
                           f"${idle['balancer']}", f"more than about {from_base} requests/s"],
-            "docs/explanation/alternatives.md": [f"[{from_base} requests/s](cost.md)"],
+            "docs/explanation/alternatives.md": [f"[{from_workers} requests/s](cost.md#steady-traffic)"],
             "docs/performance/README.md": [f"about {from_workers} requests/s on ({long_from} requests/s if it waits 5 s)"]}
         for file, texts in expected.items():
             content = (machine.ROOT / file).read_text()
