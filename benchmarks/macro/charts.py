@@ -146,8 +146,9 @@ def workers(rows):
 # Cost
 
 COST_MEAN = 400
-COST_NAMES = {"plain Lambda": "Plain Lambda", "Fargate for the peak": "Fargate for the peak", "Fargate autoscaled": "Fargate autoscaled",
-              "Lambda workers": "Lambda workers", "base of Fargate": "Base and burst"}
+CHANGING = {"plain Lambda": "Plain Lambda", "Fargate for the peak": "Fargate for the peak", costs.CAREFUL: "Fargate, autoscaled early",
+            "Fargate autoscaled": "Fargate, autoscaled", "Lambda workers": "Lambda workers", "base of Fargate": "Base and burst"}
+STEADY = {"plain Lambda": "Plain Lambda", "Fargate for the peak": "Fargate", "Lambda workers": "Lambda workers", "base of Fargate": "Base and burst"}
 COST_OURS = ("Lambda workers", "base of Fargate")
 COST_WIDTH = 300
 
@@ -156,26 +157,26 @@ def cost():
     """Draws the bars for a handler that mostly waits, with the traffic of a load balancer and with steady traffic. Both have the same scale."""
     model, elb = costs.Model(costs.IO), costs.recorded("elb")
     groups = {
-        f"Traffic of a load balancer: peak {elb.ratio():.1f} times the mean": elb.scaled(COST_MEAN), "Steady traffic": costs.steady(COST_MEAN)}
-    found = {head: {name: model.ways()[name](traffic) for name in COST_NAMES} for head, traffic in groups.items()}
+        f"Traffic of a load balancer: peak {elb.ratio():.1f} times the mean": (elb.scaled(COST_MEAN), CHANGING), "Steady traffic": (costs.steady(COST_MEAN), STEADY)}
+    found = {head: {name: model.ways()[name](traffic) for name in names} for head, (traffic, names) in groups.items()}
     longest = max(each.dollars for group in found.values() for each in group.values())
     shapes, y = [], 66
     for head, group in found.items():
         shapes.append(text(24, y, head, "head"))
-        shapes += cost_bars(y + 10, group, longest)
+        shapes += cost_bars(y + 10, group, groups[head][1], longest)
         y += 10 + BAR * len(group) + 28
     said = cost_caption(model)
     shapes += paragraph(y, said)
-    return picture(y + paragraph_height(said), f"Cost per month at {COST_MEAN} requests/s, US dollars", "Bars: " + ", ".join(COST_NAMES.values()), shapes)
+    return picture(y + paragraph_height(said), f"Cost per month at {COST_MEAN} requests/s, US dollars", "Bars: " + ", ".join(CHANGING.values()), shapes)
 
 
-def cost_bars(y, group, longest):
+def cost_bars(y, group, names, longest):
     shapes = []
     for name, found in group.items():
         width, ours = COST_WIDTH * found.dollars / longest, name in COST_OURS
-        note = f"{100 * found.above:.1f} % of requests arrive above its capacity" if name == "Fargate autoscaled" and found.above else ""
+        note = f"{100 * found.above:.1f} % of requests arrive above its capacity" if "autoscaled" in name else ""
         amount = f"${found.dollars:,.0f}"
-        shapes.append(text(BARS_LEFT - 10, y + 15, COST_NAMES[name], "strong" if ours else "", "end"))
+        shapes.append(text(BARS_LEFT - 10, y + 15, names[name], "strong" if ours else "", "end"))
         shapes.append(f'<rect class="{"ours" if ours else "bar"}" x="{BARS_LEFT}" y="{y + 3}" width="{width:.1f}" height="{BAR - 6}" rx="2"/>')
         shapes.append(text(BARS_LEFT + width + 8, y + 15, amount, "strong" if ours else ""))
         if note:

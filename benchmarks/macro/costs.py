@@ -88,17 +88,21 @@ class Wrong(Exception):
     pass
 
 
+def setting(default, text):
+    return field(default=default, metadata={"help": text})
+
+
 @dataclass(frozen=True)
 class Deployment:
-    dispatchers: int = 2  # at least
-    dispatcher_rate: int = 7000  # requests/s for each vCPU of a dispatcher: docs/guides/size-dispatchers.md
-    kept_workers: int = 2  # function.min-workers of both dispatchers. A base needs none
-    head_room: float = 0.25  # function.target-utilization: 80%
-    cpu_target: float = 0.7  # CPU utilisation of a worker whose streams are all busy, and of a dispatcher at the peak
-    task_cpu: float = 0.6  # CPU utilisation of tasks and instances, which autoscaling aims at
-    most_streams: int = 100
-    cold_start: float = 2.5  # s, from launch to the first request
-    request_kb: float = 2  # both bodies and headers, for the capacity units of the load balancer
+    dispatchers: int = setting(2, "lowest number of dispatchers")
+    dispatcher_rate: int = setting(7000, "requests/s that a vCPU of a dispatcher serves; docs/guides/size-dispatchers.md")
+    kept_workers: int = setting(2, "Lambda workers that live without traffic, if there is no base (function.min-workers)")
+    head_room: float = setting(0.25, "headroom of Lambda workers, as a share of what is needed (function.target-utilization: 80%)")
+    cpu_target: float = setting(0.7, "CPU utilisation of a worker whose streams are all busy, and of a dispatcher at the peak")
+    task_cpu: float = setting(0.6, "CPU utilisation of tasks and instances that autoscaling aims at")
+    most_streams: int = setting(100, "highest number of concurrent requests of a worker")
+    cold_start: float = setting(2.5, "time from the launch of a worker to its first request, in s")
+    request_kb: float = setting(2, "size of a request with its response, in KB, for the capacity units of the load balancer")
 
 
 @dataclass(frozen=True)
@@ -723,8 +727,8 @@ def arguments():
     parser.add_argument("--cpu-ms", type=float, default=IO.cpu_ms, help="CPU time of a request on a whole vCPU, in ms; part of --service-ms (default: %(default)g)")
     parser.add_argument("--memory", type=int, default=IO.memory, help="memory of an environment in MB (default: %(default)s)")
     parser.add_argument("--price", action="append", default=[], metavar="NAME=DOLLARS", help=f"replaces a price: {', '.join(PRICES)}")
-    for name, default in Deployment.__dataclass_fields__.items():
-        parser.add_argument("--" + name.replace("_", "-"), type=default.type, default=default.default, help="default: %(default)s")
+    for name, each in Deployment.__dataclass_fields__.items():
+        parser.add_argument("--" + name.replace("_", "-"), type=each.type, default=each.default, help=each.metadata["help"].replace("%", "%%") + " (default: %(default)s)")
     options = parser.parse_args()
     for name in ("period", "mean", "rate", "service_ms", "cpu_ms", "memory", *Deployment.__dataclass_fields__):
         value = getattr(options, name)

@@ -499,7 +499,8 @@ class ChartsTest(unittest.TestCase):
 
     def test_costs_are_those_of_the_model(self):
         drawing, model = charts.cost(), costs.Model(costs.IO)
-        expected = [f"${model.ways()[name](traffic).dollars:,.0f}" for traffic in (costs.recorded("elb").scaled(400), costs.steady(400)) for name in charts.COST_NAMES]
+        expected = [f"${model.ways()[name](traffic).dollars:,.0f}" for traffic, names in (
+            (costs.recorded("elb").scaled(400), charts.CHANGING), (costs.steady(400), charts.STEADY)) for name in names]
         self.assertEqual([text for text in self.texts(drawing) if text.startswith("$")], expected)
         self.assertIn("8.1 % of requests arrive above its capacity", self.texts(drawing))
         # Plain Lambda costs the same for both
@@ -595,10 +596,12 @@ class CostsTest(unittest.TestCase):
         # 1 task at first, then 1, 2, 2, 2, 1 and 1. A task serves 50/s with all its CPU: 10 of 60 and 250 of 300 are too many
         self.assertEqual((found[0], round(found[1], 4)), (10 / 7, round(260 / 510, 4)))
 
-    def test_autoscaling_of_the_recorded_traffic_by_another_way(self):
-        for trace, mean, dollars, above in ((self.elb, 400, 221, 0.063), (self.elb, 2000, 1036, 0.082), (self.news, 400, 163, 0.008)):
-            count, share = self.model.following(trace.scaled(mean), 1, 1)
-            self.assertEqual((round(count * 730 * (0.04048 + 2 * 0.004445)), round(share, 3)), (dollars, above))
+    def test_tasks_of_a_whole_vcpu_cost_what_another_program_calculated(self):
+        for trace, mean, peak, dollars, above in ((self.elb, 400, 1297, 221, 0.063), (self.elb, 2000, 6379, 1036, 0.082), (self.news, 400, 3784, 163, 0.008)):
+            traffic, task = trace.scaled(mean), 730 * (0.04048 + 2 * 0.004445)
+            count, share = self.model.following(traffic, 1, 1)
+            self.assertEqual((round(count * task), round(share, 3)), (dollars, above))
+            self.assertEqual(round(math.ceil(traffic.peak() / self.model.unit_rate(1)) * task), peak)
 
     def test_careful_autoscaling_keeps_its_promise_and_no_higher_target_does(self):
         careful = self.model.carefully_autoscaled(self.elb.scaled(400))
@@ -686,13 +689,16 @@ class CostsTest(unittest.TestCase):
         self.assertIn(f"{100 * self.model.price_share('Fargate'):.0f} % of the time", costs.PAGE.read_text())
 
     def test_other_documents_have_the_same_figures(self):
-        idle = {name: round(value) for name, value in costs.idle_costs(costs.Model).items()}
+        idle = costs.idle_costs(costs.Model)
+        idle.update({f"{name} with endpoints": idle[name] + idle["our endpoints"] for name in ("stack", "smallest")})
+        idle = {name: round(value) for name, value in idle.items()}
         from_workers, from_base = (costs.from_rate(costs.break_even(self.model, way, self.model.plain)) for way in (self.model.workers, self.model.best))
         long_from = costs.from_rate(costs.break_even(costs.Model(costs.LONG), costs.Model(costs.LONG).workers, costs.Model(costs.LONG).plain))
         expected = {
-            "README.md": [f"${idle['stack']}, or ${idle['smallest']} with the smallest dispatchers and no kept worker", f"${idle['fargate']}", f"about ${idle['instances']}",
+            "README.md": [f"${idle['stack with endpoints']}, or ${idle['smallest with endpoints']} with the smallest dispatchers and no kept worker", f"${idle['fargate']} |",
+                          f"include ${idle['our endpoints']} for endpoints, and those of Fargate ${idle['endpoints']}.", f"about ${idle['instances']}",
                           f"${idle['balancer']}", f"more than about {from_base} requests/s"],
-            "docs/explanation/alternatives.md": [f"[{from_base} requests/s](cost.md)"],
+            "docs/explanation/alternatives.md": [f"[{from_workers} requests/s](cost.md#steady-traffic)"],
             "docs/performance/README.md": [f"about {from_workers} requests/s on ({long_from} requests/s if it waits 5 s)"]}
         for file, texts in expected.items():
             content = (machine.ROOT / file).read_text()
