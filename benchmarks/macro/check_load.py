@@ -11,16 +11,13 @@ connection.
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 
 sys.dont_write_bytecode = True
 import machine  # noqa: E402
-import processes  # noqa: E402
 from driver import Driver, table  # noqa: E402
-from load import LOAD_CORE, PING, PROXY_CORE, ConstantRate, quantile  # noqa: E402
-from processes import tool  # noqa: E402
+from load import PING, PROXY_CORE, ConstantRate, Load  # noqa: E402
 
 RATE, SECONDS, STOP_SECONDS = 1000, 10, 1.0
 
@@ -36,15 +33,6 @@ def with_a_stop(generator, backend, port):
         resume.join()
 
 
-def by_h2load(port, directory):
-    log = directory / "h2load.tsv"
-    command = [*processes.pinned(LOAD_CORE), tool("h2load"), "-c", "10", "-m", "10", "-n", str(RATE * 5), "--rps", str(RATE // 10),
-               f"--log-file={log}", f"http://127.0.0.1:{port}{PING.path}"]
-    subprocess.run(command, capture_output=True, check=True, timeout=60)
-    micros = sorted(int(line.split("\t")[2]) for line in log.read_text().splitlines())
-    return {"p50": quantile(micros, 0.5) / 1e3, "p99": quantile(micros, 0.99) / 1e3, "max": micros[-1] / 1e3}
-
-
 class CheckLoad(Driver):
     def execute(self):
         machine.build(with_server=False)
@@ -53,7 +41,7 @@ class CheckLoad(Driver):
         generator = ConstantRate(self.java, self.directory)
         generator.warm_up(port, PING, 5)
         plain = generator.run(port, {PING: 1}, RATE, 5, warm=1)
-        other = by_h2load(port, self.directory)
+        other = Load(port, PING, RATE * 5, self.directory, rate=RATE).latencies_millis()
         stopped = with_a_stop(generator, self.backend, port)
         return [
             {"load": load, **millis} for load, millis in (

@@ -16,6 +16,7 @@ if the interval lies wholly above the bound.
 import re
 import subprocess
 import sys
+from functools import partial
 
 sys.dont_write_bytecode = True
 import machine  # noqa: E402
@@ -128,11 +129,7 @@ class Compare(Driver):
                 await_answers(each, scenario, self.directory)
                 requests = warm(each, scenario, self.directory, self.options.warm_up, self.options.seconds)
             progress(f"measuring {scenario.name}, processes {number + 1} of {self.options.processes}")
-            for pair in range(self.options.pairs):
-                samples.append(alternate(
-                    pair,
-                    lambda: measure(theirs, scenario, requests, self.directory),
-                    lambda: measure(ours, scenario, requests, self.directory)))
+            samples += alternate(self.options.pairs, *(partial(measure, one, scenario, requests, self.directory) for one in (theirs, ours)))
             for each in both:
                 each.stop()
         return compare(samples, self.options.processes)

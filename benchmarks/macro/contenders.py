@@ -33,6 +33,11 @@ class Contender:
     def start(self, run):
         raise NotImplementedError
 
+    def launch(self, run, command):
+        """Starts the program, and waits for its port."""
+        self.process = Process(self.name, command, PROXY_CORE, run.directory)
+        self.process.await_port(self.port)
+
     def stop(self):
         self.process.stop()
 
@@ -43,10 +48,11 @@ class Contender:
         return self.process.rss_mib()
 
     def allocated_bytes(self):
-        return None
+        """The bytes that a JVM has allocated; None if the program is none."""
+        return allocated_bytes(self.java, self.process.pid) if self.is_java() else None
 
     def is_java(self):
-        return False
+        return hasattr(self, "java")
 
 
 class Direct(Contender):
@@ -92,10 +98,7 @@ backend workers
 {servers}
 """
         )
-        self.process = Process(
-            self.name, [tool("haproxy"), "-q", "-db", "-f", configuration], PROXY_CORE, run.directory
-        )
-        self.process.await_port(self.port)
+        self.launch(run, [tool("haproxy"), "-q", "-db", "-f", configuration])
 
 
 class Nghttpx(Contender):
@@ -114,8 +117,7 @@ class Nghttpx(Contender):
             + "workers=1\n"
             "log-level=ERROR\n"
         )
-        self.process = Process("nghttpx", [tool("nghttpx"), f"--conf={configuration}"], PROXY_CORE, run.directory)
-        self.process.await_port(self.port)
+        self.launch(run, [tool("nghttpx"), f"--conf={configuration}"])
 
 
 class Nginx(Contender):
@@ -159,10 +161,7 @@ http {{
 }}
 """
         )
-        self.process = Process(
-            "nginx", [tool("nginx"), "-e", "stderr", "-p", home, "-c", configuration], PROXY_CORE, run.directory
-        )
-        self.process.await_port(self.port)
+        self.launch(run, [tool("nginx"), "-e", "stderr", "-p", home, "-c", configuration])
 
 
 class JvmGateway(Contender):
@@ -177,21 +176,13 @@ class JvmGateway(Contender):
 
     def start(self, run):
         command = [self.java, *self.jvm_flags, *self.properties(), "-cp", machine.GATEWAY_CLASS_PATH]
-        command += [f"io.lambdadispatcher.benchmarks.gateway.{self.main}", *self.arguments(run)]
-        self.process = Process(self.name, command, PROXY_CORE, run.directory)
-        self.process.await_port(self.port)
+        self.launch(run, [*command, f"io.lambdadispatcher.benchmarks.gateway.{self.main}", *self.arguments(run)])
 
     def properties(self):
         return []
 
     def arguments(self, run):
         raise NotImplementedError
-
-    def is_java(self):
-        return True
-
-    def allocated_bytes(self):
-        return allocated_bytes(self.java, self.process.pid)
 
 
 class SpringGateway(JvmGateway):
@@ -303,11 +294,10 @@ class LambdaDispatcher(Contender):
             if process:
                 process.stop()
 
-    def is_java(self):
-        return True
-
-    def allocated_bytes(self):
-        return allocated_bytes(self.java, self.process.pid)
+    def secure(self, certificate, key):
+        """Gives clients TLS only."""
+        self.flags.update({
+            "public-plain-port": "off", "public-tls-port": f"127.0.0.1:{self.port}", "public-tls-certificate": certificate, "public-tls-key": key})
 
 
 class Crowd(LambdaDispatcher):

@@ -143,3 +143,8 @@ def reached(found, rate):
     """
     late = found["latency_millis"]["p50"] > 2 * found["uncorrected_millis"]["p50"] + 1
     return found["errors"] == 0 and found["rate"] >= 0.99 * rate and not late
+
+
+def at_rate(found, rate):
+    """@return of what LoadMain has printed, the figures that say whether it kept the rate"""
+    return {"rate": found["rate"], "errors": found["errors"], "reached": reached(found, rate)}

@@ -78,12 +78,8 @@ class Observation(Driver):
             # With a viewer, so that the code of the page is compiled.
             requests = with_viewer(admin, lambda: warm(dispatcher, PING, self.directory, options.warm_up, options.seconds))
             progress("measuring the page")
-            samples = []
-            for number in range(options.pairs):
-                samples.append(alternate(
-                    number,
-                    lambda: measure(dispatcher, PING, requests, self.directory),
-                    lambda: with_viewer(admin, lambda: measure(dispatcher, PING, requests, self.directory))))
+            load = lambda: measure(dispatcher, PING, requests, self.directory)
+            samples = alternate(options.pairs, load, lambda: with_viewer(admin, load))
             check_held(held)
             self.results["page"] = compare(samples)
         finally:
@@ -110,8 +106,7 @@ class Observation(Driver):
                     reload(dispatcher, settings, f"tracing.ratio: {part}\n")
                     return measure(dispatcher, PING, requests, self.directory, shape)
 
-                for pair in range(options.pairs):
-                    samples.append(alternate(pair, lambda: load("0"), lambda: load(ratio)))
+                samples += alternate(options.pairs, lambda: load("0"), lambda: load(ratio))
                 dispatcher.stop()
             self.results[f"traces {float(ratio):.0%}"] = {**compare(samples, options.processes), "exports": collector.exports}
             if collector.exports == 0:

@@ -13,13 +13,14 @@ from processes import Failure
 T_95 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 11: 2.201, 14: 2.145, 17: 2.110, 19: 2.093, 23: 2.069, 29: 2.045}
 
 
-def alternate(number, first, second):
-    """Measures both, in an order that changes with the number. @return the samples of first and second"""
-    if number % 2 == 0:
-        sample = first()
-        return sample, second()
-    sample = second()
-    return first(), sample
+def alternate(pairs, first, second):
+    """Measures this number of pairs, in an order that changes. @return for each pair, the samples of first and second"""
+    found = []
+    for number in range(pairs):
+        in_turn = (second, first) if number % 2 else (first, second)
+        samples = [measure() for measure in in_turn]
+        found.append(tuple(reversed(samples) if number % 2 else samples))
+    return found
 
 
 def compare(pairs, starts=1):

@@ -191,12 +191,9 @@ def remember(results):
 
 
 def targets_table(results):
-    lines = ["| target | at most | measured in each run | met |", "| --- | --- | --- | --- |"]
-    for title, limit, unit, measured in TARGETS:
-        values = of_runs(results, title, measured)
-        shown = ", ".join(with_unit(value, unit) for value in values) or "–"
-        lines.append(f"| {title} | {with_unit(limit, unit)} | {shown} | {met(values, limit)} |")
-    return "\n".join(lines)
+    return driver.table("target | at most | measured in each run | met", [
+        [title, with_unit(limit, unit), ", ".join(with_unit(value, unit) for value in values) or "–", met(values, limit)]
+        for title, limit, unit, measured in TARGETS for values in [of_runs(results, title, measured)]])
 
 
 def met(values, limit):
@@ -275,32 +272,17 @@ def proxies_summary(results):
 
 
 def latency_summary(results):
-    _, rows = results.newest("residence")
     _, pings = results.newest("proxies", "scenario", "ping")
-    return [f"**Latency:** {' '.join([residence_lesson(rows), *same_rate_lesson(pings)])}"] if rows else []
+    return [" ".join([line, *same_rate_lesson(pings)]) for line in lesson("Latency", residence_lesson, "residence")(results)]
 
 
-def sweeps_summary(results):
-    tls = results.newest("sweeps", "sweep", "tls")[1]
-    return [f"**TLS:** {tls_lesson(tls)}"] if tls else []
+def lesson(title, learn, *rows):
+    """What the newest rows teach. @param rows which ones, for Results.newest"""
+    return lambda results: [f"**{title}:** {learn(found)}" for _, found in [results.newest(*rows)] if found]
 
 
-def workers_summary(results):
-    _, rows = results.newest("workers", "front", "h2")
-    return [f"**Many workers:** {workers_lesson(rows)}"] if rows else []
-
-
-def scenarios_summary(results):
-    _, rows = results.newest("scenarios")
-    return [f"**Beside one invocation for each request:** {scenarios_lesson(rows)}"] if rows else []
-
-
-def soak_summary(results):
-    _, rows = results.newest("soak")
-    return [f"**Soak:** {rows[0]['total']['answered']:,} requests in {rows[0]['minutes']:g} minutes. {soak_verdict(rows[0])}"] if rows else []
-
-
-SUMMARY = (targets_summary, proxies_summary, workers_summary, latency_summary, sweeps_summary, scenarios_summary, soak_summary)
+def soak_lesson(rows):
+    return f"{rows[0]['total']['answered']:,} requests in {rows[0]['minutes']:g} minutes. {soak_verdict(rows[0])}"
 
 
 def span(values):
@@ -563,6 +545,13 @@ def amount(value):
     return "–" if value is None else f"{value:.3f}"
 
 
+# What the summary has, in this order.
+SUMMARY = (
+    targets_summary, proxies_summary, lesson("Many workers", workers_lesson, "workers", "front", "h2"), latency_summary,
+    lesson("TLS", tls_lesson, "sweeps", "sweep", "tls"), lesson("Beside one invocation for each request", scenarios_lesson, "scenarios"),
+    lesson("Soak", soak_lesson, "soak"))
+
+
 def jmh_section(results, drawn):
     exchanges, others = [], {}
     for _, report in results.of("jmh"):
@@ -631,13 +620,10 @@ def exchange_table(rows):
     for row in rows:
         column = row["params"].get("shape", "stream")
         by_size.setdefault(int(row["params"]["bodyBytes"]), {})[column] = row
-    lines = ["| body bytes | event, ALB | event, HTTP API v2 | worker stream | ALB ÷ worker stream |", "| --- | --- | --- | --- | --- |"]
-    for size, found in sorted(by_size.items()):
-        cells = [exchange_cell(found.get(column)) for column in columns]
-        paired = "ALB" in found and "stream" in found
-        ratio = f"**{found['ALB']['score'] / found['stream']['score']:,.1f}**" if paired else "–"
-        lines.append(f"| {size:,} | {' | '.join(cells)} | {ratio} |")
-    return "\n".join(lines)
+    ratios = dict(exchange_ratios(rows))
+    return driver.table("body bytes | event, ALB | event, HTTP API v2 | worker stream | ALB ÷ worker stream", [
+        [f"{size:,}", *(exchange_cell(found.get(column)) for column in columns), f"**{ratios[size]:,.1f}**" if size in ratios else "–"]
+        for size, found in sorted(by_size.items())])
 
 
 def exchange_cell(row):
@@ -651,8 +637,7 @@ def exchange_cell(row):
 
 def jmh_table(rows):
     """Rows in their order. The ratio compares each row with the first row of its kind."""
-    lines = ["| benchmark | parameters | ÷ first | score | ± | unit | B/op |", "| --- | --- | --- | --- | --- | --- | --- |"]
-    first = {}
+    cells, first = [], {}
     for row in rows:
         owner, _, method = row["benchmark"].rpartition(".")
         short = f"{owner.rpartition('.')[2]}.{method}"
@@ -660,9 +645,9 @@ def jmh_table(rows):
         base = first.setdefault((owner, parameters, row["unit"]), row)
         ratio = f"{row['score'] / base['score']:.2f}" if base["score"] else "–"
         allocated = row.get("allocated_bytes")
-        lines.append(f"| {short} | {parameters or '–'} | {ratio} | {row['score']:,.1f} | {uncertainty(row)} | {row['unit']} "
-                     f"| {'–' if allocated is None else f'{allocated:,.0f}'} |")
-    return "\n".join(lines)
+        cells.append([short, parameters or "–", ratio, f"{row['score']:,.1f}", uncertainty(row), row["unit"],
+                      "–" if allocated is None else f"{allocated:,.0f}"])
+    return driver.table("benchmark | parameters | ÷ first | score | ± | unit | B/op", cells)
 
 
 def uncertainty(row):
@@ -683,14 +668,14 @@ def runs_section(results):
 
 
 def runs_table(results):
-    lines = ["| results | measured, UTC | commit | JDK | command |", "| --- | --- | --- | --- | --- |"]
+    cells = []
     for file, report in sorted(results.reports, key=lambda pair: pair[0].name):
         meta = report["meta"]
         jdk = re.search(r"\d+\.[^ )]*", meta.get("jdk", "?"))
-        lines.append(
-            f"| [{file.name}]({file.name}) | {meta['taken'][:16].replace('T', ' ')} | {meta['commit'][:12]}{' with changes' if meta['dirty'] else ''} "
-            f"| {jdk.group() if jdk else meta.get('jdk', '?')} | `{meta.get('command', '?')}` |")
-    return "\n".join(lines)
+        cells.append([
+            f"[{file.name}]({file.name})", meta["taken"][:16].replace("T", " "), f"{meta['commit'][:12]}{' with changes' if meta['dirty'] else ''}",
+            jdk.group() if jdk else meta.get("jdk", "?"), f"`{meta.get('command', '?')}`"])
+    return driver.table("results | measured, UTC | commit | JDK | command", cells)
 
 
 def draw_all(results):

@@ -25,7 +25,7 @@ import machine  # noqa: E402
 import processes  # noqa: E402
 from contenders import Direct, HaProxy, LambdaDispatcher, Nghttpx, Nginx, SpringGateway, VertxGateway  # noqa: E402
 from driver import Driver, some_of, table  # noqa: E402
-from load import CONNECTIONS, LOAD_CORE, PROXY_CORE, SCENARIOS, STREAMS, ConstantRate, Load, reached  # noqa: E402
+from load import CONNECTIONS, LOAD_CORE, PROXY_CORE, SCENARIOS, STREAMS, ConstantRate, Load, at_rate  # noqa: E402
 from machine import java_of, progress, version  # noqa: E402
 from measure import await_answers, cpu, measure, summary, warm  # noqa: E402
 from processes import ROOT, Failure  # noqa: E402
@@ -165,9 +165,7 @@ class Proxies(Driver):
         found = generator.run(contender.port, {scenario: 1}, rate, self.options.latency_seconds, warm=min(1, self.options.latency_seconds / 4))
         return {
             "offered_rate": rate,
-            "rate": found["rate"],
-            "errors": found["errors"],
-            "reached": reached(found, rate),
+            **at_rate(found, rate),
             "latency_millis": found["latency_millis"],
             "uncorrected_millis": found["uncorrected_millis"],
         }

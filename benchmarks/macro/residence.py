@@ -28,7 +28,7 @@ import machine  # noqa: E402
 import processes  # noqa: E402
 from contenders import HaProxy, LambdaDispatcher, Nghttpx  # noqa: E402
 from driver import Driver, table  # noqa: E402
-from load import LOAD_CORE, PROXY_CORE, ConstantRate, echo_of, quantile, reached  # noqa: E402
+from load import LOAD_CORE, PROXY_CORE, ConstantRate, at_rate, echo_of, quantile  # noqa: E402
 from machine import progress  # noqa: E402
 from measure import await_answers, warm  # noqa: E402
 from processes import Failure, Process, await_that, tool  # noqa: E402
@@ -150,9 +150,7 @@ class Residence(Driver):
         if not nanos or incomplete > self.options.most_incomplete * len(nanos):
             raise Failure(f"{contender.name}: {incomplete:,} of {len(nanos) + incomplete:,} requests were not found four times:\n{capture.process.log_end()}")
         return {
-            "rate": found["rate"],
-            "reached": reached(found, rate),
-            "errors": found["errors"],
+            **at_rate(found, rate),
             "requests": len(nanos),
             "incomplete": incomplete,
             "core_share": spent.seconds() / (self.options.seconds + 1),

@@ -140,13 +140,12 @@ class Sweeps(Driver):
         certificate, key = machine.certificate(self.directory)
         plain = self.start(self.dispatcher("plain"))
         secured = self.dispatcher("tls")
-        secured.flags.update({
-            "public-plain-port": "off", "public-tls-port": f"127.0.0.1:{secured.port}",
-            "public-tls-certificate": certificate, "public-tls-key": key})
+        secured.secure(certificate, key)
         both = self.dispatcher("tls-both", kind=Secured)
         both.certificate = certificate
         both.worker_tls = True
-        both.flags.update({**secured.flags, "public-tls-port": f"127.0.0.1:{both.port}", "workers-tls-certificate": certificate, "workers-tls-key": key})
+        both.secure(certificate, key)
+        both.flags.update({"workers-tls-certificate": certificate, "workers-tls-key": key})
         over_tls = Shape(tls=True)
         points = {"plain": plain, "TLS to clients": self.start(secured, shape=over_tls), "TLS to workers, too": self.start(both, shape=over_tls)}
         self.alternating("tls", points, [PING, IMAGE], {name: over_tls for name in points if name != "plain"})

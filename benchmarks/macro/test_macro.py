@@ -104,7 +104,7 @@ class PairsTest(unittest.TestCase):
 
     def test_order_alternates(self):
         order = []
-        measured = [pairs.alternate(number, lambda: order.append("a") or "a", lambda: order.append("b") or "b") for number in (0, 1)]
+        measured = pairs.alternate(2, lambda: order.append("a") or "a", lambda: order.append("b") or "b")
         self.assertEqual(("".join(order), measured), ("abba", [("a", "b"), ("a", "b")]))
 
     def test_interval_is_students(self):

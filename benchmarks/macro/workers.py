@@ -23,7 +23,7 @@ import machine  # noqa: E402
 import processes  # noqa: E402
 from contenders import Crowd, HaProxy, Nghttpx  # noqa: E402
 from driver import Driver, some_of, table  # noqa: E402
-from load import LOAD_CORE, PING, ConstantRate, reached  # noqa: E402
+from load import LOAD_CORE, PING, ConstantRate, at_rate  # noqa: E402
 from machine import progress, version  # noqa: E402
 from measure import Shape, await_answers, cpu, measure, summary, warm  # noqa: E402
 from processes import Process, free_port, tool  # noqa: E402
@@ -91,9 +91,7 @@ class Workers(Driver):
         dispatcher.count = count
         dispatcher.flags.update(settings)
         if front == "tls":
-            dispatcher.flags.update({
-                "public-plain-port": "off", "public-tls-port": f"127.0.0.1:{dispatcher.port}",
-                "public-tls-certificate": self.certificate, "public-tls-key": self.key})
+            dispatcher.secure(self.certificate, self.key)
         return dispatcher
 
     def at(self, front, count, generator):
@@ -138,9 +136,7 @@ class Workers(Driver):
         spent = contender.cpu().since(before)
         return {
             "cpu_micros": spent.seconds() * 1e6 / (options.rate * (options.seconds + warm_seconds)),
-            "rate": found["rate"],
-            "errors": found["errors"],
-            "reached": reached(found, options.rate),
+            **at_rate(found, options.rate),
             "latency_millis": found["latency_millis"],
         }
 
