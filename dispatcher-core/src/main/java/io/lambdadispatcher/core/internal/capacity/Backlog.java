@@ -19,6 +19,12 @@ final class Backlog {
     private static final long TOGETHER_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
+    /**
+     * The time in which the queue is cleared beside a base, in starts. What arrives during a start
+     * would otherwise launch as many workers again as the traffic needs.
+     */
+    private static final double STARTS_TO_CLEAR = 1.25;
+
     private boolean waiting;
     private long sinceNanos;
     private long arrivedBefore;
@@ -28,12 +34,12 @@ final class Backlog {
     private int pendingAtLook;
 
     /**
-     * @param starting workers that have not been ready yet
+     * @param helped whether a worker starts, or a base serves that may have more room soon
      * @param startNanos mean time from launch until a worker is ready
      */
-    void onSample(long nowNanos, Demand demand, int starting, long startNanos) {
+    void onSample(long nowNanos, Demand demand, boolean helped, long startNanos) {
         int pending = demand.pending();
-        boolean helpComes = starting > 0 && (!waiting || nowNanos - sinceNanos <= 2 * startNanos);
+        boolean helpComes = helped && (!waiting || nowNanos - sinceNanos <= 2 * startNanos);
         boolean due = nowNanos - lookedNanos >= SECOND;
         shrinking = helpComes || shrinking && (!due || pending < pendingAtLook);
         if (helpComes || due) {
@@ -61,8 +67,10 @@ final class Backlog {
      * @param demand the latest sample
      * @param supply streams of the workers that serve or start
      * @param startNanos mean time from launch until a worker is ready
+     * @param besideBase whether a base serves. It is full now and then without a rise of the traffic
      */
-    double streams(long nowNanos, Demand demand, OfferedLoad load, double supply, long startNanos) {
+    double streams(
+            long nowNanos, Demand demand, OfferedLoad load, double supply, long startNanos, boolean besideBase) {
         int pending = demand.pending();
         double serviceNanos = load.meanServiceNanos();
         if (pending == 0 || serviceNanos == 0) {
@@ -71,13 +79,16 @@ final class Backlog {
         }
         // The mean load follows a sudden rise too slowly.
         double since = Math.max(TOGETHER_NANOS, nowNanos - sinceNanos);
-        double recent = (demand.arrived() - arrivedBefore) * serviceNanos / since;
+        double before = besideBase ? SECOND / 2.0 : 0;
+        double recent =
+                ((demand.arrived() - arrivedBefore) * serviceNanos + before * load.streams()) / (since + before);
         double spare = supply - Math.max(load.streams(), recent);
-        boolean areShort = demand.busy() <= 2 * load.streams();
+        boolean areShort = demand.busy() <= 2 * Math.max(load.streams(), recent);
         if (shrinking && areShort && pending * serviceNanos <= spare * startNanos) {
             return 0;
         }
         int first = Math.min(pending, together);
-        return first + (pending - first) * Math.min(1, serviceNanos / SECOND);
+        double clearedIn = besideBase ? Math.max(SECOND, STARTS_TO_CLEAR * startNanos) : SECOND;
+        return first + (pending - first) * Math.min(1, serviceNanos / clearedIn);
     }
 }
