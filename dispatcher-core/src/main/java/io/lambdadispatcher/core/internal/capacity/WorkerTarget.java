@@ -63,7 +63,7 @@ final class WorkerTarget {
         int launched = fleet.workers() + workers.launchedCapacity(nowNanos);
         load.onSample(nowNanos, demand);
         excess.onSample(nowNanos, demand);
-        backlog.onSample(nowNanos, demand, base > 0 || workers.count(WorkerLife::isStarting) > 0, startNanos);
+        backlog.onSample(nowNanos, demand, workers.count(WorkerLife::isStarting), startNanos, base > 0);
         spend.advance(nowNanos, workers.count(worker -> worker.ours));
         rememberRequests(nowNanos, demand);
         double supply = base + launched * exchangesPerWorker - fleet.streams();
