@@ -238,6 +238,20 @@ final class WorkerLife {
         return everReady;
     }
 
+    /**
+     * Returns whether the worker is part of the base: nobody has launched it for a time, so it states
+     * no deadline. A worker with a deadline was launched by another dispatcher of the fleet, or by the
+     * dispatcher before this one.
+     */
+    boolean isBase() {
+        return !ours && !hasDeadline() && !id.startsWith(WorkerLives.FLEET_PREFIX);
+    }
+
+    /** Returns the exchanges that it can serve concurrently now; 0 = it is not to serve. */
+    int concurrency() {
+        return state == State.READY && !isEjected() ? allowed() : 0;
+    }
+
     /** Returns whether it was launched by this dispatcher and has not been ready yet. */
     boolean isStarting() {
         return ours && !everReady && !exited;
@@ -306,6 +320,13 @@ final class WorkerLife {
     }
 
     // Statistics.
+
+    /** Records how many streams a worker of the base has opened, which it decides itself. */
+    void onStreams(int streams) {
+        if (isBase() && streams > 0) {
+            limit.setStreams(streams);
+        }
+    }
 
     /**
      * Returns the difference to the previous second, or since the worker connected; {@code null} if

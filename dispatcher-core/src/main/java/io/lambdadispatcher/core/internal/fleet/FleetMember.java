@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.fleet;
 
 import io.lambdadispatcher.core.internal.capacity.OfferedLoad;
+import io.lambdadispatcher.core.internal.capacity.WorkerLives;
 import io.lambdadispatcher.core.internal.fleet.MemberEntry.MemberDemand;
 import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
@@ -149,7 +150,7 @@ public final class FleetMember {
     }
 
     /** The ids of workers that a fleet has launched begin with this, those of others do not. */
-    public static final String WORKER_ID_PREFIX = "fleet-";
+    public static final String WORKER_ID_PREFIX = WorkerLives.FLEET_PREFIX;
 
     /** Calls the ledger, which must not throw, but which others write. */
     static <T> CompletionStage<T> asked(Supplier<CompletionStage<T>> call) {

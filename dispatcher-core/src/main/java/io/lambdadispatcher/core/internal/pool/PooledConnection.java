@@ -394,6 +394,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     WorkerDemand sample() {
         WorkerDemand sample = new WorkerDemand(
                 workerId,
+                free.size() + busy,
                 busy,
                 peakBusy,
                 outcomes.completed,

@@ -1210,7 +1210,7 @@ class CapacityControllerTest {
     }
 
     private static WorkerDemand ejected(String id, int busy, int times, @Nullable String reason) {
-        return new WorkerDemand(id, busy, busy, 0, 0, null, times, reason);
+        return new WorkerDemand(id, 5, busy, busy, 0, 0, null, times, reason);
     }
 
     private static final String REASON = "5 of its 5 requests failed, and 0 of 90 of the other workers";
