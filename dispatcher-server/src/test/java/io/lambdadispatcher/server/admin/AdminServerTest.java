@@ -137,6 +137,7 @@ class AdminServerTest {
                                 4,
                                 12.3,
                                 45.6,
+                                null,
                                 new RolloutSnapshot(RolloutSnapshot.State.WATCHING, "7", "8", 10, 1, ""),
                                 null),
                         new CapacitySnapshot("b", 5, 0, 0, 0, 0, 9, 0, 0, null, null, "circuit open, the last failure: x")),
