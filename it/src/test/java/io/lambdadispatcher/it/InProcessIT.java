@@ -86,7 +86,7 @@ class InProcessIT {
                         // Today, capacity takes the program for a worker of as many streams.
                         .streamsPerConnection(4)
                         .capacity(CapacityPolicy.between(0, 4))
-                        .queueTimeout(Duration.ofSeconds(60))
+                        .queue(1_000, Duration.ofSeconds(60))
                         .build())
                 .inProcess("orders", base, 4)
                 .workerListener(ListenerOptions.workers("127.0.0.1", 0))
