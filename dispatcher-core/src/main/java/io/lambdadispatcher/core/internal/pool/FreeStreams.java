@@ -129,7 +129,7 @@ final class FreeStreams {
             basePermits.incrementAndGet();
             return null;
         }
-        member.preferred--;
+        member.preference.permits--;
         return takeFrom(member);
     }
 
@@ -248,27 +248,28 @@ final class FreeStreams {
 
     /** Updates the base permits, and whether the member is among the preferred candidates. */
     private void settlePreference(PooledConnection member) {
-        member.distrusted = member.isDoubted(clock.nanoTime());
-        int preference = isBaseFirst() ? member.preference(baseUtilization) : 0;
-        if (preference != member.preferred) {
-            basePermits.addAndGet(preference - member.preferred);
-            member.preferred = preference;
+        PooledConnection.Preference its = member.preference;
+        its.distrusted = member.isDoubted(clock.nanoTime());
+        int room = isBaseFirst() ? member.preferredRoom(baseUtilization) : 0;
+        if (room != its.permits) {
+            basePermits.addAndGet(room - its.permits);
+            its.permits = room;
         }
-        if (preference > 0 != member.isFirst) {
+        if (room > 0 != member.isFirst) {
             listOf(member).remove(member);
             member.isFirst = !member.isFirst;
         }
-        if (member.distrusted && member.offered > 0 && !member.looksAgain) {
+        if (its.distrusted && member.offered > 0 && !its.looksAgain) {
             lookAgainAt(member);
         }
     }
 
     /** A doubt can end by time alone, if other workers get all requests. */
     private void lookAgainAt(PooledConnection member) {
-        member.looksAgain = true;
+        member.preference.looksAgain = true;
         loop.schedule(
                 () -> {
-                    member.looksAgain = false;
+                    member.preference.looksAgain = false;
                     settle(member);
                 },
                 LOOK_AGAIN_NANOS,

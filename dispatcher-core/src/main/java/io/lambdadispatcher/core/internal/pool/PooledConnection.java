@@ -23,10 +23,10 @@ import org.jspecify.annotations.Nullable;
  * Only {@link ShardWorkers} and {@link FreeStreams} change its streams.
  */
 public final class PooledConnection extends LeastOutstanding.Entry implements Rendezvous.Candidate {
-    private static final VarHandle BUSY = handle("busy", int.class);
-    private static final VarHandle OFFERED = handle("offered", int.class);
-    private static final VarHandle PREFERRED = handle("preferred", int.class);
-    private static final VarHandle DISTRUSTED = handle("distrusted", boolean.class);
+    private static final VarHandle BUSY = handle(PooledConnection.class, "busy", int.class);
+    private static final VarHandle OFFERED = handle(PooledConnection.class, "offered", int.class);
+    private static final VarHandle BASE_PERMITS = handle(Preference.class, "permits", int.class);
+    private static final VarHandle DISTRUSTED = handle(Preference.class, "distrusted", boolean.class);
 
     /**
      * The CPU time by which requests may be delayed so that several are sent to this worker in one
@@ -61,9 +61,6 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
 
     int peakBusy;
 
-    /** Exchanges since the connection opened. */
-    private long started;
-
     boolean open;
 
     /** Open worker streams. Any thread can read it. */
@@ -90,17 +87,22 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     /** The number of permits that this connection contributes to the shard. */
     int offered;
 
-    /** The number of base permits that this connection contributes to the shard. */
-    int preferred;
-
     /** Whether it is among the preferred candidates of {@link FreeStreams}. */
     boolean isFirst;
 
-    /** Whether the worker was in doubt when {@link #preferred} was calculated. */
-    boolean distrusted;
+    final Preference preference = new Preference();
 
-    /** Whether {@link #preferred} is calculated again soon, because the worker is in doubt. */
-    boolean looksAgain;
+    /** How far a base worker comes before launched ones. {@link FreeStreams} changes it. */
+    static final class Preference {
+        /** The number of base permits that this connection contributes to the shard. */
+        int permits;
+
+        /** Whether the worker was in doubt when {@link #permits} was calculated. */
+        boolean distrusted;
+
+        /** Whether {@link #permits} is calculated again soon, because the worker is in doubt. */
+        boolean looksAgain;
+    }
 
     /** The number of exchanges by which this connection may exceed the least busy one. */
     int batch;
@@ -124,8 +126,9 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
 
     private final Outcomes outcomes = new Outcomes();
 
-    /** How its exchanges ended, since the connection opened. */
+    /** How many exchanges began and how they ended, since the connection opened. */
     private static final class Outcomes {
+        long started;
         long completed;
         long failed;
         /** Times to the first byte since the latest sample; {@code null} = there were none. */
@@ -158,9 +161,9 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
         this.base = base;
     }
 
-    private static VarHandle handle(String field, Class<?> type) {
+    private static VarHandle handle(Class<?> owner, String field, Class<?> type) {
         try {
-            return MethodHandles.lookup().findVarHandle(PooledConnection.class, field, type);
+            return MethodHandles.lookup().findVarHandle(owner, field, type);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -192,7 +195,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     /** Any thread. Other threads may see an earlier state, so the shard decides again. */
     @Override
     public boolean isPreferred() {
-        return (int) PREFERRED.getOpaque(this) > 0;
+        return (int) BASE_PERMITS.getOpaque(preference) > 0;
     }
 
     /**
@@ -200,7 +203,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
      * target. Any thread. Other threads may see an earlier state, so the shard decides again.
      */
     boolean hasBaseRoom() {
-        return base && !(boolean) DISTRUSTED.getOpaque(this) && hasRoom();
+        return base && !(boolean) DISTRUSTED.getOpaque(preference) && hasRoom();
     }
 
     /**
@@ -209,10 +212,10 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
      *
      * @param utilization the target, as a part of the worker's streams
      */
-    int preference(double utilization) {
+    int preferredRoom(double utilization) {
         int concurrency = Math.min(free.size() + busy, Math.min(limit, room));
         int target = Math.max(1, (int) Math.round(concurrency * utilization));
-        return distrusted ? 0 : Math.max(0, Math.min(offered, target - busy));
+        return preference.distrusted ? 0 : Math.max(0, Math.min(offered, target - busy));
     }
 
     /**
@@ -325,7 +328,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
         }
         busy++;
         peakBusy = Math.max(peakBusy, busy);
-        started++;
+        outcomes.started++;
         return free.pop();
     }
 
@@ -413,8 +416,9 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
         return health == null ? 0 : health.typicalNanos();
     }
 
+    /** Returns how many exchanges have begun since the connection opened. */
     public long started() {
-        return started;
+        return outcomes.started;
     }
 
     public String workerId() {

@@ -200,6 +200,24 @@ class BaseFirstTest extends OnTwoLoops {
     }
 
     @Test
+    void should_keep_keys_on_the_base_when_launched_workers_come() {
+        pool = newPool(Affinity.header("x-user"));
+        Worker launched = new Worker(0, "launched", false);
+        Worker base = new Worker(1, "base", true);
+        for (int user = 0; user < 2 * STREAMS; user++) {
+            open(0, head("GET").set("x-user", "user" + user));
+        }
+        assertThat(base.busy).hasSize(STREAMS);
+        assertThat(launched.busy).hasSize(STREAMS);
+        base.answerAll();
+
+        for (int user = 0; user < STREAMS; user++) {
+            open(0, head("GET").set("x-user", "user" + user));
+        }
+        assertThat(base.busy).hasSize(STREAMS);
+    }
+
+    @Test
     void should_not_prefer_a_base_worker_that_fails_quickly() {
         for (int size : new int[] {1, 2, 4}) {
             pool = newPool(Affinity.NONE);

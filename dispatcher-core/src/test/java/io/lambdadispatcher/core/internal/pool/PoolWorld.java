@@ -209,7 +209,7 @@ final class PoolWorld extends OnTwoLoops {
         return anyLaunched
                 && workers.stream()
                         .map(each -> each.member)
-                        .anyMatch(each -> each.base && !each.isDoubted(nowNanos()) && each.preference(target) > 0);
+                        .anyMatch(each -> each.base && !each.isDoubted(nowNanos()) && each.preferredRoom(target) > 0);
     }
 
     private RandomClient open(int loop) {
@@ -333,7 +333,7 @@ final class PoolWorld extends OnTwoLoops {
         double target = pool.openWorkers.baseUtilization();
         int preferred = workers.stream()
                 .filter(each -> each.shard == shard && each.member.base && target > 0)
-                .mapToInt(each -> each.member.preference(target))
+                .mapToInt(each -> each.member.preferredRoom(target))
                 .sum();
         check(
                 shard.free.basePermits() == preferred,
