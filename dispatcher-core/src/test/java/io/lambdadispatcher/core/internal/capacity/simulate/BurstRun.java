@@ -110,15 +110,13 @@ final class BurstRun {
         return launches;
     }
 
-    String phases(double... edges) {
-        StringBuilder s = new StringBuilder();
-        double from = 0;
-        for (double to : edges) {
-            double f = from;
-            s.append(String.format(Locale.ROOT, "%.0f-%.0f: %d, ", f, to, path.launchNanos.stream().filter(n -> n >= beginNanos + f * SECOND && n < beginNanos + to * SECOND).count()));
-            from = to;
-        }
-        return s.toString();
+    /** Returns when the last launched worker was there, in seconds since the traffic began. */
+    double lastLaunchedSeconds() {
+        return path.timeline.counted().stream()
+                .filter(look -> look.alive() > settings.count(BASE_WORKERS))
+                .mapToDouble(Timeline.Look::seconds)
+                .max()
+                .orElse(0);
     }
 
     /** Returns a line of a table, with the columns of {@link #HEAD}. */
