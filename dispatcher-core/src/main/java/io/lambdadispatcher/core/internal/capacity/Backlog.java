@@ -6,17 +6,21 @@ import java.util.concurrent.TimeUnit;
  * Calculates how many worker streams the queued requests need. Requests that arrived within 100 ms
  * of the first one are a burst, and count one stream each. Requests that arrived later, while
  * workers were starting, count only as many streams as serve them within a second, because each
- * stream can serve several of them.
+ * stream can serve several of them. Beside a base, they count as many as clear the queue somewhat
+ * later than a start, which launches no workers that the traffic does not need.
  *
  * <p>No stream is needed for a queue that the workers that serve or start will clear before another
  * worker could be ready. For example, requests are queued while the replacement of a lost worker
  * starts, and fill all streams when it has started. By Little's law, the streams that the load does
  * not need clear the queue. This holds if most of the busy streams carry short requests. It is
- * believed only while a worker starts, for at most twice the time of a start, and as long as the
- * queue becomes shorter in each second after that.
+ * believed only while a worker starts, for at most twice the time of a start, or for a moment if
+ * there is a base, and as long as the queue becomes shorter in each second after that.
  */
 final class Backlog {
     private static final long TOGETHER_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** For so long, a full base can be an accident of the arrivals. */
+    private static final long MOMENT_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
     /**
@@ -34,12 +38,14 @@ final class Backlog {
     private int pendingAtLook;
 
     /**
-     * @param helped whether a worker starts, or a base serves that may have more room soon
+     * @param starting workers that have not been ready yet
      * @param startNanos mean time from launch until a worker is ready
+     * @param besideBase whether a base serves
      */
-    void onSample(long nowNanos, Demand demand, boolean helped, long startNanos) {
+    void onSample(long nowNanos, Demand demand, int starting, long startNanos, boolean besideBase) {
         int pending = demand.pending();
-        boolean helpComes = helped && (!waiting || nowNanos - sinceNanos <= 2 * startNanos);
+        long patienceNanos = starting > 0 ? 2 * startNanos : MOMENT_NANOS;
+        boolean helpComes = (starting > 0 || besideBase) && (!waiting || nowNanos - sinceNanos <= patienceNanos);
         boolean due = nowNanos - lookedNanos >= SECOND;
         shrinking = helpComes || shrinking && (!due || pending < pendingAtLook);
         if (helpComes || due) {
@@ -88,7 +94,13 @@ final class Backlog {
             return 0;
         }
         int first = Math.min(pending, together);
-        double clearedIn = besideBase ? Math.max(SECOND, STARTS_TO_CLEAR * startNanos) : SECOND;
-        return first + (pending - first) * Math.min(1, serviceNanos / clearedIn);
+        if (!besideBase) {
+            return first + (pending - first) * Math.min(1, serviceNanos / SECOND);
+        }
+        // Workers that have just started are busy with what was queued, which counts only once.
+        double share = Math.min(1, serviceNanos / Math.max(SECOND, STARTS_TO_CLEAR * startNanos));
+        double streams = first + (pending - first) * share;
+        double rising = Math.max(load.streams(), recent) + pending * share - demand.busy();
+        return shrinking && areShort ? Math.min(streams, Math.max(0, rising)) : streams;
     }
 }

@@ -109,6 +109,23 @@ class BaseTest {
         assertThat(launched).hasSize(1);
     }
 
+    /** 14 streams never end, and so are no part of the mean load, for which the base is large enough. */
+    @Test
+    void should_launch_within_two_seconds_if_long_requests_occupy_the_base() {
+        connect("base", 18);
+        traffic(50, 20);
+        assertThat(launched).isEmpty();
+
+        busy = 18;
+        for (int i = 1; i <= 20; i++) {
+            now += SECOND / 10;
+            arrived += 5;
+            pending += 3;
+            look();
+        }
+        assertThat(launched).isNotEmpty();
+    }
+
     @Test
     void should_launch_the_minimum_beside_the_base_and_nothing_without_one() {
         connect("base", 4);
