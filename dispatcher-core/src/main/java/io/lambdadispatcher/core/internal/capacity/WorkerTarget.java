@@ -68,7 +68,7 @@ final class WorkerTarget {
         rememberRequests(nowNanos, demand);
         double supply = base + launched * exchangesPerWorker - fleet.streams();
         double instant = instantStreams(nowNanos, demand, supply, startNanos, base > 0);
-        neededStreams = isIdle(nowNanos, demand)
+        neededStreams = hasBeenIdle(nowNanos, demand)
                 ? 0
                 : Math.max(LEAST_STREAMS, Math.max(load.streams() * (1 + policy.headroom()), instant));
         launchedStreams = base == 0 ? neededStreams + fleet.streams() : excess(base, instant, fleet.streams());
@@ -109,7 +109,7 @@ final class WorkerTarget {
         return demand.busy() + demand.pending() == 0;
     }
 
-    private boolean isIdle(long nowNanos, Demand demand) {
+    private boolean hasBeenIdle(long nowNanos, Demand demand) {
         return !everRequested || nowNanos - lastRequestNanos >= policy.idleAfter().toNanos() && isIdle(demand);
     }
 
