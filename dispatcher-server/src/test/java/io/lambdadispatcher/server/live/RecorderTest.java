@@ -3,6 +3,8 @@ package io.lambdadispatcher.server.live;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import java.time.Duration;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
@@ -59,6 +61,20 @@ class RecorderTest {
                         failure,
                         1_000_000,
                         5_000_000));
+    }
+
+    @Test
+    void should_keep_the_incidents_that_go_on() {
+        Incident lost = new Incident(Incident.Kind.WORKERS_LOST, "a", "", "worker 1", Instant.EPOCH, 1, null);
+        Incident full =
+                new Incident(Incident.Kind.REQUESTS_REFUSED, "a", "queue_full", "x", Instant.EPOCH.plusSeconds(1), 1, null);
+        recorder.onIncident(lost);
+        recorder.onIncident(full);
+        assertThat(recorder.incidents()).containsExactly(full, lost);
+
+        recorder.onIncident(
+                new Incident(Incident.Kind.WORKERS_LOST, "a", "", "worker 1", Instant.EPOCH, 3, Duration.ofSeconds(9)));
+        assertThat(recorder.incidents()).containsExactly(full);
     }
 
     @Test

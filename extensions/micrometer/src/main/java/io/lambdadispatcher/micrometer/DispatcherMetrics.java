@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.FleetSnapshot.FunctionSlots;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
+import io.lambdadispatcher.core.observe.ProcessSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.observe.ShadowEnd;
@@ -53,6 +54,7 @@ import java.util.function.ToDoubleFunction;
  * that match no route have the function {@code none}. Any thread.
  */
 public final class DispatcherMetrics implements DispatcherObserver {
+    private static final double NANOS_PER_SECOND = 1e9;
     private static final CacheSnapshot NOTHING_STORED = new CacheSnapshot(0, 0, 0);
 
     /** The function's name for requests that match no route. */
@@ -103,10 +105,21 @@ public final class DispatcherMetrics implements DispatcherObserver {
         List<String> functions =
                 dispatcher.pools().stream().map(PoolSnapshot::function).toList();
         watch(functions, dispatcher::pools, dispatcher::capacity, dispatcher::clients);
+        watchProcess(dispatcher::process);
         watchCache(() -> Objects.requireNonNullElse(dispatcher.cache(), NOTHING_STORED));
         if (dispatcher.fleet() != null) {
             watchFleet(functions, () -> Objects.requireNonNull(dispatcher.fleet()));
         }
+    }
+
+    void watchProcess(Supplier<ProcessSnapshot> process) {
+        gauge(Meters.LOOP_LAG, process, seen -> seen.loopLagNanos() / NANOS_PER_SECOND);
+        FunctionCounter.builder(
+                        Meters.CPU_THROTTLED.title(),
+                        process,
+                        seen -> Math.max(0, seen.get().throttledNanos()) / NANOS_PER_SECOND)
+                .description(Meters.CPU_THROTTLED.description())
+                .register(registry);
     }
 
     void watchCache(Supplier<CacheSnapshot> cache) {

@@ -2,6 +2,10 @@ package io.lambdadispatcher.micrometer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.time.Duration;
+import java.time.Instant;
+import io.lambdadispatcher.core.observe.ProcessSnapshot;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
@@ -234,6 +238,25 @@ class DispatcherMetricsTest {
                 .contains("lambda_dispatcher_worker_rejections_total 1.0\n")
                 .contains("lambda_dispatcher_launches_total{function=\"a\"} 1.0\n")
                 .contains("lambda_dispatcher_launches_ended_total{function=\"a\",result=\"failed\"} 1.0\n");
+    }
+
+    @Test
+    void should_show_the_incidents_that_go_on_and_what_the_process_lacks() {
+        Incident full = new Incident(
+                Incident.Kind.REQUESTS_REFUSED, "a", "queue_full", "too many", Instant.EPOCH, 1, null);
+        Incident over = new Incident(
+                Incident.Kind.REQUESTS_REFUSED, "a", "queue_full", "too many", Instant.EPOCH, 9, Duration.ofSeconds(3));
+        observer.watchProcess(() -> new ProcessSnapshot(1_500_000_000, 250_000_000, 0, 0.5, 0.5));
+        observer.onIncident(full);
+
+        assertThat(registry.scrape())
+                .contains("lambda_dispatcher_incidents{function=\"a\",kind=\"requests_refused\"} 1.0\n")
+                .contains("lambda_dispatcher_event_loop_lag_seconds 0.25\n")
+                .contains("lambda_dispatcher_cpu_throttled_seconds_total 1.5\n");
+
+        observer.onIncident(over);
+        assertThat(registry.scrape())
+                .contains("lambda_dispatcher_incidents{function=\"a\",kind=\"requests_refused\"} 0.0\n");
     }
 
     @Test

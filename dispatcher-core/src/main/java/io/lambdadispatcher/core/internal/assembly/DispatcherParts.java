@@ -3,11 +3,13 @@ package io.lambdadispatcher.core.internal.assembly;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.engine.Engine;
 import io.lambdadispatcher.core.internal.engine.Observers;
+import io.lambdadispatcher.core.internal.engine.ProcessWatch;
 import io.lambdadispatcher.core.internal.filter.RequestFilters;
 import io.lambdadispatcher.core.internal.inprocess.InProcessWorker;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ProcessSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
@@ -21,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Future;
@@ -37,6 +40,7 @@ public final class DispatcherParts {
     private final EventLoop anyLoop;
     private final BlockedLoopWatch blockedLoops;
     private final Future<?> incidentTicks;
+    private final ProcessWatch process;
     private final ClientSide clients;
     private final WorkerSide workers;
     private final Launches launches;
@@ -64,6 +68,7 @@ public final class DispatcherParts {
         Incidents incidents = new Incidents(observer, Ticker.systemTicker());
         engine.pools().values().forEach(pool -> pool.reportTo(incidents));
         incidentTicks = anyLoop.scheduleAtFixedRate(incidents::tick, 1, 1, TimeUnit.SECONDS);
+        process = ProcessWatch.start(List.copyOf(engine.loopIndexes().keySet()), incidents);
         undo.push(this::closeWatches);
         clients = new ClientSide(options.clients, options.functions, router, engine, observer, incidents);
         launches = new Launches(options.launching, anyLoop, incidents);
@@ -135,10 +140,16 @@ public final class DispatcherParts {
         return anyLoop;
     }
 
+    /** Returns what the process lacks. */
+    public ProcessSnapshot process() {
+        return process.snapshot();
+    }
+
     /** Ends what looks after the event loops, which may outlive the dispatcher. */
     void closeWatches() {
         blockedLoops.close();
         incidentTicks.cancel(false);
+        process.close();
     }
 
     public ClientSide clients() {

@@ -530,15 +530,14 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      */
     void onInactive() {
         boolean welcomed = state != State.ADMITTED;
-        if (!goodbyeSeen && pooled.busy() > 0) {
-            goneReason += ". " + pooled.busy() + " requests were in flight";
-        }
+        int cost = goodbyeSeen ? 0 : pooled.busy();
+        String told = cost == 0 ? goneReason : goneReason + ". Requests in flight: " + cost;
         shard.workers().onMemberGone(pooled);
         state = State.CLOSED;
         control.close();
-        port.events.onGone(this, goodbyeSeen && !leaving, goneReason);
+        port.events.onGone(this, goodbyeSeen && !leaving, told);
         if (welcomed) {
-            port.observer.onWorkerDisconnected(function(), workerId, goodbyeSeen, goneReason);
+            port.observer.onWorkerDisconnected(function(), workerId, goodbyeSeen, told);
         }
     }
 }

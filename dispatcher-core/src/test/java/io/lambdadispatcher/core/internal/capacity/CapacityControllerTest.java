@@ -183,7 +183,7 @@ class CapacityControllerTest {
 
         assertThat(told.launched).hasSize(10);
         assertThat(controller.status(now, null).blockedReason())
-                .isEqualTo("launching is limited by downstreamConnections: 20, and 7 workers run, start or end, with at"
+                .isEqualTo("launching is limited by function.downstream-connections: 20, and 7 workers run, start or end, with at"
                         + " most 2 connections each. 3 further workers are lost and may still run");
 
         // The launch timeout of 30 s and the longest life of 15 min.
