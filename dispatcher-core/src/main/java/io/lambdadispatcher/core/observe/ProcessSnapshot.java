@@ -10,5 +10,4 @@ package io.lambdadispatcher.core.observe;
  * @param heap part of the heap that was in use after the latest garbage collection, 0 to 1
  * @param directMemory part of the direct memory that is in use, 0 to 1
  */
-public record ProcessSnapshot(
-        long throttledNanos, long loopLagNanos, long gcNanos, double heap, double directMemory) {}
+public record ProcessSnapshot(long throttledNanos, long loopLagNanos, long gcNanos, double heap, double directMemory) {}

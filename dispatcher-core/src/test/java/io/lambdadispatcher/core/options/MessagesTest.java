@@ -22,17 +22,19 @@ class MessagesTest {
     private static final Path MAIN = Path.of("src/main/java/io/lambdadispatcher/core/internal");
     private static final Set<String> FOR_PROGRAMS = Set.of("assembly", "BudgetLimits.java");
     private static final Pattern TEXT = Pattern.compile("\"((?:[^\"\\\\]|\\\\.)*)\"");
-    private static final Pattern OPTION = Pattern.compile("\\b(?:maxWorkers|minWorkers|launchesPerMinute|gbSecondsPerHour"
-            + "|launchTimeout|queueTimeout|requestTimeout|maxConnections|maxWorkerAge|downstreamConnections"
-            + "|connectionsPerWorker|streamsPerConnection|queueLimit)\\b(?!\\()");
-    private static final Pattern ISO_DURATION =
-            Pattern.compile("\"[^\"]* (?:within|for|after) \" \\+ (?!PrintableText)(?:\\w+\\.)*\\w*[tT]imeout(?:\\(\\))?[ ;)]");
+    private static final Pattern OPTION =
+            Pattern.compile("\\b(?:maxWorkers|minWorkers|launchesPerMinute|gbSecondsPerHour"
+                    + "|launchTimeout|queueTimeout|requestTimeout|maxConnections|maxWorkerAge|downstreamConnections"
+                    + "|connectionsPerWorker|streamsPerConnection|queueLimit)\\b(?!\\()");
+    private static final Pattern ISO_DURATION = Pattern.compile(
+            "\"[^\"]* (?:within|for|after) \" \\+ (?!PrintableText)(?:\\w+\\.)*\\w*[tT]imeout(?:\\(\\))?[ ;)]");
 
     @Test
     void should_have_names_of_settings_and_seconds() throws IOException {
         List<String> found = new ArrayList<>();
         try (Stream<Path> files = Files.walk(MAIN)) {
-            for (Path file : files.filter(each -> each.toString().endsWith(".java")).toList()) {
+            for (Path file :
+                    files.filter(each -> each.toString().endsWith(".java")).toList()) {
                 if (FOR_PROGRAMS.stream().noneMatch(each -> file.toString().contains(each))) {
                     look(file, found);
                 }

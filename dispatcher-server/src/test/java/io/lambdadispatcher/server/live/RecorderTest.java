@@ -3,13 +3,13 @@ package io.lambdadispatcher.server.live;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import java.time.Duration;
-import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -66,8 +66,8 @@ class RecorderTest {
     @Test
     void should_keep_the_incidents_that_go_on() {
         Incident lost = new Incident(Incident.Kind.WORKERS_LOST, "a", "", "worker 1", Instant.EPOCH, 1, null);
-        Incident full =
-                new Incident(Incident.Kind.REQUESTS_REFUSED, "a", "queue_full", "x", Instant.EPOCH.plusSeconds(1), 1, null);
+        Incident full = new Incident(
+                Incident.Kind.REQUESTS_REFUSED, "a", "queue_full", "x", Instant.EPOCH.plusSeconds(1), 1, null);
         recorder.onIncident(lost);
         recorder.onIncident(full);
         assertThat(recorder.incidents()).containsExactly(full, lost);

@@ -90,9 +90,7 @@ enum Meters {
     SPENDING("worker.gigabyte.seconds", null, "GB-seconds that launched workers have used"),
     LOOP_LAG("event.loop.lag", "seconds", "Longest time that a task waited for an event loop in the last second"),
     CPU_THROTTLED(
-            "cpu.throttled.seconds",
-            null,
-            "Time for which the limit of its container kept the process from running"),
+            "cpu.throttled.seconds", null, "Time for which the limit of its container kept the process from running"),
     INCIDENTS("incidents", null, "Incidents that go on. The log has a line when each begins and when it ends."),
     LAUNCHES("launches", null, "Launches of workers"),
     LAUNCHES_ENDED("launches.ended", null, "Launched workers that have exited, and failed launches"),

@@ -2,16 +2,14 @@ package io.lambdadispatcher.micrometer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.time.Duration;
-import java.time.Instant;
-import io.lambdadispatcher.core.observe.ProcessSnapshot;
-import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
+import io.lambdadispatcher.core.observe.ProcessSnapshot;
 import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.SessionResult;
 import io.lambdadispatcher.core.observe.ShadowEnd;
@@ -23,6 +21,8 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -170,7 +170,8 @@ class DispatcherMetricsTest {
 
     @Test
     void should_show_pools_launches_and_clients_as_they_are_at_the_scrape() {
-        CapacitySnapshot launching = new CapacitySnapshot("a", 4, 1, 2, 1, 0, 5, 7.5, 90.5, null, null, "the switch is off");
+        CapacitySnapshot launching =
+                new CapacitySnapshot("a", 4, 1, 2, 1, 0, 5, 7.5, 90.5, null, null, "the switch is off");
         AtomicInteger looks = new AtomicInteger();
         observer.watch(
                 List.of("a", "b"),
@@ -242,8 +243,8 @@ class DispatcherMetricsTest {
 
     @Test
     void should_show_the_incidents_that_go_on_and_what_the_process_lacks() {
-        Incident full = new Incident(
-                Incident.Kind.REQUESTS_REFUSED, "a", "queue_full", "too many", Instant.EPOCH, 1, null);
+        Incident full =
+                new Incident(Incident.Kind.REQUESTS_REFUSED, "a", "queue_full", "too many", Instant.EPOCH, 1, null);
         Incident over = new Incident(
                 Incident.Kind.REQUESTS_REFUSED, "a", "queue_full", "too many", Instant.EPOCH, 9, Duration.ofSeconds(3));
         observer.watchProcess(() -> new ProcessSnapshot(1_500_000_000, 250_000_000, 0, 0.5, 0.5));

@@ -75,8 +75,7 @@ final class Backlog {
      * @param startNanos mean time from launch until a worker is ready
      * @param besideBase whether a base serves. It is full now and then without a rise of the traffic
      */
-    double streams(
-            long nowNanos, Demand demand, OfferedLoad load, double supply, long startNanos, boolean besideBase) {
+    double streams(long nowNanos, Demand demand, OfferedLoad load, double supply, long startNanos, boolean besideBase) {
         int pending = demand.pending();
         double serviceNanos = load.meanServiceNanos();
         if (pending == 0 || serviceNanos == 0) {

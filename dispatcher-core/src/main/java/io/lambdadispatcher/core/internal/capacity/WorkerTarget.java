@@ -110,12 +110,12 @@ final class WorkerTarget {
     }
 
     private boolean hasBeenIdle(long nowNanos, Demand demand) {
-        return !everRequested || nowNanos - lastRequestNanos >= policy.idleAfter().toNanos() && isIdle(demand);
+        return !everRequested
+                || nowNanos - lastRequestNanos >= policy.idleAfter().toNanos() && isIdle(demand);
     }
 
     /** Returns the streams that the requests of this moment need. */
-    private double instantStreams(
-            long nowNanos, Demand demand, double supply, long startNanos, boolean besideBase) {
+    private double instantStreams(long nowNanos, Demand demand, double supply, long startNanos, boolean besideBase) {
         return demand.busy() + backlog.streams(nowNanos, demand, load, supply, startNanos, besideBase);
     }
 

@@ -37,7 +37,8 @@ final class Throttling {
     private static long nanos(List<String> lines) {
         for (String line : lines) {
             if (line.startsWith(MICROS)) {
-                return TimeUnit.MICROSECONDS.toNanos(Long.parseLong(line.substring(MICROS.length()).strip()));
+                return TimeUnit.MICROSECONDS.toNanos(
+                        Long.parseLong(line.substring(MICROS.length()).strip()));
             }
             if (line.startsWith(NANOS)) {
                 return Long.parseLong(line.substring(NANOS.length()).strip());

@@ -63,8 +63,14 @@ class BaseTest {
     private void look() {
         carryOut(controller.evaluate(
                 now,
-                new Demand(arrived, arrived - busy - pending, (arrived - busy - pending) * SECOND / 5, busy, pending,
-                        new ServiceTimes(), List.copyOf(workers.values())),
+                new Demand(
+                        arrived,
+                        arrived - busy - pending,
+                        (arrived - busy - pending) * SECOND / 5,
+                        busy,
+                        pending,
+                        new ServiceTimes(),
+                        List.copyOf(workers.values())),
                 fleet));
     }
 

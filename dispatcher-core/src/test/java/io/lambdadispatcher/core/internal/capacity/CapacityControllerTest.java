@@ -183,8 +183,9 @@ class CapacityControllerTest {
 
         assertThat(told.launched).hasSize(10);
         assertThat(controller.status(now, null).blockedReason())
-                .isEqualTo("launching is limited by function.downstream-connections: 20, and 7 workers run, start or end, with at"
-                        + " most 2 connections each. 3 further workers are lost and may still run");
+                .isEqualTo(
+                        "launching is limited by function.downstream-connections: 20, and 7 workers run, start or end, with at"
+                                + " most 2 connections each. 3 further workers are lost and may still run");
 
         // The launch timeout of 30 s and the longest life of 15 min.
         ready("w8", "w9");

@@ -22,8 +22,7 @@ class ProcessWatchTest {
     private final RecordingObserver observer = new RecordingObserver();
     private final MockTicker ticker = Ticker.newMockTicker();
     private final Incidents incidents = new Incidents(observer, ticker);
-    private final ProcessWatch watch =
-            new ProcessWatch(List.of(), incidents, new ProcessSnapshot(0, 0, 0, 0.2, 0.2));
+    private final ProcessWatch watch = new ProcessWatch(List.of(), incidents, new ProcessSnapshot(0, 0, 0, 0.2, 0.2));
     private long throttledMillis;
     private long gcMillis;
 

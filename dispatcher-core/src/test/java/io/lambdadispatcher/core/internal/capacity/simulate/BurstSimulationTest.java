@@ -57,7 +57,17 @@ class BurstSimulationTest {
     @ValueSource(ints = {50, 400, 2000})
     void should_follow_steps(int rate) {
         BurstRun run = new BurstRun(
-                        base(rate), BURSTY, 60, rate, 1.3 * rate, 1.8 * rate, 2.5 * rate, 1.2 * rate, rate, 2 * rate, rate)
+                        base(rate),
+                        BURSTY,
+                        60,
+                        rate,
+                        1.3 * rate,
+                        1.8 * rate,
+                        2.5 * rate,
+                        1.2 * rate,
+                        rate,
+                        2 * rate,
+                        rate)
                 .runAll();
 
         System.out.println(run.row("steps " + rate));
@@ -88,8 +98,7 @@ class BurstSimulationTest {
         assertThat(run.latest().alive()).isEqualTo(2);
         assertThat(run.path.launchNanos).hasSize(launches);
         assertThat(run.path.tally.refused + run.path.tally.expired).isZero();
-        assertThat(run.path.tally.wait.getMaxValue())
-                .isLessThanOrEqualTo(run.path.longestStartNanos + OVERHEAD_NANOS);
+        assertThat(run.path.tally.wait.getMaxValue()).isLessThanOrEqualTo(run.path.longestStartNanos + OVERHEAD_NANOS);
     }
 
     /** Takes two days around the peak of each record at 50 requests/s, and six hours at higher rates. */

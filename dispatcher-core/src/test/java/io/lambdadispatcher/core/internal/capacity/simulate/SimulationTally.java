@@ -31,6 +31,7 @@ final class SimulationTally {
     long launches;
     /** Launches although the base has had room below its target for longer than a second. */
     long launchesWithRoom;
+
     long launchFailures;
     long launchThrottles;
     double gbSeconds;
