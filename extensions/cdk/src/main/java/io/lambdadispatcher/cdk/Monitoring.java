@@ -2,6 +2,7 @@ package io.lambdadispatcher.cdk;
 
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import software.amazon.awscdk.Aws;
 import software.amazon.awscdk.Duration;
 import software.amazon.awscdk.services.cloudwatch.Alarm;
@@ -46,7 +47,8 @@ final class Monitoring extends Construct {
         Metric failed = traffic.httpCodeTarget(HttpCodeTarget.TARGET_5XX_COUNT, sum());
         IMetric failedPercent = MathExpression.Builder.create()
                 .expression("100 * FILL(failed, 0) / requests")
-                .usingMetrics(Map.of("failed", failed, "requests", requests))
+                // In a fixed order, so that the template is the same each time.
+                .usingMetrics(new TreeMap<>(Map.of("failed", failed, "requests", requests)))
                 .label("percent of responses with a status of 500 or more")
                 .period(MINUTE)
                 .build();
