@@ -39,8 +39,8 @@ class ServerImageIT {
 
     @Test
     void should_have_a_command_for_operators() throws Exception {
-        try (ServerContainer server = ServerContainer.withLocalWorkers()
-                .withEnv("LAMBDA_DISPATCHER_ADMIN_TOKEN", "the-token-of-a-container-test")) {
+        try (ServerContainer server =
+                ServerContainer.withLocalWorkers().withEnv("LAMBDA_DISPATCHER_ADMIN_TOKEN", "token-of-the-test")) {
             server.start();
 
             assertThat(command(server, "status")).contains("FUNCTION", "2/2");
