@@ -100,7 +100,12 @@ final class DemoCommand extends SettingsCommand {
         String obstacle = awaitReady(server, failed, requested, readyWithin(configuration));
         if (obstacle == null && !requested.isRequested()) {
             new DemoGreeting(server, certificate, whatToTry).print(out);
-            requested.await();
+            Path example = whatToTry == null ? null : whatToTry.getParent();
+            try (ExampleProcess beside = example == null ? null : ExampleProcess.start(example, server)) {
+                requested.await();
+            } catch (StartException e) {
+                obstacle = e.getMessage();
+            }
         }
         boolean stopped = server.stop(false);
         if (obstacle != null) {

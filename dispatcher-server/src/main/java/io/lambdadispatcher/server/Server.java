@@ -442,6 +442,15 @@ final class Server {
         return publicUrls;
     }
 
+    /** @throws IllegalStateException before the start */
+    int workersPort() {
+        Dispatcher serving = dispatcher;
+        if (serving == null) {
+            throw new IllegalStateException("not started");
+        }
+        return serving.workerAddress().getPort();
+    }
+
     /** @return {@code null} = the admin port is off */
     @Nullable
     String adminUrl() {
