@@ -45,7 +45,6 @@ class BurstSimulationTest {
         SimulationSettings settings = base(rate).with(WARM_START_PROBABILITY, warm);
         BurstRun run = new BurstRun(settings, BURSTY, 60, rate, 10 * rate, rate, rate).runAll();
 
-        System.out.println(run.row("spike " + rate + ", warm " + warm) + run.lastLaunchedSeconds());
         assertKept(run);
         if (rate > 50) {
             // At 50/s, the bursts of the traffic exceed the base now and then without a spike.
@@ -60,7 +59,6 @@ class BurstSimulationTest {
                         base(rate), BURSTY, 60, rate, 1.3 * rate, 1.8 * rate, 2.5 * rate, 1.2 * rate, rate, 2 * rate, rate)
                 .runAll();
 
-        System.out.println(run.row("steps " + rate));
         assertKept(run);
     }
 
