@@ -45,7 +45,6 @@ class BurstSimulationTest {
         SimulationSettings settings = base(rate).with(WARM_START_PROBABILITY, warm);
         BurstRun run = new BurstRun(settings, BURSTY, 60, rate, 10 * rate, rate, rate).runAll();
 
-        System.out.println(run.row("spike " + rate + ", warm " + warm) + run.lastLaunchedSeconds());
         assertKept(run);
         if (rate > 50) {
             // At 50/s, the bursts of the traffic exceed the base now and then without a spike.
@@ -70,7 +69,6 @@ class BurstSimulationTest {
                         rate)
                 .runAll();
 
-        System.out.println(run.row("steps " + rate));
         assertKept(run);
     }
 
