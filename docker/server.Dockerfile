@@ -21,6 +21,8 @@ RUN { echo -cp; ls lib/*.jar | sed "s|^|/opt/lambda-dispatcher/|" | tr '\n' ':' 
 
 FROM ${BASE_IMAGE}
 COPY --from=build /opt/lambda-dispatcher /opt/lambda-dispatcher
+# For operators, in a running container: docker exec CONTAINER dispatcher status
+COPY docker/dispatcher /usr/local/bin/
 # Ports above 1023 need no privileges.
 USER 10001:10001
 WORKDIR /tmp

@@ -1,13 +1,11 @@
 """Draws the charts of README.md and docs/performance/README.md, as SVG for light and dark mode. `performance.py` writes them.
 
 `speed` shows the CPU time of each proxy per request, from the results of `proxies.py`. `workers` shows it against the number of workers,
-from the results of `workers.py`. `cost` shows dollars per month against requests per second,
-calculated by `costs.py`. Uses only the standard library.
+from the results of `workers.py`. `cost` shows dollars per month, calculated by `costs.py`. Uses only the standard library.
 """
 
 import math
 import textwrap
-from dataclasses import replace
 from html import escape
 
 import costs
@@ -147,59 +145,55 @@ def workers(rows):
 
 # Cost
 
-RATES, DOLLARS = (1, 1000), (1, 10_000)
-POINTS = 160
+COST_MEAN = 400
+CHANGING = {"plain Lambda": "Plain Lambda", "Fargate for the peak": "Fargate for the peak", costs.CAREFUL: "Fargate, autoscaled early",
+            "Fargate autoscaled": "Fargate, autoscaled", "Lambda workers": "Lambda workers", "base of Fargate": "Base and burst"}
+STEADY = {"plain Lambda": "Plain Lambda", "Fargate for the peak": "Fargate", "Lambda workers": "Lambda workers", "base of Fargate": "Base and burst"}
+COST_OURS = ("Lambda workers", "base of Fargate")
+COST_WIDTH = 300
 
 
 def cost():
-    """Draws the lines for a handler that mostly waits, which is the first row of the table of costs.py."""
-    prices, deployment, work = costs.Prices(), costs.Deployment(), costs.IO
-    ways = {
-        "direct": ("Plain Lambda", lambda at: costs.direct(at, prices)),
-        "dispatch": ("Dispatcher and workers", lambda at: costs.dispatch(at, deployment, prices)),
-        "fargate": ("Fargate without Lambda", lambda at: costs.tasks(at, deployment, prices)),
-    }
-    shapes = grid()
-    for kind, (name, dollars) in ways.items():
-        last = dollars(replace(work, rate=RATES[1]))
-        shapes.append(line(kind, [(rate, dollars(replace(work, rate=rate))) for rate in rates()]))
-        shapes.append(text(RIGHT + 8, across(last, DOLLARS, BOTTOM, TOP) - 2, name, "strong"))
-        shapes.append(text(RIGHT + 8, across(last, DOLLARS, BOTTOM, TOP) + 14, f"${last:,.0f} at {RATES[1]:,} requests/s", "small"))
-    y, said = BOTTOM + 62, caption(work, deployment, costs.break_even(work, deployment, prices))
+    """Draws the bars for a handler that mostly waits, with the traffic of a load balancer and with steady traffic. Both have the same scale."""
+    model, elb = costs.Model(costs.IO), costs.recorded("elb")
+    groups = {
+        f"Traffic of a load balancer: peak {elb.ratio():.1f} times the mean": (elb.scaled(COST_MEAN), CHANGING), "Steady traffic": (costs.steady(COST_MEAN), STEADY)}
+    found = {head: {name: model.ways()[name](traffic) for name in names} for head, (traffic, names) in groups.items()}
+    longest = max(each.dollars for group in found.values() for each in group.values())
+    shapes, y = [], 66
+    for head, group in found.items():
+        shapes.append(text(24, y, head, "head"))
+        shapes += cost_bars(y + 10, group, groups[head][1], longest)
+        y += 10 + BAR * len(group) + 28
+    said = cost_caption(model)
     shapes += paragraph(y, said)
-    return picture(y + paragraph_height(said), "Cost per month, US dollars", f"Lines: {', '.join(name for name, _ in ways.values())}", shapes)
+    return picture(y + paragraph_height(said), f"Cost per month at {COST_MEAN} requests/s, US dollars", "Bars: " + ", ".join(CHANGING.values()), shapes)
 
 
-def caption(work, deployment, at):
+def cost_bars(y, group, names, longest):
+    shapes = []
+    for name, found in group.items():
+        width, ours = COST_WIDTH * found.dollars / longest, name in COST_OURS
+        note = f"{100 * found.above:.1f} % of requests arrive above its capacity" if "autoscaled" in name else ""
+        amount = f"${found.dollars:,.0f}"
+        shapes.append(text(BARS_LEFT - 10, y + 15, names[name], "strong" if ours else "", "end"))
+        shapes.append(f'<rect class="{"ours" if ours else "bar"}" x="{BARS_LEFT}" y="{y + 3}" width="{width:.1f}" height="{BAR - 6}" rx="2"/>')
+        shapes.append(text(BARS_LEFT + width + 8, y + 15, amount, "strong" if ours else ""))
+        if note:
+            shapes.append(text(BARS_LEFT + width + 18 + 8 * len(amount), y + 15, note, "small"))
+        y += BAR
+    return shapes
+
+
+def cost_caption(model):
+    work = model.work
     return (
-        f"Calculated by benchmarks/macro/costs.py, not measured on AWS. Steady traffic, list prices of us-east-1. A request takes {work.service_ms:g} ms, "
-        f"{work.cpu_ms:g} ms of it CPU time, with {work.memory} MB of memory. {deployment.dispatchers} dispatchers of {deployment.task_vcpus:g} vCPU "
-        f"and {deployment.task_gb:g} GB on Fargate, their endpoints and a load balancer are included. Traffic through these, and logs, are not. The dispatcher costs less than "
-        f"plain Lambda from {at:.0f} requests/s on. Fargate without Lambda runs at least {costs.FEWEST_TASKS} tasks of {costs.SMALLEST_TASK:g} vCPU.")
-
-
-def rates():
-    low, high = RATES
-    return [low * (high / low) ** (step / POINTS) for step in range(POINTS + 1)]
+        f"Calculated by benchmarks/macro/costs.py, not measured on AWS. List prices of us-east-1. A request takes {work.service_ms:g} ms, {work.cpu_ms:g} ms of it CPU "
+        f"time, with {work.memory} MB of memory. Tasks have {costs.TASK_VCPUS:g} vCPU. Dispatchers, endpoints and load balancers are included where they are needed. "
+        "Base and burst is a fixed number of tasks, and Lambda workers for the rest. Shorter is better.")
 
 
 def across(value, bounds, start, end):
     """Returns the position of a value on a logarithmic axis."""
     low, high = bounds
     return start + (end - start) * math.log(value / low) / math.log(high / low)
-
-
-def line(kind, points):
-    places = (f"{across(rate, RATES, LEFT, RIGHT):.1f},{across(dollars, DOLLARS, BOTTOM, TOP):.1f}" for rate, dollars in points)
-    return f'<polyline class="line {kind}" points="{" ".join(places)}"/>'
-
-
-def grid():
-    shapes = []
-    for rate in (1, 10, 100, 1000):
-        x = across(rate, RATES, LEFT, RIGHT)
-        shapes += [f'<path class="grid" d="M{x:.1f} {TOP} V{BOTTOM}"/>', text(x, BOTTOM + 18, f"{rate:,}", "small", "middle")]
-    for dollars in (1, 10, 100, 1000, 10_000):
-        y = across(dollars, DOLLARS, BOTTOM, TOP)
-        shapes += [f'<path class="grid" d="M{LEFT} {y:.1f} H{RIGHT}"/>', text(LEFT - 8, y + 4, f"${dollars:,}", "small", "end")]
-    return [*shapes, text((LEFT + RIGHT) / 2, BOTTOM + 38, "requests per second, both axes logarithmic", "small", "middle")]

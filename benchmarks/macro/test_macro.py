@@ -1,9 +1,11 @@
 """Tests of the pure functions of the drivers: python3 -m unittest discover benchmarks/macro"""
 
 import contextlib
+import dataclasses
 import importlib
 import io
 import json
+import math
 import pathlib
 import re
 import shlex
@@ -21,6 +23,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import charts  # noqa: E402
 import compare  # noqa: E402
 import contenders  # noqa: E402
+import costs  # noqa: E402
 import driver  # noqa: E402
 import load  # noqa: E402
 import machine  # noqa: E402
@@ -495,10 +498,13 @@ class ChartsTest(unittest.TestCase):
         self.assertEqual(drawing.count("<polyline"), 3)
 
     def test_costs_are_those_of_the_model(self):
-        texts = self.texts(charts.cost())
-        self.assertEqual([text for text in texts if text.endswith("at 1,000 requests/s")],
-                         ["$4,906 at 1,000 requests/s", "$943 at 1,000 requests/s", "$385 at 1,000 requests/s"])
-        self.assertIn("from 39 requests/s on", " ".join(texts))
+        drawing, model = charts.cost(), costs.Model(costs.IO)
+        expected = [f"${model.ways()[name](traffic).dollars:,.0f}" for traffic, names in (
+            (costs.recorded("elb").scaled(400), charts.CHANGING), (costs.steady(400), charts.STEADY)) for name in names]
+        self.assertEqual([text for text in self.texts(drawing) if text.startswith("$")], expected)
+        self.assertIn("8.1 % of requests arrive above its capacity", self.texts(drawing))
+        # Plain Lambda costs the same for both
+        self.assertEqual(drawing.count(f'width="{charts.COST_WIDTH:.1f}"'), 2)
 
     def test_axis_is_logarithmic(self):
         self.assertAlmostEqual(charts.across(10, (1, 1000), 0, 300), 100)
@@ -517,6 +523,260 @@ class WorkersTest(unittest.TestCase):
             performance.workers_lesson(rows),
             "With 10 workers, the CPU time of a request is at maximum load 0.25 times that of nghttpx; in bursts 0.25 times that of nghttpx; "
             "at even intervals 0.25 times that of nghttpx. At maximum load it is 10.00 times that with 1 worker(s).")
+
+
+class CostsTest(unittest.TestCase):
+    """Each expected figure was calculated by hand or is calculated here in another way."""
+
+    elb, news = (costs.recorded(name) for name in ("elb", "news"))
+    model = costs.Model(costs.IO)
+
+    def test_figures_that_were_calculated_by_hand(self):
+        at = costs.steady(1000)
+        # 2,628 million requests of 0.1 GB-s
+        self.assertEqual(round(self.model.plain(at).dollars), round(2628 * 0.2 + 2628e6 * 0.1 * 0.0000166667))
+        # 5 ms of CPU are 17.3 ms at 512 MB: eight use 69 % of it. 182.7 ms + 17.3 ms / 0.44
+        self.assertEqual((self.model.streams(), round(self.model.service_beside_others() * 1000)), (8, 222))
+        # 1,000/s are 222 streams, 277.5 with headroom, so 35 workers of 8. Each lives for 2,628,000 s and overlaps for 1 %
+        self.assertAlmostEqual(self.model.workers(at).dollars - self.model.ours(at), 35 * 0.5 * 2628000 * 1.01 * 0.0000166667, delta=0.1)
+        # Two dispatchers for 9.01 each, four endpoints in two zones, a balancer, and 7.2 capacity units for 7.2 GB an hour
+        self.assertAlmostEqual(self.model.ours(at), 2 * 9.01 + 8 * 7.30 + 16.43 + 7.2 * 5.84, delta=0.02)
+        # 1,000/s need 5 vCPU, so 8.33 vCPU at 60 %: 34 tasks of 0.25
+        self.assertEqual(self.model.peak(at).count, 34)
+        # A request that only needs CPU gets a worker stream of its own
+        cpu = costs.Model(costs.CPU)
+        self.assertEqual((cpu.streams(), cpu.service_beside_others()), (1, 0.05))
+
+    def test_dispatchers_carry_the_peak(self):
+        # 1,225/s for each of 0.25 vCPU. The peak at 2,000/s is 21,213/s
+        self.assertEqual([self.model.dispatchers(self.elb.scaled(mean)) for mean in (50, 400, 2000)], [2, 4, 18])
+
+    def test_simulated_cost_is_that_of_a_spreadsheet_within_a_twentieth(self):
+        """For each period: how many whole workers the rest needs. There are no launches, no cold starts, and no lingering."""
+        hour_of_gb = 0.0000166667 * 3600 * 1.01
+        for trace in (self.elb, self.news):
+            for mean, tasks in ((50, 2), (400, 15), (2000, 75)):
+                rates = [rate * mean * len(trace.rates) / sum(trace.rates) for rate in trace.rates]
+                for base, simulated in ((0, self.model.workers), (tasks, lambda traffic: self.model.burst(traffic, [tasks] * len(rates)))):
+                    workers = [math.ceil(max(0, rate - base * 0.25 * 0.6 / 0.005) * 0.2222 * 1.25 / 8) for rate in rates]
+                    if not base:
+                        workers = [max(2, each) for each in workers]
+                    dispatchers = max(2, math.ceil(max(rates) / 1225))
+                    fixed = 730 * ((dispatchers + base) * (0.25 * 0.04048 + 0.5 * 0.004445) + 0.0225 + 8 * 0.01 + mean * 2 * 3600 / 1e6 * 0.008)
+                    spreadsheet = fixed + sum(workers) / len(workers) * 0.5 * hour_of_gb * 730
+                    # Without a base, each of the many changes of `elb` lets more workers linger
+                    with self.subTest(trace=trace.name, mean=mean, base=base):
+                        self.assertAlmostEqual(simulated(trace.scaled(mean)).dollars / spreadsheet, 1, delta=0.05 if base else 0.08)
+
+    def test_simulated_workers_are_those_of_a_loop_over_seconds(self):
+        traffic, rate = dataclasses.replace(self.elb.scaled(400), rates=self.elb.scaled(400).rates[:288]), self.model.worker_rate()
+        needs = [math.ceil(now / rate) for now in traffic.rates for _ in range(60)]  # each 5 s
+        running, seconds, starts, history = needs[-1], 0, 0, needs[-12:]
+        for needed in needs:
+            history = [*history[1:], needed]
+            wanted = max(history[-12:])
+            starts += max(0, wanted - running)
+            running = wanted
+            seconds += running * 5
+        expected = self.model.worker(seconds + starts * 2.5, starts) * traffic.month()
+        # The loop keeps a worker for the step in which it was needed last, and 55 s
+        self.assertAlmostEqual(self.model.launched(traffic, traffic.rates).dollars / expected, 1, delta=0.01)
+
+    def test_launches_and_lingering_are_paid_for(self):
+        rate = self.model.worker_rate()
+        even, stepped = (costs.Traffic("", tuple(rate * each for each in workers), 300) for workers in ([2, 2, 2, 2], [1, 3, 1, 3]))
+        found = [self.model.launched(traffic, traffic.rates) for traffic in (even, stepped)]
+        self.assertEqual([cost.count for cost in found], [2, 2])
+        # Twice, two begin and two linger, because traffic repeats
+        seconds = [8 * 300, 8 * 300 + 4 * 2.5 + 4 * 60]
+        self.assertAlmostEqual(found[1].dollars / found[0].dollars, seconds[1] / seconds[0], places=3)
+
+    def test_autoscaling_follows_what_the_last_quarter_of_an_hour_needed(self):
+        found = self.model.following(costs.Traffic("", (30, 60, 30, 30, 30, 30, 300), 300), 0.25, 1)
+        # 1 task at first, then 1, 2, 2, 2, 1 and 1. A task serves 50/s with all its CPU: 10 of 60 and 250 of 300 are too many
+        self.assertEqual((found[0], round(found[1], 4)), (10 / 7, round(260 / 510, 4)))
+
+    def test_tasks_of_a_whole_vcpu_cost_what_another_program_calculated(self):
+        for trace, mean, peak, dollars, above in ((self.elb, 400, 1297, 221, 0.063), (self.elb, 2000, 6379, 1036, 0.082), (self.news, 400, 3784, 163, 0.008)):
+            traffic, task = trace.scaled(mean), 730 * (0.04048 + 2 * 0.004445)
+            count, share = self.model.following(traffic, 1, 1)
+            self.assertEqual((round(count * task), round(share, 3)), (dollars, above))
+            self.assertEqual(round(math.ceil(traffic.peak() / self.model.unit_rate(1)) * task), peak)
+
+    def test_careful_autoscaling_keeps_its_promise_and_no_higher_target_does(self):
+        careful = self.model.carefully_autoscaled(self.elb.scaled(400))
+        higher = dataclasses.replace(self.model, deployment=costs.Deployment(task_cpu=careful.target + 0.01)).autoscaled(self.elb.scaled(400))
+        self.assertLessEqual(careful.above, costs.MOST_ABOVE)
+        self.assertGreater(higher.above, costs.MOST_ABOVE)
+
+    def test_best_base_is_the_cheapest_of_all(self):
+        traffic = self.elb.scaled(50)
+        self.assertEqual(self.model.best(traffic).dollars, min(self.model.burst(traffic, [size] * len(traffic.rates)).dollars for size in range(1, 20)))
+
+    def test_advised_base_costs_at_most_a_tenth_more_than_the_best_fixed_one(self):
+        for shape in costs.shapes():
+            for mean in costs.MEANS:
+                traffic = shape.scaled(mean)
+                traffic = dataclasses.replace(traffic, rates=traffic.rates * (14 if len(traffic.rates) == 288 else 1))
+                best = self.model.without_front(self.model.best(traffic), traffic)
+                for past in (costs.WEEK, costs.HOUR):
+                    with self.subTest(traffic=traffic.name, mean=mean, past=past):
+                        self.assertLessEqual(self.model.without_front(self.model.advised(traffic, past), traffic), 1.10 * best)
+
+    def test_advice_knows_only_the_past(self):
+        traffic = self.elb.scaled(400)
+        changed = dataclasses.replace(traffic, rates=traffic.rates[:1000] + tuple(rate * 9 for rate in traffic.rates[1000:]))
+        for past in (costs.WEEK, costs.HOUR):
+            sizes, others = (self.model.advised_bases(each, past) for each in (traffic, changed))
+            self.assertEqual(sizes[:1001], others[:1001])
+            self.assertNotEqual(sizes[1001:], others[1001:])
+
+    def test_unit_that_costs_more_than_lambda_is_not_advised(self):
+        dear = dataclasses.replace(self.model, prices={**self.model.prices, "fargate-vcpu": 1.0})
+        self.assertEqual(set(dear.advised_bases(self.elb.scaled(400))), {costs.FEWEST_BASE})
+
+    def test_shapes_have_their_ratio_and_mean(self):
+        for shape, ratio in ((costs.day(2.5), 2.5), (costs.spikes(10), 10), (costs.day(1), 1), (costs.spikes(36), 36)):
+            self.assertAlmostEqual(shape.scaled(400).mean(), 400)
+            self.assertAlmostEqual(shape.ratio(), ratio, places=2)
+        with self.assertRaises(costs.Wrong):
+            costs.spikes(37)
+
+    def test_bursts_keep_the_mean_and_the_variance_of_a_second_is_ten_times_it(self):
+        even = costs.Traffic("", (400.0,) * 4000, 300)
+        bursts = costs.bursty(even)
+        variance = sum((rate - 400) ** 2 for rate in bursts.rates) / len(bursts.rates)
+        self.assertEqual((len(bursts.rates), bursts.period), (20000, 60))
+        self.assertAlmostEqual(bursts.mean() / 400, 1, delta=0.01)
+        # Requests of a second vary as a Poisson process does, and as the rate does
+        self.assertAlmostEqual((400 + variance) / 400, 10, delta=0.1)
+
+    def test_each_price_has_a_source_and_counts(self):
+        def figures(prices):
+            settings = lambda work: costs.Model(work, prices=prices)
+            traffic = costs.Traffic("", (100, 800, 100), 300)
+            return [way(traffic).dollars for way in settings(costs.IO).ways().values()], costs.idle_costs(settings), costs.logs_of_a_million(settings(costs.IO))
+
+        prices = {name: price.dollars for name, price in costs.PRICES.items()}
+        self.assertEqual(self.model.prices, prices)
+        before = figures(prices)
+        for name, price in costs.PRICES.items():
+            with self.subTest(price=name):
+                self.assertRegex(price.source, r"^https://")
+                self.assertTrue(price.dated)
+                self.assertNotEqual(figures({**prices, name: price.dollars * 1.5}), before)
+
+    # Documents
+
+    def test_page_says_what_the_program_prints(self):
+        page = costs.PAGE.read_text()
+        self.assertMultiLineEqual(page, costs.updated(page), "benchmarks/macro/costs.py --update writes the page")
+
+    def test_page_without_a_place_for_a_table_is_refused(self):
+        with self.assertRaisesRegex(costs.Wrong, "cost.md: expected <!-- costs.py: summary -->"):
+            costs.updated("# Cost\n")
+
+    def test_what_the_page_says_about_losses_is_true(self):
+        for shape in costs.shapes():
+            for mean in costs.MEANS:
+                self.assertLess(self.model.autoscaled(shape.scaled(mean)).dollars, self.model.best(shape.scaled(mean)).dollars)
+        for rate in (20, *costs.MEANS):
+            found = {name: way(costs.steady(rate)).dollars for name, way in self.model.ways().items() if name in costs.ON_DEMAND}
+            self.assertEqual(min(found, key=found.get), "Fargate for the peak")
+        for traffic in (costs.steady(200), self.elb.scaled(200)):
+            model = costs.Model(costs.CPU)
+            self.assertLess(model.plain(traffic).dollars, model.workers(traffic).dollars)
+        self.assertIn(f"{100 * self.model.price_share('Fargate'):.0f} % of the time", costs.PAGE.read_text())
+
+    def test_other_documents_have_the_same_figures(self):
+        idle = costs.idle_costs(costs.Model)
+        idle.update({f"{name} with endpoints": idle[name] + idle["our endpoints"] for name in ("stack", "smallest")})
+        idle = {name: round(value) for name, value in idle.items()}
+        from_workers, from_base = (costs.from_rate(costs.break_even(self.model, way, self.model.plain)) for way in (self.model.workers, self.model.best))
+        long_from = costs.from_rate(costs.break_even(costs.Model(costs.LONG), costs.Model(costs.LONG).workers, costs.Model(costs.LONG).plain))
+        expected = {
+            "README.md": [f"${idle['stack with endpoints']}, or ${idle['smallest with endpoints']} with the smallest dispatchers and no kept worker", f"${idle['fargate']} |",
+                          f"include ${idle['our endpoints']} for endpoints, and those of Fargate ${idle['endpoints']}.", f"about ${idle['instances']}",
+                          f"${idle['balancer']}", f"more than about {from_base} requests/s"],
+            "docs/explanation/alternatives.md": [f"[{from_workers} requests/s](cost.md#steady-traffic)"],
+            "docs/performance/README.md": [f"about {from_workers} requests/s on ({long_from} requests/s if it waits 5 s)"]}
+        for file, texts in expected.items():
+            content = (machine.ROOT / file).read_text()
+            self.assertEqual([text for text in texts if text not in content], [], file)
+
+    # Traces
+
+    def read(self, text, period=None):
+        with tempfile.TemporaryDirectory() as directory:
+            file = pathlib.Path(directory) / "trace"
+            file.write_text(text)
+            try:
+                return costs.read_trace(file, period)
+            except costs.Wrong as wrong:
+                return str(wrong).replace(str(file), "trace")
+
+    def test_all_forms_of_a_trace_are_read(self):
+        times = ["2026-11-28T10:00:00+00:00", "2026-11-28T10:05:00Z", "2026-11-28T10:15:00+00:00"]
+        forms = {
+            "get-metric-data": json.dumps({"MetricDataResults": [{"Id": "m", "Timestamps": times[::-1], "Values": [900, 600.0, 300]}], "Messages": []}),
+            "get-metric-statistics": json.dumps({"Label": "RequestCount", "Datapoints": [
+                {"Timestamp": times[at], "Sum": value, "Unit": "Count"} for at, value in ((2, 900), (0, 300), (1, 600))]}),
+            "times": "time,requests\n" + "".join(f"{at},{value}\n" for at, value in zip(times, (300, 600, 900))),
+            "times without names": "2026-11-28 10:00:00,300\n2026-11-28 10:05:00,600\n2026-11-28 10:15:00,900\n",
+            "seconds": "seconds,requests\n0,300\n300,600\n900,900"}
+        for form, text in forms.items():
+            with self.subTest(form=form):
+                found = self.read(text)
+                # CloudWatch has no data point for a period without requests
+                self.assertEqual((found.rates, found.period), ((1, 2, 0, 3), 300))
+        self.assertEqual(self.read("requests\n60\n120\n\n", 60).rates, (1, 2))
+        self.assertEqual(self.read("60\n120\n", 60).rates, (1, 2))
+
+    def test_wrong_traces_are_refused_with_what_was_expected(self):
+        at = "2026-11-28T10:0"
+        for text, expected in (
+                ("requests\n5\n6\n", "trace: expected lines of \"time,requests\", got lines with one column. Say how long a line is: --period 300."),
+                ("", "trace: expected at least two periods, got 0."),
+                ("time,requests\nyesterday,5\n", "trace:2: expected a time such as 2026-11-28T10:05:00Z, got \"yesterday\"."),
+                ("0,5\n300,-6\n", "trace:2: expected a number of requests, got \"-6\"."),
+                ("0,5\n300,nan\n", "trace:2: expected a number of requests, got \"nan\"."),
+                ("0,5\n300\n", "trace:2: expected \"time,requests\", got \"300\"."),
+                ("0,5\n10,6\n", "trace: expected periods of at least 60 s, got 10."),
+                ("0,5\n300,6\n700,6\n", "trace: expected a multiple of 300 s between two times, got 700 s after the first."),
+                ("0,5\n0,6\n300,7\n", "trace: expected each time once, got 1970-01-01T00:00:00Z twice."),
+                ("0,0\n300,0\n", "trace: expected requests, got 2 periods without any."),
+                ("{", "trace: expected JSON, because it begins with a bracket, got an error:"),
+                ("[]", "trace: expected MetricDataResults or Datapoints, got neither."),
+                ('{"Metrics": []}', "trace: expected MetricDataResults or Datapoints, got Metrics."),
+                ('{"MetricDataResults": []}', "trace: expected one entry in MetricDataResults, got 0."),
+                ('{"Datapoints": [{"Timestamp": "%s0:00Z", "Average": 1}]}' % at, "trace: expected a Sum in each of Datapoints, got")):
+            with self.subTest(text=text):
+                self.assertIn(expected, self.read(text))
+        self.assertIn("--period: expected 300 s, which is the time between two lines of trace, got 60.", self.read("0,5\n300,6\n", 60))
+
+    def run_main(self, *arguments):
+        with mock.patch.object(sys, "argv", ["costs.py", *arguments]), contextlib.redirect_stdout(io.StringIO()) as shown:
+            try:
+                costs.main()
+            except SystemExit as ended:
+                return ended.code
+        return shown.getvalue()
+
+    def test_wrong_options_are_refused_with_what_was_expected(self):
+        self.assertEqual(self.run_main("--rate", "0"), "costs.py: --rate: expected more than 0, got 0.")
+        self.assertIn("--cpu-ms: expected at most --service-ms, which is 200, got 300.", self.run_main("--cpu-ms", "300"))
+        for price in "lambda=cheap", "lambda=0", "gold=1", "lambda":
+            self.assertIn('--price: expected NAME=DOLLARS with more than 0, and one of lambda, lambda-arm, ', self.run_main("--price", price))
+        self.assertIn("No such file", self.run_main("--trace", "/nowhere/at/all"))
+
+    def test_own_traffic_and_prices_are_calculated(self):
+        trace = ["--trace", str(costs.TRACES / "elb.csv"), "--period", "300"]
+        shown = self.run_main(*trace, "--mean", "400")
+        self.assertIn(f"| base of Fargate | {self.model.best(self.elb.scaled(400)).dollars:,.0f} | 15.0 on average;", shown)
+        self.assertIn("| the last seven days, changed each hour |", shown)
+        # 131.4 million requests of 0.1 GB-s, for 10 and 1 millionths of a dollar
+        self.assertIn("| plain Lambda | 263 |  |", self.run_main("--rate", "50", "--price", "lambda=0.00001", "--price", "million-requests=1"))
+        self.assertIn("elb.csv: 0.2061 requests/s on average", self.run_main(*trace))
 
 
 class PlotsTest(unittest.TestCase):

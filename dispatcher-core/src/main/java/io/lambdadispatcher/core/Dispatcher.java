@@ -16,6 +16,7 @@ import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
+import io.lambdadispatcher.core.observe.ProcessSnapshot;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.observe.WorkerCommandResult;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
@@ -217,6 +218,11 @@ public final class Dispatcher implements AutoCloseable {
     /** Returns what clients cost now. */
     public ClientSnapshot clients() {
         return parts.clients().snapshot();
+    }
+
+    /** Returns what the process of this dispatcher lacks, at most a second old. */
+    public ProcessSnapshot process() {
+        return parts.process();
     }
 
     /**

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core;
 import io.lambdadispatcher.core.internal.assembly.BuilderOptions;
 import io.lambdadispatcher.core.internal.assembly.DispatcherParts;
 import io.lambdadispatcher.core.internal.ingress.edge.HealthCheck;
+import io.lambdadispatcher.core.internal.inprocess.InProcessBase;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.options.CachePolicy;
@@ -12,9 +13,11 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.Transport;
+import io.lambdadispatcher.core.spi.AsyncInProcessHandler;
 import io.lambdadispatcher.core.spi.ErrorRenderer;
 import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
+import io.lambdadispatcher.core.spi.InProcessHandler;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.RequestRouter;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
@@ -154,6 +157,35 @@ public final class DispatcherBuilder {
     /** Sets what invokes the functions of {@link #direct}. The dispatcher closes it. */
     public DispatcherBuilder invoker(FunctionInvoker value) {
         options.launching.invoker = Objects.requireNonNull(value, "invoker");
+        return this;
+    }
+
+    /**
+     * Serves a function in this process, too: the handler is a worker of the function that is always
+     * ready. What exceeds its concurrency goes to other workers, if there are any, and otherwise
+     * waits in the function's queue. Limits, policies and retries apply as with any worker.
+     * WebSockets go to other workers only.
+     *
+     * @param function the name of a function, otherwise {@link #start} fails
+     * @param handler called on its own threads, never on an event loop
+     * @param concurrency maximum number of requests that the handler serves at a time, 1 to 10,000
+     * @throws IllegalArgumentException if the concurrency is out of range
+     */
+    public DispatcherBuilder inProcess(String function, InProcessHandler handler, int concurrency) {
+        Objects.requireNonNull(handler, "handler");
+        options.workers.inProcess.put(function, InProcessBase.of(handler, concurrency));
+        return this;
+    }
+
+    /**
+     * Serves a function in this process as {@link #inProcess(String, InProcessHandler, int)} does,
+     * with code that never waits.
+     *
+     * @param handler called on event loops, which it must not block
+     */
+    public DispatcherBuilder inProcess(String function, AsyncInProcessHandler handler, int concurrency) {
+        Objects.requireNonNull(handler, "handler");
+        options.workers.inProcess.put(function, InProcessBase.of(handler, concurrency));
         return this;
     }
 

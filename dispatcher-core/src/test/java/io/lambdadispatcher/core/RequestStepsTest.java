@@ -62,7 +62,9 @@ class RequestStepsTest {
                 .boxed()
                 .toList();
         assertThat(found)
-                .as("lines of %s that begin with '%s'; of several, %s must quote more", file, declaration, PAGE)
+                .as(
+                        "lines of %s that begin with '%s'; if there are several, %s must quote more",
+                        file, declaration, PAGE)
                 .hasSize(1);
         return found.get(0);
     }

@@ -2,12 +2,15 @@ package io.lambdadispatcher.server;
 
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
+import io.lambdadispatcher.server.config.Settings;
 import java.io.PrintWriter;
 import java.util.EnumSet;
 import java.util.Map;
 
 /** Prints all settings with their values and sources, or every error in them. */
 final class CheckConfigCommand extends SettingsCommand {
+    private final Map<String, String> environment;
+
     CheckConfigCommand(Map<String, String> environment) {
         super(
                 "check-config",
@@ -15,6 +18,14 @@ final class CheckConfigCommand extends SettingsCommand {
                 EnumSet.allOf(BasicSetting.class),
                 Map.of(),
                 environment);
+        this.environment = environment;
+    }
+
+    private static boolean needsAws(Configuration configuration) {
+        return configuration.find(Settings.FLEET_TABLE) != null
+                || configuration.functions().stream()
+                        .anyMatch(function -> function.launcher() == FunctionConfiguration.Launcher.LAMBDA
+                                || function.direct() != null);
     }
 
     @Override
@@ -25,6 +36,13 @@ final class CheckConfigCommand extends SettingsCommand {
             if (!shares.isEmpty()) {
                 out.println("# " + function.options().name() + ": " + shares);
             }
+        }
+        if (needsAws(configuration)
+                && configuration.find(Settings.AWS_REGION) == null
+                && !environment.containsKey("AWS_REGION")) {
+            out.println(
+                    "# aws.region is not set here, and AWS_REGION neither. If the AWS SDK finds no region in a profile"
+                            + " or on the machine, the dispatcher does not start.");
         }
         out.flush();
         return ExitCode.OK;

@@ -293,7 +293,7 @@ final class DispatcherAssembly {
             launcher.verify();
             return launcher;
         } catch (RuntimeException e) {
-            throw new StartException("launcher lambda: " + PrintableText.ofFailure(e), e);
+            throw failed("launcher lambda", e);
         }
     }
 
@@ -308,7 +308,7 @@ final class DispatcherAssembly {
         try {
             return ledgerTable().build();
         } catch (RuntimeException e) {
-            throw new StartException("fleet.table: " + PrintableText.ofFailure(e), e);
+            throw failed("fleet.table", e);
         }
     }
 
@@ -319,6 +319,13 @@ final class DispatcherAssembly {
                 .fleet(configuration.get(Settings.FLEET_NAME));
         locate(builder, Settings.FLEET_ENDPOINT);
         return builder;
+    }
+
+    /** The AWS SDK lists eight places in which it has looked for a region. */
+    static StartException failed(String what, RuntimeException cause) {
+        return String.valueOf(cause.getMessage()).startsWith("Unable to load region")
+                ? new StartException(what + ": no AWS region is known. Set aws.region, or AWS_REGION", cause)
+                : new StartException(what + ": " + PrintableText.ofFailure(cause), cause);
     }
 
     private void locate(AwsLocation<?> builder, Setting<URI> ofEndpoint) {

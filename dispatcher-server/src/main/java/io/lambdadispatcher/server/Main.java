@@ -52,7 +52,9 @@ public final class Main {
         line.setExecutionStrategy(Main::execute);
         line.setParameterExceptionHandler((failure, given) -> refuse(failure));
         line.setExecutionExceptionHandler((failure, command, parsed) -> {
-            command.getErr().println("Unexpected failure: " + failure);
+            command.getErr()
+                    .println("Unexpected failure: " + failure
+                            + ". This is a fault of Lambda Dispatcher. Please report it, with the lines that follow.");
             failure.printStackTrace(command.getErr());
             return ExitCode.FAILED;
         });

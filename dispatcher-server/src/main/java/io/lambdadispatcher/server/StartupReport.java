@@ -5,8 +5,10 @@ import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
+import io.lambdadispatcher.server.config.Route;
 import io.lambdadispatcher.server.config.Settings;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,7 +39,7 @@ final class StartupReport {
                 machine.maxMemory() / MIB);
         Path file = configuration.file();
         log.info("Settings file: {}", file == null ? "none" : file.toAbsolutePath());
-        configuration.functions().forEach(StartupReport::log);
+        configuration.functions().forEach(function -> log(function, configuration.functions()));
         String table = configuration.find(Settings.FLEET_TABLE);
         if (table != null) {
             log.info(
@@ -52,12 +54,24 @@ final class StartupReport {
                 configuration.get(Settings.HTTP_MAX_CONNECTIONS).perAddress());
     }
 
-    private static void log(FunctionConfiguration function) {
+    /** Returns which requests a function gets, and its share if others have the same route. */
+    static String requests(FunctionConfiguration function, List<FunctionConfiguration> all) {
+        Route route = function.route().withoutWeight();
+        int weights = all.stream()
+                .map(FunctionConfiguration::route)
+                .filter(each -> each.withoutWeight().equals(route))
+                .mapToInt(Route::weight)
+                .sum();
+        int own = function.route().weight();
+        return weights <= own ? route.describe() : Math.round(100.0 * own / weights) + " % of " + route.describe();
+    }
+
+    private static void log(FunctionConfiguration function, List<FunctionConfiguration> all) {
         String name = function.options().name();
         log.info(
                 "Function {} serves {}. Workers: {}. Queue: at most {} requests, each for at most {} ms.",
                 name,
-                function.route().describe(),
+                requests(function, all),
                 workers(function),
                 function.options().queueLimit(),
                 function.options().queueTimeout().toMillis());

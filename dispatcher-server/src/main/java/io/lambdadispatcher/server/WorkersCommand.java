@@ -33,7 +33,8 @@ final class WorkersCommand extends ChangeCommand {
                 .type(String.class)
                 .arity("0..1")
                 .index("0")
-                .description("The worker with this id. dispatcher status and GET /api/workers show the ids.")
+                .description(
+                        "The worker with this id, or with an id that begins so. dispatcher status and GET /api/workers show the ids.")
                 .build());
         spec().addOption(OptionSpec.builder(FUNCTION)
                 .paramLabel("NAME")

@@ -10,6 +10,7 @@ import software.amazon.awscdk.services.ec2.Vpc;
 import software.amazon.awscdk.services.ecr.IRepository;
 import software.amazon.awscdk.services.ecr.Repository;
 import software.amazon.awscdk.services.ecs.ContainerImage;
+import software.amazon.awscdk.services.elasticloadbalancingv2.ListenerCertificate;
 import software.amazon.awscdk.services.lambda.Alias;
 import software.amazon.awscdk.services.lambda.Code;
 import software.amazon.awscdk.services.lambda.Function;
@@ -46,6 +47,7 @@ public final class Deployment {
                 .function("api", live)
                 .setting("function.max-workers", "50")
                 .setting("function.worker-memory", "512") // as the function has
+                .certificate(ListenerCertificate.fromArn("CERTIFICATE"))
                 .internetFacing()
                 .build();
         app.synth();

@@ -195,6 +195,8 @@ class EmbeddingExampleIT {
         }
         String orders = Files.readString(top.resolve("it/src/test/java/io/lambdadispatcher/it/Orders.java"));
         assertThat(blocks(page)).contains(unindented(tagged(orders, "orders") + " // ... } }"));
+        String inProcess = Files.readString(top.resolve("it/src/test/java/io/lambdadispatcher/it/InProcessIT.java"));
+        assertThat(blocks(page)).contains(unindented(tagged(inProcess, "in-process")));
         for (String tag : List.of("dispatch", "launching")) {
             assertThat(blocks(page)).as(tag).contains(unindented(tagged(source, tag)));
         }

@@ -57,7 +57,7 @@ class LogLinesIT {
             Await.until(
                     "all peers are logged",
                     Duration.ofSeconds(30),
-                    () -> List.of(" WARN  ProxyHeaderHandler: ", " WARN  WorkerPort: ", " WARN  audit: ").stream()
+                    () -> List.of(" WARN  ProxyHeaderHandler: ", " WARN  Incidents: ", " WARN  audit: ").stream()
                             .allMatch(program.log()::contains));
 
             List<String> lines = List.of(program.log().split("\n"));
@@ -69,7 +69,7 @@ class LogLinesIT {
             assertThat(lines)
                     .anyMatch(line -> line.contains(
                             "PROXY TCP4 10.1.1.1\\u000a2026-11-24T10:12:07.181Z INFO  audit: forged\\u001b[31m"))
-                    .anyMatch(line -> line.contains("worker port: GET /\\u0085\\u009b"))
+                    .anyMatch(line -> line.contains("GET /\\u0085\\u009b is no request"))
                     .anyMatch(line -> line.contains("audit: POST /launching?to=\\u0085\\u009b from "));
         }
     }

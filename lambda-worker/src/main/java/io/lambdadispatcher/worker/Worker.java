@@ -321,7 +321,7 @@ public final class Worker implements AutoCloseable {
 
     private void checkAlone() {
         if (dispatchers.aloneNanos() >= config.loneTimeout().toNanos()) {
-            because("no connection to a dispatcher for " + config.loneTimeout());
+            because("no connection to a dispatcher for " + PrintableText.of(config.loneTimeout()));
             onDrain(DrainReason.REQUESTED);
         }
     }

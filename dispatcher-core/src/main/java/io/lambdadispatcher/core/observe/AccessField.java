@@ -13,6 +13,8 @@ public enum AccessField {
     FUNCTION,
     /** The id of the worker that received the request last. */
     WORKER,
+    /** The kind of this worker: {@code base} or {@code launched}. */
+    WORKER_KIND,
     /** The client's address, without the port: the peer, or what a trusted proxy names. */
     CLIENT,
     /** The client's certificate, if the port requires one: {@code x-forwarded-client-cert}. */

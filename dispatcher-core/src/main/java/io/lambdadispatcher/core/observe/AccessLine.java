@@ -54,6 +54,10 @@ final class AccessLine {
             case TIME -> text(field, Instant.ofEpochMilli(epochMillis).toString());
             case FUNCTION -> text(field, end.function());
             case WORKER -> text(field, end.workerId());
+            case WORKER_KIND -> {
+                WorkerKind kind = end.workerKind();
+                text(field, kind == null ? null : kind.token());
+            }
             case CLIENT -> text(field, address(end.remoteAddress()));
             case CLIENT_CERTIFICATE -> text(field, end.headers().get(X_FORWARDED_CLIENT_CERT));
             case FORWARDED_FOR -> text(field, end.headers().get(X_FORWARDED_FOR));

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  * launches have one.
  *
  * @param function the name of the function
- * @param desired the number of workers that the function should have, within the capacity policy
+ * @param desired the number of launched workers that the function should have, within the capacity policy
  *     and the spending limit
  * @param starting workers that have been launched or have dialled in, but are not ready
  * @param ready workers that are ready, ejected and self-launched ones included
@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  *     io.lambdadispatcher.core.options.LaunchLimits#workerMegabytes}. Self-launched workers do not
  *     count, but direct requests do
  * @param gbSecondsTotal GB-seconds since the dispatcher started, calculated in the same way
+ * @param base the base of the function; {@code null} if none is ready
  * @param rollout the versions of the workers; {@code null} if the launcher names no version
  * @param blockedReason why launching is limited or paused, in one line; {@code null} if it is not
  */
@@ -32,5 +33,19 @@ public record CapacitySnapshot(
         int launchesInLastMinute,
         double gbSecondsLastHour,
         double gbSecondsTotal,
+        @Nullable Base base,
         @Nullable RolloutSnapshot rollout,
-        @Nullable String blockedReason) {}
+        @Nullable String blockedReason) {
+
+    /**
+     * The workers that no dispatcher has launched. They carry the base of the traffic, and launched
+     * workers what exceeds it. The minimum, the maximum and the spare workers do not count them.
+     *
+     * @param workers those that are ready
+     * @param concurrency requests that they can serve concurrently: the streams that they have
+     *     opened, without ejected workers
+     * @param busy requests in flight on them
+     * @param excess concurrent requests for which launched workers are needed, headroom included
+     */
+    public record Base(int workers, int concurrency, int busy, double excess) {}
+}

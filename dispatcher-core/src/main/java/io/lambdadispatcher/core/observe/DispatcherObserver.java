@@ -118,6 +118,13 @@ public interface DispatcherObserver {
     default void onBreaker(String function, String breaker, BreakerState state, String reason) {}
 
     /**
+     * Called when an incident begins, and when it ends. The log says the same.
+     *
+     * @param incident what goes wrong, or went wrong: {@link Incident#isOver}
+     */
+    default void onIncident(Incident incident) {}
+
+    /**
      * Called when a launched worker has ended or could not be started.
      *
      * @param function the name of the function

@@ -32,6 +32,14 @@ public interface ExchangeEnd {
     String workerId();
 
     /**
+     * Returns the kind of the worker that received the request last. Returns {@code null} if {@link
+     * #workerId} does.
+     */
+    default @Nullable WorkerKind workerKind() {
+        return null;
+    }
+
+    /**
      * Returns the request's headers and pseudo-headers as the worker received them. They must not
      * be changed.
      */

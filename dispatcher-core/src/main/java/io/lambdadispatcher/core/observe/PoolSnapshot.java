@@ -7,8 +7,10 @@ package io.lambdadispatcher.core.observe;
  * @param function the name of the function
  * @param workers number of connected workers
  * @param readyWorkers number of connected workers that are neither starting nor draining
+ * @param readyBaseWorkers those of {@code readyWorkers} that no dispatcher has launched
  * @param streams number of open worker streams
  * @param free number of worker streams that could take a request now
  * @param queued number of queued requests
  */
-public record PoolSnapshot(String function, int workers, int readyWorkers, int streams, int free, int queued) {}
+public record PoolSnapshot(
+        String function, int workers, int readyWorkers, int readyBaseWorkers, int streams, int free, int queued) {}

@@ -193,7 +193,8 @@ public final class CapacityPolicy {
 
         /**
          * Sets the minimum and the maximum number of launched workers. The dispatcher keeps the
-         * minimum even without traffic. It launches none if the maximum is 0. Default: 0 and 0.
+         * minimum even without traffic. It launches none if the maximum is 0. Workers that nobody
+         * launches do not count. Default: 0 and 0.
          *
          * <p>While workers are being replaced, there can be up to twice the maximum. The launch
          * limits can keep the number below the minimum. See {@link LaunchLimits}.
@@ -244,7 +245,9 @@ public final class CapacityPolicy {
 
         /**
          * Sets how long surplus workers are kept. The dispatcher keeps the largest number of
-         * workers that was wanted within this time, and drains the others. Default: 1 minute.
+         * workers that was wanted within this time, and drains the others. Beside workers that
+         * nobody launches, it is at most half of this time, and less if starts are short. Default: 1
+         * minute.
          *
          * @param time 0 to 366 days
          */

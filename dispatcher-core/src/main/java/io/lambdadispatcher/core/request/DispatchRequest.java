@@ -222,33 +222,4 @@ public final class DispatchRequest {
             return new DispatchRequest(this);
         }
     }
-
-    /** Publishes one buffer to one subscriber. */
-    private static final class OneBuffer implements Flow.Subscription {
-        private final Flow.Subscriber<? super ByteBuf> to;
-        private @Nullable ByteBuf left;
-
-        OneBuffer(Flow.Subscriber<? super ByteBuf> to, ByteBuf buffer) {
-            this.to = to;
-            this.left = buffer;
-        }
-
-        @Override
-        public synchronized void request(long n) {
-            ByteBuf buffer = left;
-            left = null;
-            if (buffer != null) {
-                to.onNext(buffer);
-                to.onComplete();
-            }
-        }
-
-        @Override
-        public synchronized void cancel() {
-            if (left != null) {
-                left.release();
-                left = null;
-            }
-        }
-    }
 }

@@ -1,12 +1,19 @@
 package io.lambdadispatcher.core.request;
 
+import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderText;
+import io.lambdadispatcher.wire.http.OutgoingHeaders;
+import io.lambdadispatcher.wire.http.StatusCode;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
@@ -45,6 +52,46 @@ public final class DispatchResponse {
         this.body = body;
         this.discard = discard;
         this.trailers = trailers;
+    }
+
+    /**
+     * Creates a response of an {@link io.lambdadispatcher.core.spi.AsyncInProcessHandler}, with its
+     * {@code content-length}.
+     *
+     * @param headers by name, in any case. Values are sent as UTF-8
+     * @param body must not be changed afterwards
+     * @throws IllegalArgumentException if the status is not one of 200 to 999, or if a header
+     *     cannot be sent
+     */
+    public static DispatchResponse of(int status, Map<String, String> headers, byte[] body) {
+        DispatchResponse response =
+                of(status, headers, to -> to.onSubscribe(new OneBuffer(to, Unpooled.wrappedBuffer(body))));
+        response.headers.set(HttpHeaderNames.CONTENT_LENGTH, AsciiString.of(Integer.toString(body.length)));
+        return response;
+    }
+
+    /**
+     * Creates a response of an {@link io.lambdadispatcher.core.spi.AsyncInProcessHandler}, whose
+     * body is sent as it is published.
+     *
+     * @param headers by name, in any case. Values are sent as UTF-8
+     * @param body the dispatcher owns each buffer after {@code onNext}. Not subscribed to if the
+     *     client needs no body
+     * @throws IllegalArgumentException if the status is not one of 200 to 999, or if a header
+     *     cannot be sent
+     */
+    public static DispatchResponse of(int status, Map<String, String> headers, Flow.Publisher<ByteBuf> body) {
+        if (!StatusCode.isFinal(status) || status > 999) {
+            throw new IllegalArgumentException("status " + status + ", expected 200 to 999");
+        }
+        FlatHeaders all = new FlatHeaders();
+        all.status(AsciiString.of(Integer.toString(status)));
+        headers.forEach((name, value) -> {
+            OutgoingHeaders.verifyName(name);
+            all.add(AsciiString.of(name).toLowerCase(), OutgoingHeaders.verifyValue(name, value));
+        });
+        return new DispatchResponse(
+                status, all, body, () -> {}, CompletableFuture.completedFuture(EmptyHttp2Headers.INSTANCE));
     }
 
     /** Returns the status, 200 to 999. */

@@ -49,6 +49,11 @@ class AccessLogTest {
         }
 
         @Override
+        public @Nullable WorkerKind workerKind() {
+            return workerId == null ? null : WorkerKind.BASE;
+        }
+
+        @Override
         public @Nullable ContentEncoding contentEncoding() {
             return path.equals("/compressed") ? ContentEncoding.BR : null;
         }
@@ -75,7 +80,7 @@ class AccessLogTest {
     void should_write_one_json_object() {
         assertThat(line(end("/ping?x=1"), TIME))
                 .isEqualTo(
-                        "{\"time\":\"2026-11-21T10:15:30.123Z\",\"function\":\"api\",\"worker\":\"w-1\","
+                        "{\"time\":\"2026-11-21T10:15:30.123Z\",\"function\":\"api\",\"worker\":\"w-1\",\"worker_kind\":\"base\","
                                 + "\"protocol\":\"embedded\",\"method\":\"GET\",\"path\":\"/ping?x=1\",\"status\":200,\"outcome\":\"completed\","
                                 + "\"request_bytes\":0,\"response_bytes\":4,\"queue_us\":3,\"worker_us\":409,\"total_us\":412,\"attempts\":1}");
     }
@@ -102,7 +107,7 @@ class AccessLogTest {
         assertThat(line).matches("[ -~]+");
         JsonNode parsed = JsonMapper.shared().readTree(line);
         assertThat(parsed.get("path").stringValue()).isEqualTo(hostile);
-        assertThat(parsed.size()).isEqualTo(14);
+        assertThat(parsed.size()).isEqualTo(15);
     }
 
     @Test

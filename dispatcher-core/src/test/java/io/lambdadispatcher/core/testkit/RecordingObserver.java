@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.lambdadispatcher.core.options.ContentEncoding;
@@ -58,6 +59,8 @@ public final class RecordingObserver implements DispatcherObserver, ExchangeList
     public final BlockingQueue<Launch> launches = new LinkedBlockingQueue<>();
     public final BlockingQueue<LaunchEnd> launchEnds = new LinkedBlockingQueue<>();
 
+    public final BlockingQueue<Incident> incidents = new LinkedBlockingQueue<>();
+
     /** Why connections of workers were rejected. */
     public final BlockingQueue<String> rejections = new LinkedBlockingQueue<>();
 
@@ -65,6 +68,11 @@ public final class RecordingObserver implements DispatcherObserver, ExchangeList
     public ExchangeListener onExchangeStart(ExchangeStart start) {
         starts.add(new Start(start.remoteAddress(), new DefaultHttp2Headers(false).add(start.headers())));
         return this;
+    }
+
+    @Override
+    public void onIncident(Incident incident) {
+        incidents.add(incident);
     }
 
     @Override

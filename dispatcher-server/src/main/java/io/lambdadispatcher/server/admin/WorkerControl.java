@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.admin;
 
+import static io.netty.handler.codec.http.HttpResponseStatus.BAD_REQUEST;
 import static io.netty.handler.codec.http.HttpResponseStatus.NOT_FOUND;
 import static io.netty.handler.codec.http.HttpResponseStatus.SERVICE_UNAVAILABLE;
 
@@ -27,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WorkerControl {
     private static final int PATIENCE_SECONDS = 2;
+    private static final int MAX_CANDIDATES = 10;
     private static final String WORKER = "worker";
     private static final String FUNCTION = "function";
     private static final String VERSION = "version";
@@ -124,11 +126,25 @@ public final class WorkerControl {
         return version == null ? each -> each.function().equals(function) : ofVersion(function, version, all);
     }
 
-    private static Predicate<WorkerSnapshot> only(String id, Workers all) {
-        if (await(all.all()).stream().noneMatch(each -> each.workerId().equals(id))) {
+    /** @param start a complete id, or the beginning of one worker's id only */
+    private static Predicate<WorkerSnapshot> only(String start, Workers all) {
+        List<String> ids = await(all.all()).stream()
+                .map(WorkerSnapshot::workerId)
+                .filter(id -> id.startsWith(start))
+                .sorted()
+                .toList();
+        if (ids.isEmpty() || start.isEmpty()) {
             throw new RefusedException(
-                    NOT_FOUND, WORKER + ": '" + id + "', expected the id of a worker that GET /api/workers shows");
+                    NOT_FOUND, WORKER + ": '" + start + "', expected the id of a worker that GET /api/workers shows");
         }
+        if (ids.size() > 1 && !ids.contains(start)) {
+            throw new RefusedException(
+                    BAD_REQUEST,
+                    WORKER + ": '" + start + "', expected the beginning of one id, got that of " + ids.size() + ": "
+                            + String.join(", ", ids.subList(0, Math.min(ids.size(), MAX_CANDIDATES)))
+                            + (ids.size() > MAX_CANDIDATES ? ", …" : ""));
+        }
+        String id = ids.contains(start) ? start : ids.get(0);
         return each -> each.workerId().equals(id);
     }
 

@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.BreakerSnapshot;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.RequestSnapshot;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
@@ -110,11 +111,22 @@ public final class Documents {
             all.put("problem", e.getMessage() + ", so workers and requests are not known");
         }
         all.put("time", Instant.now().toString());
+        all.put(
+                "incidents",
+                recorder.incidents().stream().map(Documents::incident).toList());
         all.put("functions", functions());
         all.put("fleet", fleet());
         all.put("launches", launches());
         all.put("failures", failures());
         return all;
+    }
+
+    private static Object incident(Incident incident) {
+        Map<String, Object> members = new LinkedHashMap<>();
+        members.put("since", incident.since().toString());
+        members.put("what", incident.headline());
+        members.put("cause", incident.cause());
+        return members;
     }
 
     private <T> T await(Supplier<CompletionStage<T>> question) {
@@ -158,6 +170,7 @@ public final class Documents {
         put(members, "waitReason", wait == null ? null : wait.reason().token());
         put(members, "waitDetail", wait == null ? null : wait.detail());
         members.put("workersReady", pool.readyWorkers());
+        members.put("workersReadyBase", pool.readyBaseWorkers());
         members.put("workersConnected", pool.workers());
         if (capacity != null) {
             members.put("workersDesired", capacity.desired());

@@ -4,10 +4,12 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.wire.http.HeaderText;
 import io.netty.util.AsciiString;
 import java.time.Instant;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -76,6 +78,9 @@ public final class Recorder implements DispatcherObserver {
     /** Launches that have not ended, by worker. */
     private final Map<String, Launch> running = new ConcurrentHashMap<>();
 
+    /** Incidents that go on, by headline. */
+    private final Map<String, Incident> incidents = new ConcurrentHashMap<>();
+
     Counts counts(String function) {
         Counts counts = functions.get(function);
         return counts != null ? counts : functions.computeIfAbsent(function, name -> new Counts());
@@ -93,6 +98,22 @@ public final class Recorder implements DispatcherObserver {
         List<Launch> all = failedLaunches.list();
         all.addAll(launches.list());
         return all;
+    }
+
+    /** Returns the incidents that go on, the latest first. */
+    List<Incident> incidents() {
+        return incidents.values().stream()
+                .sorted(Comparator.comparing(Incident::since).reversed())
+                .toList();
+    }
+
+    @Override
+    public void onIncident(Incident incident) {
+        if (incident.isOver()) {
+            incidents.remove(incident.headline());
+        } else {
+            incidents.put(incident.headline(), incident);
+        }
     }
 
     @Override

@@ -8,6 +8,7 @@ let latest = null;
 let paused = false;
 let described = false;
 let listening = null;
+let drawn = "";
 
 function element(name, attributes, ...content) {
   const made = document.createElement(name);
@@ -66,7 +67,9 @@ function launching(of) {
   if (of.workersDesired === undefined) {
     return element("p", {class: "soft"}, `${of.workersReady} of ${of.workersConnected} connected workers are ready. None is launched here.`);
   }
-  const text = `Workers: ${of.workersReady} ready, ${of.workersDesired} desired, ${of.workersStarting} starting, ${of.workersDraining} draining, `
+  const launched = of.workersReady - of.workersReadyBase;
+  const ready = of.workersReadyBase ? `base ${of.workersReadyBase} · launched ${launched}` : `${launched} ready`;
+  const text = `Workers: ${ready}, ${of.workersDesired} desired, ${of.workersStarting} starting, ${of.workersDraining} draining, `
     + `${of.workersEjected} ejected. ${of.launchesInLastMinute} launches in the last minute. `;
   return of.launchesBlocked
     ? element("p", {class: "warn"}, text + sentence(of.launchesBlocked))
@@ -94,6 +97,15 @@ function cost(of) {
   return element("p", {class: "soft"},
     `Cost since the start: ${dollars(of.dollars)} for ${number(of.gbSeconds)} GB-seconds of workers, of which ${number(of.gbSecondsLastHour)} in the last hour. `
     + `As direct invocations: ${dollars(of.dollarsIfDirect)}${share}. Prices of x86 in us-east-1.`);
+}
+
+// Each is a line of the log, which also says when it ends.
+function drawIncidents(incidents) {
+  const lines = incidents.map(({since, what, cause}) => `Since ${time(since)}: ${what}: ${cause}`);
+  // A screen reader would read unchanged lines again.
+  if (lines.join("\n") === drawn) return;
+  drawn = lines.join("\n");
+  byId("incidents").replaceChildren(...lines.map((line) => element("p", {class: "bad"}, line)));
 }
 
 function drawFunctions(functions) {
@@ -220,6 +232,7 @@ function drawReasons(failures) {
 }
 
 function drawAll() {
+  drawIncidents(latest.incidents);
   drawFunctions(latest.functions);
   drawFleet(latest.fleet);
   drawChanges();

@@ -137,9 +137,11 @@ class AdminServerTest {
                                 4,
                                 12.3,
                                 45.6,
+                                null,
                                 new RolloutSnapshot(RolloutSnapshot.State.WATCHING, "7", "8", 10, 1, ""),
                                 null),
-                        new CapacitySnapshot("b", 5, 0, 0, 0, 0, 9, 0, 0, null, "circuit open, the last failure: x")),
+                        new CapacitySnapshot(
+                                "b", 5, 0, 0, 0, 0, 9, 0, 0, null, null, "circuit open, the last failure: x")),
                 (function, on) -> switched.add(function + " " + on));
         launching.rollouts((function, on) -> switched.add("rollout of " + function + " " + on));
         workers.of(new Shop());
@@ -314,6 +316,12 @@ class AdminServerTest {
                 .isEqualTo(outcomes(outcome("shop", "w1", "41", "not_launched_here")));
     }
 
+    @Test
+    void should_accept_the_beginning_of_an_id() throws Exception {
+        assertThat(call("POST", "/api/workers/drain?worker=i").body())
+                .isEqualTo(outcomes(outcome("images", "i1", "", "done")));
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -323,6 +331,7 @@ class AdminServerTest {
                 "400 | ?worker=w1&function=shop  | worker: 'w1', expected no other parameter beside it",
                 "400 | ?worker=w1&worker=w2      | expected the parameter worker once, got it twice",
                 "400 | ?id=w1                    | expected the parameters worker, function, version, got 'id'",
+                "400 | ?worker=w                | worker: 'w', expected the beginning of one id, got that of 3: w1, w2, w3",
                 "404 | ?worker=w%209             | worker: 'w 9', expected the id of a worker that GET /api/workers shows",
                 "404 | ?function=shoe            | function: 'shoe', expected one of [shop, images, idle]",
                 "404 | ?function=shop&version=40 | version: '40', expected a version that a worker has: [41, 42]"
@@ -377,10 +386,10 @@ class AdminServerTest {
 
         readiness.serving(
                 ready::get,
-                () -> List.of(new PoolSnapshot("a", 1, 1, 50, 50, 0), new PoolSnapshot("b", 2, 1, 50, 50, 0)),
+                () -> List.of(new PoolSnapshot("a", 1, 1, 0, 50, 50, 0), new PoolSnapshot("b", 2, 1, 0, 50, 50, 0)),
                 () -> List.of(
-                        new CapacitySnapshot("a", 1, 0, 1, 0, 0, 1, 0, 0, null, "backing off"),
-                        new CapacitySnapshot("b", 3, 0, 1, 0, 0, 9, 0, 0, null, "circuit open")),
+                        new CapacitySnapshot("a", 1, 0, 1, 0, 0, 1, 0, 0, null, null, "backing off"),
+                        new CapacitySnapshot("b", 3, 0, 1, 0, 0, 9, 0, 0, null, null, "circuit open")),
                 Map.of("a", 1, "b", 3, "c", 1));
         assertThat(call("GET", "/ready").statusCode()).isEqualTo(503);
         assertThat(call("GET", "/ready").body())

@@ -4,10 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -59,6 +61,20 @@ class RecorderTest {
                         failure,
                         1_000_000,
                         5_000_000));
+    }
+
+    @Test
+    void should_keep_the_incidents_that_go_on() {
+        Incident lost = new Incident(Incident.Kind.WORKERS_LOST, "a", "", "worker 1", Instant.EPOCH, 1, null);
+        Incident full = new Incident(
+                Incident.Kind.REQUESTS_REFUSED, "a", "queue_full", "x", Instant.EPOCH.plusSeconds(1), 1, null);
+        recorder.onIncident(lost);
+        recorder.onIncident(full);
+        assertThat(recorder.incidents()).containsExactly(full, lost);
+
+        recorder.onIncident(
+                new Incident(Incident.Kind.WORKERS_LOST, "a", "", "worker 1", Instant.EPOCH, 3, Duration.ofSeconds(9)));
+        assertThat(recorder.incidents()).containsExactly(full);
     }
 
     @Test
@@ -191,7 +207,7 @@ class RecorderTest {
     @Test
     void should_sample_what_happened_in_each_second() {
         History history = new History(recorder);
-        List<PoolSnapshot> pools = List.of(new PoolSnapshot("f", 2, 1, 20, 15, 3));
+        List<PoolSnapshot> pools = List.of(new PoolSnapshot("f", 2, 1, 0, 20, 15, 3));
         end("f", "GET", 200, Outcome.COMPLETED, null);
         history.sample(pools);
         end("f", "GET", 200, Outcome.COMPLETED, null);

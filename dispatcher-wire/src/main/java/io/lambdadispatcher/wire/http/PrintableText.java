@@ -1,5 +1,6 @@
 package io.lambdadispatcher.wire.http;
 
+import java.time.Duration;
 import java.util.regex.Pattern;
 
 /**
@@ -24,6 +25,12 @@ public final class PrintableText {
     private static final Pattern LINE_BREAK = Pattern.compile("\\R\\s*");
 
     private PrintableText() {}
+
+    /** Returns a duration as settings have it, for example {@code 30 s} or {@code 1500 ms}. */
+    public static String of(Duration duration) {
+        long millis = duration.toMillis();
+        return millis % 1000 == 0 ? millis / 1000 + " s" : millis + " ms";
+    }
 
     /** Returns the complete text, itself if it is a printable string. */
     public static String of(CharSequence text) {

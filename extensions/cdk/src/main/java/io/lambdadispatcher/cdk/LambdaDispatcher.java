@@ -32,14 +32,12 @@ import software.amazon.awscdk.services.ecs.RuntimePlatform;
 import software.amazon.awscdk.services.ecs.Secret;
 import software.amazon.awscdk.services.ecs.Ulimit;
 import software.amazon.awscdk.services.ecs.UlimitName;
-import software.amazon.awscdk.services.elasticloadbalancingv2.AddApplicationTargetsProps;
-import software.amazon.awscdk.services.elasticloadbalancingv2.ApplicationListener;
 import software.amazon.awscdk.services.elasticloadbalancingv2.ApplicationLoadBalancer;
-import software.amazon.awscdk.services.elasticloadbalancingv2.ApplicationProtocol;
-import software.amazon.awscdk.services.elasticloadbalancingv2.BaseApplicationListenerProps;
-import software.amazon.awscdk.services.elasticloadbalancingv2.HealthCheck;
+import software.amazon.awscdk.services.elasticloadbalancingv2.ApplicationTargetGroup;
+import software.amazon.awscdk.services.elasticloadbalancingv2.IApplicationListener;
+import software.amazon.awscdk.services.elasticloadbalancingv2.IApplicationTargetGroup;
 import software.amazon.awscdk.services.elasticloadbalancingv2.IListenerCertificate;
-import software.amazon.awscdk.services.elasticloadbalancingv2.SslPolicy;
+import software.amazon.awscdk.services.elasticloadbalancingv2.ListenerCondition;
 import software.amazon.awscdk.services.iam.PolicyStatement;
 import software.amazon.awscdk.services.lambda.Function;
 import software.amazon.awscdk.services.lambda.IAlias;
@@ -48,6 +46,7 @@ import software.amazon.awscdk.services.lambda.IVersion;
 import software.amazon.awscdk.services.logs.LogGroup;
 import software.amazon.awscdk.services.logs.RetentionDays;
 import software.amazon.awscdk.services.secretsmanager.SecretStringGenerator;
+import software.amazon.awscdk.services.sns.ITopic;
 import software.constructs.Construct;
 
 /**
@@ -69,6 +68,7 @@ import software.constructs.Construct;
  *         .image(ContainerImage.fromEcrRepository(repository, "0.1.0"))
  *         .function("api", workers)
  *         .setting("function.max-workers", "50")
+ *         .certificate(ListenerCertificate.fromArn("arn:aws:acm:..."))
  *         .build();
  * }</pre>
  *
@@ -88,9 +88,9 @@ import software.constructs.Construct;
  * <p><b>Threading.</b> One thread, as for all constructs.
  */
 public final class LambdaDispatcher extends Construct {
-    private static final int PUBLIC_PORT = 8080;
+    static final int PUBLIC_PORT = 8080;
+    static final int ADMIN_PORT = 9901;
     private static final int WORKER_PORT = 8444;
-    private static final int ADMIN_PORT = 9901;
 
     /** What the image's HEALTHCHECK says. ECS ignores that one. */
     private static final List<String> HEALTH_CHECK = List.of(
@@ -104,7 +104,7 @@ public final class LambdaDispatcher extends Construct {
 
     private final FargateTaskDefinition task;
     private final FargateService service;
-    private final ApplicationLoadBalancer loadBalancer;
+    private final Entrance entrance;
     private final LogGroup logGroup;
     private final @Nullable Table fleetTable;
 
@@ -134,13 +134,21 @@ public final class LambdaDispatcher extends Construct {
                 .circuitBreaker(
                         DeploymentCircuitBreaker.builder().rollback(true).build())
                 .healthCheckGracePeriod(Duration.minutes(2))
+                .enableExecuteCommand(from.executeCommand)
                 .build();
-        loadBalancer = ApplicationLoadBalancer.Builder.create(this, "LoadBalancer")
-                .vpc(vpc)
-                .internetFacing(from.internetFacing)
-                .build();
-        admitClients(from);
-        admitWorkers(Objects.requireNonNull(from.function));
+        entrance = from.rule == null
+                ? Entrance.of(this, vpc, from.certificates, from.internetFacing)
+                : Entrance.of(this, vpc, from.rule);
+        entrance.targets().addTarget(service);
+        service.getConnections()
+                .allowFrom(
+                        entrance.source(), Port.tcp(ADMIN_PORT), "The load balancer checks the health of dispatchers");
+        IFunction function = withoutQualifier(Objects.requireNonNull(from.function));
+        service.getConnections()
+                .allowFrom(function, Port.tcp(WORKER_PORT), "Workers dial the dispatcher that launched them");
+        if (from.alarmTopic != null) {
+            new Monitoring(this, function, from.alarmTopic);
+        }
     }
 
     private Cluster cluster(IVpc vpc) {
@@ -232,49 +240,6 @@ public final class LambdaDispatcher extends Construct {
                         .build());
     }
 
-    private void admitClients(Builder from) {
-        boolean tls = !from.certificates.isEmpty();
-        ApplicationListener listener = loadBalancer.addListener(
-                "Clients",
-                BaseApplicationListenerProps.builder()
-                        .port(tls ? 443 : 80)
-                        .certificates(from.certificates)
-                        .sslPolicy(tls ? SslPolicy.RECOMMENDED_TLS : null)
-                        // The user opens the security group of an internal load balancer.
-                        .open(from.internetFacing)
-                        .build());
-        listener.addTargets(
-                "Dispatchers",
-                AddApplicationTargetsProps.builder()
-                        .port(PUBLIC_PORT)
-                        .protocol(ApplicationProtocol.HTTP)
-                        .targets(List.of(service))
-                        // A check of port 8080 would reach a worker, and keep it alive. ECS
-                        // replaces tasks that fail: with /ready, those whose launching is off. The
-                        // new ones would launch.
-                        .healthCheck(HealthCheck.builder()
-                                .path("/started")
-                                .port(Integer.toString(ADMIN_PORT))
-                                .interval(Duration.seconds(5))
-                                .timeout(Duration.seconds(2))
-                                .healthyThresholdCount(2)
-                                .unhealthyThresholdCount(2)
-                                .build())
-                        // ECS drains a task for this time. Then requests are cut off.
-                        .deregistrationDelay(Duration.seconds(60))
-                        .build());
-        service.getConnections()
-                .allowFrom(loadBalancer, Port.tcp(ADMIN_PORT), "The load balancer checks the health of dispatchers");
-    }
-
-    private void admitWorkers(IFunction function) {
-        service.getConnections()
-                .allowFrom(
-                        withoutQualifier(function),
-                        Port.tcp(WORKER_PORT),
-                        "Workers dial the dispatcher that launched them");
-    }
-
     /**
      * Returns the function of an alias or a version, neither of which knows its security groups. If
      * they are imported, they only implement the interfaces.
@@ -296,9 +261,17 @@ public final class LambdaDispatcher extends Construct {
         return task;
     }
 
-    /** Returns the load balancer, for example for a DNS record or a security group. */
-    public ApplicationLoadBalancer getLoadBalancer() {
-        return loadBalancer;
+    /**
+     * Returns the load balancer, for example for a DNS record or a security group, or null with
+     * {@link Builder#listenerRule}.
+     */
+    public @Nullable ApplicationLoadBalancer getLoadBalancer() {
+        return entrance.loadBalancer();
+    }
+
+    /** Returns the target group of the tasks, for example for its metrics. */
+    public ApplicationTargetGroup getTargetGroup() {
+        return entrance.targets();
     }
 
     /** Returns where the dispatchers' log is, which is kept for a month. */
@@ -312,8 +285,8 @@ public final class LambdaDispatcher extends Construct {
     }
 
     /**
-     * Builds a {@link LambdaDispatcher}. {@link #vpc}, {@link #image} and {@link #function} are
-     * required.
+     * Builds a {@link LambdaDispatcher}. {@link #vpc}, {@link #image}, {@link #function}, and one
+     * of {@link #certificate}, {@link #plainHttp} and {@link #listenerRule} are required.
      */
     public static final class Builder {
         private final Construct scope;
@@ -330,7 +303,11 @@ public final class LambdaDispatcher extends Construct {
         private int memoryMiB = 2048;
         private int count = 2;
         private boolean internetFacing;
+        private boolean plainHttp;
         private boolean fleet;
+        private boolean executeCommand;
+        private Entrance.@Nullable Rule rule;
+        private @Nullable ITopic alarmTopic;
 
         private Builder(Construct scope, String id) {
             this.scope = scope;
@@ -429,9 +406,68 @@ public final class LambdaDispatcher extends Construct {
             return this;
         }
 
-        /** Adds a certificate. With one, the load balancer listens on port 443 instead of 80. */
+        /**
+         * Adds a certificate. The load balancer listens with TLS on port 443, and redirects
+         * requests of port 80 there.
+         */
         public Builder certificate(IListenerCertificate certificate) {
             certificates.add(certificate);
+            return this;
+        }
+
+        /** Lets clients send requests without TLS, on port 80. Then no certificate is needed. */
+        public Builder plainHttp() {
+            plainHttp = true;
+            return this;
+        }
+
+        /**
+         * Adds a rule to a listener of a load balancer that you have, instead of a load balancer.
+         * Its security group must allow connections to the tasks on ports 8080 and 9901, which the
+         * construct adds if it may change the group.
+         *
+         * @param listener in the same VPC; its idle timeout must be shorter than {@code
+         *     http.idle-timeout}, which is 5 minutes by default
+         * @param priority no other rule of the listener has it
+         * @param conditions such as {@code ListenerCondition.pathPatterns(List.of("/shop/*"))}
+         */
+        public Builder listenerRule(IApplicationListener listener, Number priority, ListenerCondition... conditions) {
+            rule = new Entrance.Rule(listener, priority, List.of(conditions), null);
+            return this;
+        }
+
+        /**
+         * Lets another target group get a part of the requests of the {@link #listenerRule}.
+         *
+         * @param weight of the dispatchers, 0 to 999; of 10 and 90, they get a tenth
+         * @param other what has served these requests before
+         * @param otherWeight its weight
+         * @throws IllegalStateException if there is no rule
+         */
+        public Builder shareWith(Number weight, IApplicationTargetGroup other, Number otherWeight) {
+            if (rule == null) {
+                throw new IllegalStateException("shareWith: expected listenerRule(...) before");
+            }
+            rule = rule.with(new Entrance.Sharing(weight, other, otherWeight));
+            return this;
+        }
+
+        /**
+         * Allows ECS Exec: operators run the command {@code dispatcher} in a task. The role of the
+         * tasks may then also use the channels of Systems Manager.
+         */
+        public Builder executeCommand() {
+            executeCommand = true;
+            return this;
+        }
+
+        /**
+         * Adds a dashboard and alarms of CloudWatch, which have a price.
+         *
+         * @param topic gets a message when an alarm begins and when it ends
+         */
+        public Builder alarms(ITopic topic) {
+            alarmTopic = topic;
             return this;
         }
 
@@ -483,9 +519,11 @@ public final class LambdaDispatcher extends Construct {
         /**
          * Adds the construct to the scope.
          *
-         * @throws IllegalStateException if a required part is missing
+         * @throws IllegalStateException if a required part is missing, or parts contradict each
+         *     other
          * @throws IllegalArgumentException if {@code shutdown.delay} and {@code shutdown.grace} are
-         *     longer than Fargate allows
+         *     longer than Fargate allows, or {@code http.idle-timeout} is not longer than the load
+         *     balancer's
          */
         public LambdaDispatcher build() {
             expect("vpc", vpc);
@@ -494,6 +532,16 @@ public final class LambdaDispatcher extends Construct {
             if (fleet && secrets.containsKey("workers.secret")) {
                 throw new IllegalStateException("workers.secret: fleet() generates this secret, so do not set it");
             }
+            if (rule != null && (plainHttp || internetFacing || !certificates.isEmpty())) {
+                throw new IllegalStateException("LambdaDispatcher " + id + ": expected either listenerRule(...), or"
+                        + " certificate(...), plainHttp() and internetFacing() of a load balancer of its own");
+            }
+            if (rule == null && plainHttp != certificates.isEmpty()) {
+                throw new IllegalStateException("LambdaDispatcher " + id
+                        + ": expected certificate(...), or plainHttp() if clients send requests without TLS, got "
+                        + (plainHttp ? "both" : "neither"));
+            }
+            settings.expectLongerIdleTimeout(Entrance.IDLE_SECONDS);
             return new LambdaDispatcher(this);
         }
 

@@ -100,11 +100,26 @@ final class TaskSettings {
         return (int) needed;
     }
 
+    /**
+     * Expects that the dispatcher keeps idle connections for longer than the load balancer.
+     * Otherwise, the load balancer sends requests over connections that are just being closed, and
+     * answers them with 502.
+     *
+     * @throws IllegalArgumentException if it closes them earlier
+     */
+    void expectLongerIdleTimeout(int balancerSeconds) {
+        String name = "http.idle-timeout";
+        if (values.containsKey(name) && seconds(name) <= balancerSeconds) {
+            throw new IllegalArgumentException(name + ": expected more than " + balancerSeconds
+                    + " s, because the load balancer keeps idle connections for this time, got " + values.get(name));
+        }
+    }
+
     private long seconds(String name) {
         String text = values.get(name);
         if (text == null || Boolean.TRUE.equals(Token.isUnresolved(text))) {
-            throw new IllegalArgumentException(name + ": expected a duration such as 15s, because the time to stop a"
-                    + " task depends on it, got a token");
+            throw new IllegalArgumentException(name + ": expected a duration such as 15s, because other parts of the"
+                    + " stack depend on it, got a token");
         }
         if (text.equals("0")) {
             return 0;

@@ -13,6 +13,8 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,14 +23,20 @@ import software.amazon.awscdk.App;
 import software.amazon.awscdk.Duration;
 import software.amazon.awscdk.Stack;
 import software.amazon.awscdk.assertions.Template;
-import software.amazon.awscdk.services.certificatemanager.Certificate;
 import software.amazon.awscdk.services.ec2.SecurityGroup;
 import software.amazon.awscdk.services.ec2.Vpc;
 import software.amazon.awscdk.services.ecs.Cluster;
 import software.amazon.awscdk.services.ecs.ContainerImage;
 import software.amazon.awscdk.services.ecs.CpuArchitecture;
 import software.amazon.awscdk.services.ecs.Secret;
+import software.amazon.awscdk.services.elasticloadbalancingv2.ApplicationListener;
+import software.amazon.awscdk.services.elasticloadbalancingv2.ApplicationListenerAttributes;
+import software.amazon.awscdk.services.elasticloadbalancingv2.ApplicationTargetGroup;
+import software.amazon.awscdk.services.elasticloadbalancingv2.IApplicationListener;
+import software.amazon.awscdk.services.elasticloadbalancingv2.IApplicationTargetGroup;
 import software.amazon.awscdk.services.elasticloadbalancingv2.ListenerCertificate;
+import software.amazon.awscdk.services.elasticloadbalancingv2.ListenerCondition;
+import software.amazon.awscdk.services.elasticloadbalancingv2.TargetGroupAttributes;
 import software.amazon.awscdk.services.lambda.Alias;
 import software.amazon.awscdk.services.lambda.AliasAttributes;
 import software.amazon.awscdk.services.lambda.Code;
@@ -42,8 +50,11 @@ import software.amazon.awscdk.services.lambda.Runtime;
 import software.amazon.awscdk.services.lambda.Version;
 import software.amazon.awscdk.services.lambda.VersionAttributes;
 import software.amazon.awscdk.services.s3.Bucket;
+import software.amazon.awscdk.services.sns.Topic;
 
 class LambdaDispatcherTest {
+    private static final String CERTIFICATE = "arn:aws:acm:eu-west-1:123456789012:certificate/1";
+
     private final Stack stack = new Stack(new App(), "stack");
     private final Vpc vpc = Vpc.Builder.create(stack, "Vpc").maxAzs(2).build();
     private final Function workers =
@@ -62,10 +73,28 @@ class LambdaDispatcherTest {
     }
 
     private LambdaDispatcher.Builder builder(String name, IFunction function) {
+        return withoutEntrance(name, function).plainHttp();
+    }
+
+    private LambdaDispatcher.Builder withoutEntrance(String name, IFunction function) {
         return LambdaDispatcher.Builder.create(stack, "Dispatcher")
                 .vpc(vpc)
                 .image(ContainerImage.fromRegistry("registry.example.org/lambda-dispatcher:1"))
                 .function(name, function);
+    }
+
+    private LambdaDispatcher.Builder withCertificate() {
+        return withoutEntrance("api", workers).certificate(ListenerCertificate.fromArn(CERTIFICATE));
+    }
+
+    private IApplicationListener existingListener() {
+        return ApplicationListener.fromApplicationListenerAttributes(
+                stack,
+                "Listener",
+                ApplicationListenerAttributes.builder()
+                        .listenerArn("arn:aws:elasticloadbalancing:eu-west-1:123456789012:listener/app/shop/1/2")
+                        .securityGroup(SecurityGroup.fromSecurityGroupId(stack, "BalancerGroup", "sg-balancer"))
+                        .build());
     }
 
     /** A template of the built construct, as the maps and lists of its JSON. */
@@ -243,17 +272,158 @@ class LambdaDispatcherTest {
     }
 
     @Test
-    void should_listen_with_tls_if_there_is_a_certificate() {
-        Rendered rendered = render(builder ->
-                builder.certificate(ListenerCertificate.fromCertificateManager(Certificate.fromCertificateArn(
-                        stack, "Certificate", "arn:aws:acm:eu-west-1:123456789012:certificate/1"))));
+    void should_listen_with_tls_and_redirect_other_clients() {
+        withCertificate().internetFacing().build();
+        Rendered rendered = Rendered.of(stack);
 
-        assertThat(rendered.one("AWS::ElasticLoadBalancingV2::Listener", "Dispatcher"))
+        assertThat(rendered.one("AWS::ElasticLoadBalancingV2::Listener", "DispatcherLoadBalancerClients"))
                 .containsEntry("Port", 443)
                 .containsEntry("Protocol", "HTTPS")
                 .extracting(listener -> listener.get("Certificates").toString())
                 .asString()
                 .contains("certificate/1");
+        assertThat(rendered.one("AWS::ElasticLoadBalancingV2::Listener", "DispatcherLoadBalancerRedirect"))
+                .containsEntry("Port", 80)
+                .extracting(listener -> listener.get("DefaultActions").toString())
+                .asString()
+                .contains("Type=redirect", "Protocol=HTTPS", "HTTP_301")
+                .doesNotContain("TargetGroupArn");
+    }
+
+    @Test
+    void should_have_no_tls_only_if_asked() {
+        assertThatThrownBy(() -> withoutEntrance("api", workers).build())
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessage("LambdaDispatcher Dispatcher: expected certificate(...), or plainHttp() if clients send"
+                        + " requests without TLS, got neither");
+        assertThatThrownBy(() -> withCertificate().plainHttp().build())
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageEndingWith("got both");
+    }
+
+    @Test
+    void should_drop_header_fields_that_are_invalid() {
+        assertThat(attributes(render(builder -> {})))
+                .containsEntry("routing.http.drop_invalid_header_fields.enabled", "true");
+    }
+
+    private static Map<String, String> attributes(Rendered rendered) {
+        return Rendered.list(rendered.one("AWS::ElasticLoadBalancingV2::LoadBalancer", "Dispatcher")
+                        .get("LoadBalancerAttributes"))
+                .stream()
+                .map(Rendered::map)
+                .collect(Collectors.toMap(each -> (String) each.get("Key"), each -> (String) each.get("Value")));
+    }
+
+    /** Otherwise, it sends requests over connections that the dispatcher is closing: 502. */
+    @Test
+    void should_have_a_load_balancer_that_closes_idle_connections_before_the_dispatcher() throws IOException {
+        String reference = Files.readString(Path.of("../../docs/reference/configuration.md"));
+        Matcher byDefault =
+                Pattern.compile("\\| `http.idle-timeout` \\| `(\\d+)m` ").matcher(reference);
+        assertThat(byDefault.find()).isTrue();
+        int balancerSeconds = Integer.parseInt(attributes(render(builder -> {})).get("idle_timeout.timeout_seconds"));
+
+        assertThat(balancerSeconds).isLessThan(60 * Integer.parseInt(byDefault.group(1)));
+        assertThatThrownBy(() -> builder()
+                        .setting("http.idle-timeout", balancerSeconds + "s")
+                        .build())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("http.idle-timeout: expected more than 60 s, because the load balancer keeps idle"
+                        + " connections for this time, got 60s");
+    }
+
+    @Test
+    void should_add_a_rule_to_an_existing_listener() {
+        withoutEntrance("api", workers)
+                .listenerRule(existingListener(), 7, ListenerCondition.pathPatterns(List.of("/shop/*")))
+                .build();
+        Rendered rendered = Rendered.of(stack);
+
+        Map<String, Object> rule = rendered.one("AWS::ElasticLoadBalancingV2::ListenerRule", "Dispatcher");
+        assertThat(rule).containsEntry("Priority", 7);
+        assertThat(rule.get("ListenerArn").toString()).contains("listener/app/shop/1/2");
+        assertThat(rule.get("Conditions").toString()).contains("path-pattern", "/shop/*");
+        assertThat(rule.get("Actions").toString()).contains("Type=forward", "DispatcherTargets");
+        assertThat(rendered.all("AWS::ElasticLoadBalancingV2::LoadBalancer", ""))
+                .isEmpty();
+        assertThat(rendered.all("AWS::ElasticLoadBalancingV2::Listener", "")).isEmpty();
+        assertThat(rendered.all("AWS::EC2::SecurityGroupIngress", "").stream()
+                        .filter(ingress -> "sg-balancer".equals(ingress.get("SourceSecurityGroupId")))
+                        .map(ingress -> ((Number) ingress.get("FromPort")).intValue()))
+                .containsExactlyInAnyOrder(8080, 9901);
+    }
+
+    @Test
+    void should_share_the_requests_of_the_rule_with_another_target_group() {
+        IApplicationTargetGroup other = ApplicationTargetGroup.fromTargetGroupAttributes(
+                stack,
+                "Other",
+                TargetGroupAttributes.builder()
+                        .targetGroupArn("arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/before/1")
+                        .build());
+        withoutEntrance("api", workers)
+                .listenerRule(existingListener(), 7, ListenerCondition.pathPatterns(List.of("/shop/*")))
+                .shareWith(10, other, 90)
+                .build();
+
+        assertThat(Rendered.of(stack)
+                        .one("AWS::ElasticLoadBalancingV2::ListenerRule", "Dispatcher")
+                        .get("Actions")
+                        .toString())
+                .containsPattern("DispatcherTargets\\w*}, Weight=10")
+                .containsPattern("targetgroup/before/1, Weight=90");
+    }
+
+    @Test
+    void should_refuse_a_rule_together_with_a_load_balancer() {
+        LambdaDispatcher.Builder builder =
+                builder().listenerRule(existingListener(), 7, ListenerCondition.pathPatterns(List.of("/shop/*")));
+
+        assertThatThrownBy(builder::build)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageStartingWith("LambdaDispatcher Dispatcher: expected either listenerRule(...), or");
+    }
+
+    @Test
+    void should_let_operators_run_commands_only_if_asked() {
+        Rendered rendered = render(LambdaDispatcher.Builder::executeCommand);
+
+        assertThat(rendered.one("AWS::ECS::Service", "Dispatcher")).containsEntry("EnableExecuteCommand", true);
+        assertThat(rendered.allowedToTasks())
+                .containsKeys("lambda:InvokeFunction", "ssmmessages:OpenDataChannel")
+                .allSatisfy((action, resources) -> assertThat(action).matches("lambda:.*|ssmmessages:.*|logs:.*"));
+    }
+
+    @Test
+    void should_send_alarms_to_a_topic() {
+        Rendered rendered = render(builder ->
+                builder.alarms(Topic.fromTopicArn(stack, "Topic", "arn:aws:sns:eu-west-1:123456789012:operators")));
+
+        assertThat(rendered.all("AWS::CloudWatch::Alarm", "DispatcherMonitoring"))
+                .hasSize(7)
+                .allSatisfy(alarm -> assertThat(alarm)
+                        .containsEntry("AlarmActions", List.of("arn:aws:sns:eu-west-1:123456789012:operators"))
+                        .containsEntry("TreatMissingData", "notBreaching")
+                        .containsKey("AlarmDescription"));
+        assertThat(rendered.one("AWS::CloudWatch::Alarm", "DispatcherMonitoringWorkersFail"))
+                .as("looks back for longer than a worker lives, because an error has the time of its launch")
+                .containsEntry("EvaluationPeriods", 20)
+                .containsEntry("DatapointsToAlarm", 1)
+                .containsEntry("Period", 60);
+        assertThat(rendered.one("AWS::CloudWatch::Dashboard", "Dispatcher")
+                        .get("DashboardBody")
+                        .toString())
+                .contains("TargetResponseTime", "ConcurrentExecutions", "Throttles", "CPUUtilization", "WARN|ERROR");
+        assertThat(rendered.one("AWS::Logs::MetricFilter", "Dispatcher")
+                        .get("LogGroupName")
+                        .toString())
+                .contains("DispatcherLog");
+    }
+
+    @Test
+    void should_have_no_alarms_without_a_topic() {
+        assertThat(render(builder -> {}).all("AWS::CloudWatch::Alarm", "")).isEmpty();
     }
 
     @Test

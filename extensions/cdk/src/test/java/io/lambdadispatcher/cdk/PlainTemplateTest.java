@@ -5,22 +5,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
-/** {@code -Ddocs.update=true} writes the template again. */
+/** {@code -Ddocs.update=true} writes the templates again. */
 class PlainTemplateTest {
-    private static final Path TEMPLATE = Path.of("..", "..", "docker", "cloudformation.json");
-
-    @Test
-    void should_be_what_the_construct_renders(@TempDir Path directory) throws IOException {
-        String rendered = PlainTemplate.render(directory);
+    @ParameterizedTest
+    @EnumSource
+    void should_be_what_the_construct_renders(PlainTemplate.Kind kind, @TempDir Path directory) throws IOException {
+        Path template = Path.of("..", "..", "docker", kind.file);
+        String rendered = PlainTemplate.render(kind, directory);
         if (Boolean.getBoolean("docs.update")) {
-            Files.writeString(TEMPLATE, rendered);
+            Files.writeString(template, rendered);
             return;
         }
-        assertThat(Files.readString(TEMPLATE))
-                .as("%s; -Ddocs.update=true writes it again", TEMPLATE)
+        assertThat(Files.readString(template))
+                .as("%s; -Ddocs.update=true writes it again", template)
                 .isEqualTo(rendered);
     }
 }

@@ -11,7 +11,9 @@ import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.FleetSnapshot.FunctionSlots;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
+import io.lambdadispatcher.core.observe.ProcessSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.observe.ShadowEnd;
@@ -26,6 +28,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -51,6 +54,7 @@ import java.util.function.ToDoubleFunction;
  * that match no route have the function {@code none}. Any thread.
  */
 public final class DispatcherMetrics implements DispatcherObserver {
+    private static final double NANOS_PER_SECOND = 1e9;
     private static final CacheSnapshot NOTHING_STORED = new CacheSnapshot(0, 0, 0);
 
     /** The function's name for requests that match no route. */
@@ -60,6 +64,9 @@ public final class DispatcherMetrics implements DispatcherObserver {
     private final Map<String, FunctionMeters> functions = new ConcurrentHashMap<>();
     private final LongAdder clientsConnected = new LongAdder();
     private final LongAdder clientsDisconnected = new LongAdder();
+    /** How many incidents go on, by kind and function. */
+    private final Map<List<Object>, AtomicInteger> incidents = new ConcurrentHashMap<>();
+
     private final ExchangeListener listener = this::count;
     private final Counter workerRejections;
     private final Counter[] protections = new Counter[Protection.values().length];
@@ -98,10 +105,21 @@ public final class DispatcherMetrics implements DispatcherObserver {
         List<String> functions =
                 dispatcher.pools().stream().map(PoolSnapshot::function).toList();
         watch(functions, dispatcher::pools, dispatcher::capacity, dispatcher::clients);
+        watchProcess(dispatcher::process);
         watchCache(() -> Objects.requireNonNullElse(dispatcher.cache(), NOTHING_STORED));
         if (dispatcher.fleet() != null) {
             watchFleet(functions, () -> Objects.requireNonNull(dispatcher.fleet()));
         }
+    }
+
+    void watchProcess(Supplier<ProcessSnapshot> process) {
+        gauge(Meters.LOOP_LAG, process, seen -> seen.loopLagNanos() / NANOS_PER_SECOND);
+        FunctionCounter.builder(
+                        Meters.CPU_THROTTLED.title(),
+                        process,
+                        seen -> Math.max(0, seen.get().throttledNanos()) / NANOS_PER_SECOND)
+                .description(Meters.CPU_THROTTLED.description())
+                .register(registry);
     }
 
     void watchCache(Supplier<CacheSnapshot> cache) {
@@ -277,6 +295,22 @@ public final class DispatcherMetrics implements DispatcherObserver {
     @Override
     public void onBreaker(String function, String breaker, BreakerState state, String reason) {
         meters(function).breakerChanged(breaker, state);
+    }
+
+    @Override
+    public void onIncident(Incident incident) {
+        incidents
+                .computeIfAbsent(List.of(incident.kind(), incident.function()), key -> {
+                    AtomicInteger open = new AtomicInteger();
+                    Gauge.builder(Meters.INCIDENTS.title(), open, AtomicInteger::get)
+                            .description(Meters.INCIDENTS.description())
+                            .tag("kind", incident.kind().name().toLowerCase(Locale.ROOT))
+                            .tag("function", incident.function().isEmpty() ? NO_FUNCTION : incident.function())
+                            .strongReference(true)
+                            .register(registry);
+                    return open;
+                })
+                .addAndGet(incident.isOver() ? -1 : 1);
     }
 
     @Override

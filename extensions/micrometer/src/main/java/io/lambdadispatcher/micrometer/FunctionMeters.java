@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.observe.SessionResult;
 import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.observe.WaitReason;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
@@ -57,6 +58,9 @@ final class FunctionMeters {
     private final AtomicReferenceArray<Counter> requests =
             new AtomicReferenceArray<>(Outcome.values().length * STATUS_CLASSES);
 
+    /** Counters by the kind of the worker. */
+    private final Counter[] workerRequests = new Counter[WorkerKind.values().length];
+
     private final Map<String, Counter> failures = new ConcurrentHashMap<>();
     private final Map<WaitReason, Counter> waits = new ConcurrentHashMap<>();
     private final Map<SessionResult, Counter> sessions = new ConcurrentHashMap<>();
@@ -104,6 +108,9 @@ final class FunctionMeters {
                 .description(Meters.WORKER_LOOP_LAG.description())
                 .tag("function", function)
                 .register(registry);
+        for (WorkerKind kind : WorkerKind.values()) {
+            workerRequests[kind.ordinal()] = counter(Meters.WORKER_REQUESTS, "kind", kind.token());
+        }
         // They begin at zero, so that the first event is an increase.
         for (ExtraAttempt reason : EXTRA_ATTEMPTS) {
             retries.computeIfAbsent(reason, this::retries);
@@ -121,6 +128,10 @@ final class FunctionMeters {
 
     void exchangeEnded(ExchangeEnd end) {
         requests(end.outcome(), end.status()).increment();
+        WorkerKind kind = end.workerKind();
+        if (kind != null) {
+            workerRequests[kind.ordinal()].increment();
+        }
         if (end.failure() != null) {
             failures.computeIfAbsent(end.failure(), this::failures).increment();
         }

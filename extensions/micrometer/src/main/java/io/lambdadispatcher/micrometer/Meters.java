@@ -58,6 +58,7 @@ enum Meters {
             "cache.evictions", null, "Targets whose stored responses were removed for lack of memory or for their age"),
     PROTECTIONS(
             "protections", null, "Actions that protected the dispatcher from a client or a worker, by kind of action"),
+    WORKER_REQUESTS("worker.requests", null, "Completed requests that a worker received, by the kind of the worker"),
     WORKERS("workers", null, "Connected workers"),
     WORKERS_READY("workers.ready", null, "Workers that accept requests"),
     WORKER_STREAMS("worker.streams", null, "Open worker streams"),
@@ -87,6 +88,10 @@ enum Meters {
             null,
             "Change to another version of the function: 0 = none, 1 = a few workers have it, 2 = workers are replaced, 3 = stopped"),
     SPENDING("worker.gigabyte.seconds", null, "GB-seconds that launched workers have used"),
+    LOOP_LAG("event.loop.lag", "seconds", "Longest time that a task waited for an event loop in the last second"),
+    CPU_THROTTLED(
+            "cpu.throttled.seconds", null, "Time for which the limit of its container kept the process from running"),
+    INCIDENTS("incidents", null, "Incidents that go on. The log has a line when each begins and when it ends."),
     LAUNCHES("launches", null, "Launches of workers"),
     LAUNCHES_ENDED("launches.ended", null, "Launched workers that have exited, and failed launches"),
     FLEET_MEMBERS("fleet.members", null, "Dispatchers of the fleet that are alive, this one included"),

@@ -6,18 +6,23 @@ import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
+import io.lambdadispatcher.core.observe.ProcessSnapshot;
 import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.SessionResult;
 import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.lambdadispatcher.core.observe.ShadowEnd.Result;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -65,6 +70,11 @@ class DispatcherMetricsTest {
         }
 
         @Override
+        public @Nullable WorkerKind workerKind() {
+            return attempts == 0 ? null : attempts == 1 ? WorkerKind.BASE : WorkerKind.LAUNCHED;
+        }
+
+        @Override
         public @Nullable SessionResult sessionResult() {
             return attempts == 3 ? SessionResult.WORKER_GONE : null;
         }
@@ -96,6 +106,8 @@ class DispatcherMetricsTest {
         assertThat(registry.scrape())
                 .contains("lambda_dispatcher_requests_total{function=\"a\",outcome=\"completed\",status=\"2xx\"} 2.0\n")
                 .contains("lambda_dispatcher_requests_total{function=\"a\",outcome=\"failed\",status=\"5xx\"} 1.0\n")
+                .contains("lambda_dispatcher_worker_requests_total{function=\"a\",kind=\"base\"} 2.0\n")
+                .contains("lambda_dispatcher_worker_requests_total{function=\"a\",kind=\"launched\"} 0.0\n")
                 .contains(
                         "lambda_dispatcher_requests_total{function=\"b\",outcome=\"cancelled\",status=\"none\"} 1.0\n")
                 .contains("lambda_dispatcher_requests_total{function=\"none\",outcome=\"failed\",status=\"4xx\"} 1.0\n")
@@ -158,13 +170,14 @@ class DispatcherMetricsTest {
 
     @Test
     void should_show_pools_launches_and_clients_as_they_are_at_the_scrape() {
-        CapacitySnapshot launching = new CapacitySnapshot("a", 4, 1, 2, 1, 0, 5, 7.5, 90.5, null, "the switch is off");
+        CapacitySnapshot launching =
+                new CapacitySnapshot("a", 4, 1, 2, 1, 0, 5, 7.5, 90.5, null, null, "the switch is off");
         AtomicInteger looks = new AtomicInteger();
         observer.watch(
                 List.of("a", "b"),
                 () -> {
                     looks.incrementAndGet();
-                    return List.of(new PoolSnapshot("a", 3, 2, 100, 60, 7));
+                    return List.of(new PoolSnapshot("a", 3, 2, 0, 100, 60, 7));
                 },
                 () -> List.of(launching),
                 () -> new ClientSnapshot(2, 1000, 4000, 1));
@@ -226,6 +239,25 @@ class DispatcherMetricsTest {
                 .contains("lambda_dispatcher_worker_rejections_total 1.0\n")
                 .contains("lambda_dispatcher_launches_total{function=\"a\"} 1.0\n")
                 .contains("lambda_dispatcher_launches_ended_total{function=\"a\",result=\"failed\"} 1.0\n");
+    }
+
+    @Test
+    void should_show_the_incidents_that_go_on_and_what_the_process_lacks() {
+        Incident full =
+                new Incident(Incident.Kind.REQUESTS_REFUSED, "a", "queue_full", "too many", Instant.EPOCH, 1, null);
+        Incident over = new Incident(
+                Incident.Kind.REQUESTS_REFUSED, "a", "queue_full", "too many", Instant.EPOCH, 9, Duration.ofSeconds(3));
+        observer.watchProcess(() -> new ProcessSnapshot(1_500_000_000, 250_000_000, 0, 0.5, 0.5));
+        observer.onIncident(full);
+
+        assertThat(registry.scrape())
+                .contains("lambda_dispatcher_incidents{function=\"a\",kind=\"requests_refused\"} 1.0\n")
+                .contains("lambda_dispatcher_event_loop_lag_seconds 0.25\n")
+                .contains("lambda_dispatcher_cpu_throttled_seconds_total 1.5\n");
+
+        observer.onIncident(over);
+        assertThat(registry.scrape())
+                .contains("lambda_dispatcher_incidents{function=\"a\",kind=\"requests_refused\"} 0.0\n");
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.lambdadispatcher.it.docker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.event.Json;
 import io.lambdadispatcher.wire.testkit.Await;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -11,9 +12,11 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.testcontainers.containers.Container.ExecResult;
 
 /** Tests the image of the server with {@code docker run} and {@code docker stop}. */
 @DockerTest(Image.DISPATCHER)
@@ -32,6 +35,39 @@ class ServerImageIT {
             assertThat(server.execInContainer("id", "-u").getStdout().strip()).isEqualTo("10001");
             Await.until("Docker finds it healthy", Duration.ofMinutes(2), server::isHealthy);
         }
+    }
+
+    @Test
+    void should_have_a_command_for_operators() throws Exception {
+        try (ServerContainer server = ServerContainer.withLocalWorkers()
+                .withEnv("LAMBDA_DISPATCHER_ADMIN_TOKEN", "the-token-of-a-container-test")) {
+            server.start();
+
+            assertThat(command(server, "status")).contains("FUNCTION", "2/2");
+            assertThat(command(server, "--version")).startsWith("Lambda Dispatcher ");
+            assertThat(command(server, "check-config")).isNotEmpty();
+            String worker = worker(server);
+            assertThat(command(server, "workers", "drain", worker)).contains(worker);
+            assertThat(command(server, "launching", "off")).contains("accepted");
+        }
+    }
+
+    /** Runs the image's command {@code dispatcher} as {@code docker exec} does. */
+    private static String command(ServerContainer server, String... arguments) throws Exception {
+        List<String> command = new ArrayList<>(List.of("dispatcher"));
+        command.addAll(List.of(arguments));
+        ExecResult result = server.execInContainer(command.toArray(new String[0]));
+        assertThat(result.getExitCode()).as(result.toString()).isZero();
+        assertThat(result.getStderr()).isEmpty();
+        return result.getStdout();
+    }
+
+    private String worker(ServerContainer server) throws Exception {
+        byte[] workers = client.send(
+                        HttpRequest.newBuilder(server.admin("/api/workers")).build(), BodyHandlers.ofByteArray())
+                .body();
+        Map<?, ?> first = (Map<?, ?>) ((List<?>) Json.read(workers)).get(0);
+        return (String) first.get("id");
     }
 
     @Test

@@ -49,6 +49,40 @@ public class PermitStress {
         }
     }
 
+    /**
+     * Another event loop takes base permits while the shard's own loop returns one, takes one and
+     * uses it. There are three attempts for two base permits.
+     */
+    @JCStressTest
+    @State
+    @Outcome(id = "1, 1, 0", expect = ACCEPTABLE, desc = "Each loop has one.")
+    @Outcome(id = "2, 0, 0", expect = ACCEPTABLE, desc = "The other loop has both.")
+    public static class TwoTakersOfTheBase {
+        private final StressedPool pool = new StressedPool(2, true);
+
+        @Actor
+        public void other(III_Result result) {
+            result.r1 = take() + take();
+        }
+
+        @Actor
+        public void own(III_Result result) {
+            pool.onAway(() -> {
+                pool.freeStream();
+                result.r2 = pool.away.free.tryAcquireBase() && pool.away.free.takeBase() != null ? 1 : 0;
+            });
+        }
+
+        private int take() {
+            return pool.away.free.tryAcquireBase() ? 1 : 0;
+        }
+
+        @Arbiter
+        public void end(III_Result result) {
+            result.r3 = pool.away.free.basePermits();
+        }
+    }
+
     /** A request crosses over to a worker that stops taking requests at the same time. */
     @JCStressTest
     @State

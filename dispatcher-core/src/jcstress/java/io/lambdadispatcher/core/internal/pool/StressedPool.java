@@ -129,7 +129,7 @@ final class StressedPool {
     private final Loop homeLoop = new Loop();
     private final Loop awayLoop = new Loop();
     private final FunctionPool pool = new FunctionPool(OPTIONS, List.of(homeLoop, awayLoop), DispatcherObserver.NONE);
-    private final PooledConnection worker = new PooledConnection("worker");
+    private final PooledConnection worker;
     private final Stream busy = new Stream(this);
     final PoolShard home = pool.shard(0);
     final PoolShard away = pool.shard(1);
@@ -137,6 +137,12 @@ final class StressedPool {
 
     /** Makes a pool with one busy worker stream and {@code free} free ones. */
     StressedPool(int free) {
+        this(free, false);
+    }
+
+    /** @param mixed whether the worker is a base worker, and there is a launched one, too */
+    StressedPool(int free, boolean mixed) {
+        worker = new PooledConnection("worker", mixed);
         onAway(() -> {
             away.workers().onMember(worker);
             away.workers().setOpen(worker, true);
@@ -147,6 +153,14 @@ final class StressedPool {
                 away.workers().onStreamOpened(worker, new Stream(this));
             }
         });
+        if (mixed) {
+            PooledConnection launched = new PooledConnection("launched");
+            onHome(() -> {
+                home.workers().onMember(launched);
+                home.workers().setOpen(launched, true);
+            });
+            settle();
+        }
     }
 
     /** Runs {@code action} on the calling thread, as the loop {@code home}. */

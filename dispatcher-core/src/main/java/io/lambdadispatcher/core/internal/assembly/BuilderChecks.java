@@ -91,6 +91,7 @@ final class BuilderChecks {
         options.launching.launchers.keySet().forEach(function -> requireConfigured("launcher", function));
         options.functions.forEach(this::requireLauncher);
         options.launching.direct.keySet().forEach(this::requireInvoker);
+        options.workers.inProcess.keySet().forEach(function -> requireConfigured("inProcess", function));
     }
 
     private void requireLauncher(FunctionOptions function) {
@@ -123,6 +124,7 @@ final class BuilderChecks {
             if (options.workers.secrets == null
                     && !launched
                     && !options.launching.direct.containsKey(name)
+                    && !options.workers.inProcess.containsKey(name)
                     && !options.workers.functionSecrets.containsKey(name)) {
                 log.warn(
                         "no secret is set, so the dispatcher has a random one, and no worker of function {} can"

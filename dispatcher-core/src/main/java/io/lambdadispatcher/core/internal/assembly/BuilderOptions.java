@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.assembly;
 
 import io.lambdadispatcher.core.internal.ingress.edge.HealthCheck;
+import io.lambdadispatcher.core.internal.inprocess.InProcessBase;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.options.DirectOptions;
@@ -57,6 +58,9 @@ public final class BuilderOptions {
     /** Of the {@link WorkerSide}. */
     public static final class Workers {
         public final Map<String, List<byte[]>> functionSecrets = new HashMap<>();
+        /** By name of the function. */
+        public final Map<String, InProcessBase> inProcess = new HashMap<>();
+
         public @Nullable ListenerOptions listener;
         public @Nullable List<byte[]> secrets;
         public Duration pingInterval = Duration.ofSeconds(2);

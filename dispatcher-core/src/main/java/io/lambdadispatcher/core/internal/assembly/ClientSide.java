@@ -11,9 +11,12 @@ import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.HealthCheck;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.edge.TrustedHeaders;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.Incident;
+import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -28,6 +31,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
@@ -40,6 +44,7 @@ import org.jspecify.annotations.Nullable;
 public final class ClientSide {
     private final Engine engine;
     private final DispatcherObserver observer;
+    private final Incidents incidents;
     private final @Nullable ErrorRenderer errorRenderer;
     private final @Nullable String failureHeader;
     private final @Nullable HealthCheck healthCheck;
@@ -58,8 +63,10 @@ public final class ClientSide {
             List<FunctionOptions> functions,
             RequestRouter router,
             Engine engine,
-            DispatcherObserver observer) {
+            DispatcherObserver observer,
+            Incidents incidents) {
         this.engine = engine;
+        this.incidents = incidents;
         this.observer = observer;
         errorRenderer = options.errorRenderer;
         failureHeader = options.failureHeader;
@@ -69,8 +76,27 @@ public final class ClientSide {
         int connections = descriptors.forClients(options.limits, functions);
         acceptsPerTurn = descriptors.acceptsPerTurn(connections);
         guard = new ClientGuard(
-                options.limits, connections, engine.loopIndexes().keySet(), observer);
+                options.limits, connections, engine.loopIndexes().keySet(), new Protections());
         engine.limitWaitingBy(guard::freeBytes);
+    }
+
+    /** Passes protections on to the observer, and reports the connections that are closed. */
+    private final class Protections implements DispatcherObserver {
+        @Override
+        public void onProtection(Protection protection) {
+            observer.onProtection(protection);
+            String why = switch (protection) {
+                case CONNECTION_LIMIT -> "there are too many, see http.max-connections";
+                case ADDRESS_LIMIT ->
+                    "too many come from one address, see http.max-connections-per-address and forwarding.trust";
+                case MEMORY_CUT -> "they hold too much memory, see http.client-memory";
+                default -> null;
+            };
+            if (why != null) {
+                String code = protection.name().toLowerCase(Locale.ROOT);
+                incidents.count(Incident.Kind.CONNECTIONS_REFUSED, "", code, () -> why);
+            }
+        }
     }
 
     /** Returns how many connections a port accepts in one turn of an event loop. */
@@ -146,7 +172,7 @@ public final class ClientSide {
         return new PublicChannelInitializer.Rules(
                 limits,
                 new TrustedHeaders(forwarding, headers),
-                new ErrorAnswers(errorRenderer, forwarding, failureHeader, cors));
+                new ErrorAnswers(errorRenderer, forwarding, failureHeader, cors, incidents));
     }
 
     public HttpLimits limits() {

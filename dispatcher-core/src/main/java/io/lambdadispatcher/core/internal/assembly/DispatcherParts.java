@@ -3,9 +3,13 @@ package io.lambdadispatcher.core.internal.assembly;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.engine.Engine;
 import io.lambdadispatcher.core.internal.engine.Observers;
+import io.lambdadispatcher.core.internal.engine.ProcessWatch;
 import io.lambdadispatcher.core.internal.filter.RequestFilters;
+import io.lambdadispatcher.core.internal.inprocess.InProcessWorker;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.ProcessSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
@@ -14,12 +18,16 @@ import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.wire.http2.BlockedLoopWatch;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.Ticker;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,6 +39,8 @@ public final class DispatcherParts {
     private final Engine engine;
     private final EventLoop anyLoop;
     private final BlockedLoopWatch blockedLoops;
+    private final Future<?> incidentTicks;
+    private final ProcessWatch process;
     private final ClientSide clients;
     private final WorkerSide workers;
     private final Launches launches;
@@ -55,12 +65,16 @@ public final class DispatcherParts {
         undo.push(() -> engine.shutdown(Duration.ZERO));
         anyLoop = engine.anyLoop();
         blockedLoops = BlockedLoopWatch.start(engine.loopIndexes().keySet(), log::warn);
-        undo.push(blockedLoops::close);
-        clients = new ClientSide(options.clients, options.functions, router, engine, observer);
-        launches = new Launches(options.launching, anyLoop);
+        Incidents incidents = new Incidents(observer, Ticker.systemTicker());
+        engine.pools().values().forEach(pool -> pool.reportTo(incidents));
+        incidentTicks = anyLoop.scheduleAtFixedRate(incidents::tick, 1, 1, TimeUnit.SECONDS);
+        process = ProcessWatch.start(List.copyOf(engine.loopIndexes().keySet()), incidents);
+        undo.push(this::closeWatches);
+        clients = new ClientSide(options.clients, options.functions, router, engine, observer, incidents);
+        launches = new Launches(options.launching, anyLoop, incidents);
         undo.push(() -> launches.supervisors().values().forEach(LaunchSupervisor::close));
-        workers =
-                new WorkerSide(options.workers, secrets, options.clients.limits, engine, launches.registry(), observer);
+        workers = new WorkerSide(
+                options.workers, secrets, options.clients.limits, engine, launches.registry(), observer, incidents);
         launches.supervise(options.launching, engine, direct, workers, observer);
         ListenerOptions workerListener = Objects.requireNonNull(options.workers.listener);
         undoOpen(workers.listen(workerListener, engine, clients.acceptsPerTurn()), undo);
@@ -68,6 +82,9 @@ public final class DispatcherParts {
             undoOpen(clients.listen(listener), undo);
         }
         launches.start(options, workers.address());
+        options.workers.inProcess.forEach((function, base) -> new InProcessWorker(
+                        Objects.requireNonNull(engine.pools().get(function)), base, launches.registry(), observer)
+                .start());
     }
 
     private static void undoOpen(Channel port, Deque<Runnable> undo) {
@@ -123,8 +140,16 @@ public final class DispatcherParts {
         return anyLoop;
     }
 
-    BlockedLoopWatch blockedLoops() {
-        return blockedLoops;
+    /** Returns what the process lacks. */
+    public ProcessSnapshot process() {
+        return process.snapshot();
+    }
+
+    /** Ends what looks after the event loops, which may outlive the dispatcher. */
+    void closeWatches() {
+        blockedLoops.close();
+        incidentTicks.cancel(false);
+        process.close();
     }
 
     public ClientSide clients() {

@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.internal.launch.WorkerCommands;
 import io.lambdadispatcher.core.internal.launch.WorkerInspection;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.loop.LoopFuture;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -19,6 +20,7 @@ import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.wire.worker.HostPort;
 import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.Ticker;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
 import java.util.ArrayList;
@@ -56,7 +58,8 @@ public final class Launches {
     /** Of the functions whose workers are launched here. */
     private final Map<String, LaunchSupervisor> supervisors = new LinkedHashMap<>();
 
-    private final WorkerRegistry registry = new WorkerRegistry(supervisors);
+    private final WorkerRegistry registry;
+    private final Incidents incidents;
     private final Set<WorkerLauncher> launchers = Collections.newSetFromMap(new IdentityHashMap<>());
     private final @Nullable FunctionInvoker invoker;
     private final @Nullable Ledger ledger;
@@ -67,8 +70,10 @@ public final class Launches {
 
     private @Nullable Future<?> fleetTimer;
 
-    Launches(BuilderOptions.Launching options, EventLoop loop) {
+    Launches(BuilderOptions.Launching options, EventLoop loop, Incidents incidents) {
         this.loop = loop;
+        this.incidents = incidents;
+        registry = new WorkerRegistry(supervisors, incidents, Ticker.systemTicker());
         launchers.addAll(options.launchers.values());
         if (options.launcher != null) {
             launchers.add(options.launcher);
@@ -89,7 +94,7 @@ public final class Launches {
             FleetTime time = new SystemTime();
             SignedLedger signed =
                     new SignedLedger(ledger, () -> workers.secrets().common(), time::millis);
-            fleet = new FleetMember(signed, loop, time, new SecureRandom(), registry::setPeers);
+            fleet = new FleetMember(signed, loop, time, new SecureRandom(), incidents, registry::setPeers);
             engine.pools().values().forEach(FunctionPool::setShared);
         }
         engine.pools().forEach((function, pool) -> {
@@ -105,7 +110,8 @@ public final class Launches {
                                 workers.launchAccess(function),
                                 direct.get(function),
                                 fleet,
-                                observer));
+                                observer,
+                                incidents));
             }
         });
     }
@@ -168,7 +174,8 @@ public final class Launches {
         int unlaunched = direct.contains(function) ? 0 : 1;
         int required =
                 supervisors.containsKey(function) ? pool.options().capacity().minWorkers() : unlaunched;
-        return registry.snapshot(pool).readyWorkers() >= required;
+        // Ejected workers would serve again if the others ended.
+        return registry.readyWorkers(function) >= required;
     }
 
     /** @return completes on {@code loop}; exceptionally after the end of the event loops */

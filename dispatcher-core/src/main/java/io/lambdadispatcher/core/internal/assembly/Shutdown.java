@@ -125,7 +125,7 @@ public final class Shutdown {
                     parts.launches().registry().goodbyeAll("the dispatcher shuts down");
                     parts.workers().port().close();
                     parts.launches().close().whenComplete((closed, none) -> {
-                        parts.blockedLoops().close();
+                        parts.closeWatches();
                         engine.shutdown(Duration.ofSeconds(2)).addListener(shut -> done.complete(null));
                     });
                 });

@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.engine.Engine;
 import io.lambdadispatcher.core.internal.engine.TlsContexts;
 import io.lambdadispatcher.core.internal.launch.LaunchSupervisor;
 import io.lambdadispatcher.core.internal.launch.WorkerRegistry;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.worker.PortIdentities;
 import io.lambdadispatcher.core.internal.worker.WorkerPort;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -34,7 +35,8 @@ public final class WorkerSide {
             HttpLimits limits,
             Engine engine,
             WorkerRegistry registry,
-            DispatcherObserver observer) {
+            DispatcherObserver observer,
+            Incidents incidents) {
         ListenerOptions listener = Objects.requireNonNull(options.listener, "listener");
         this.secrets = secrets;
         derivesPortKeys = listener.isForWorkers();
@@ -46,7 +48,7 @@ public final class WorkerSide {
                 options.pingTimeout,
                 limits.headerTimeout(),
                 options.zone);
-        handler = new WorkerPort(access, engine.pools(), engine.loopIndexes(), registry, observer);
+        handler = new WorkerPort(access, engine.pools(), engine.loopIndexes(), registry, observer, incidents);
     }
 
     /** Opens the port. */

@@ -6,18 +6,28 @@ import java.util.concurrent.TimeUnit;
  * Calculates how many worker streams the queued requests need. Requests that arrived within 100 ms
  * of the first one are a burst, and count one stream each. Requests that arrived later, while
  * workers were starting, count only as many streams as serve them within a second, because each
- * stream can serve several of them.
+ * stream can serve several of them. Beside a base, they count as many as clear the queue somewhat
+ * later than a start, which launches no workers that the traffic does not need.
  *
  * <p>No stream is needed for a queue that the workers that serve or start will clear before another
  * worker could be ready. For example, requests are queued while the replacement of a lost worker
  * starts, and fill all streams when it has started. By Little's law, the streams that the load does
  * not need clear the queue. This holds if most of the busy streams carry short requests. It is
- * believed only while a worker starts, for at most twice the time of a start, and as long as the
- * queue becomes shorter in each second after that.
+ * believed only while a worker starts, for at most twice the time of a start, or for a moment if
+ * there is a base, and as long as the queue becomes shorter in each second after that.
  */
 final class Backlog {
     private static final long TOGETHER_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** For so long, a full base can be an accident of the arrivals. */
+    private static final long MOMENT_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+
+    /**
+     * The time in which the queue is cleared beside a base, in starts. What arrives during a start
+     * would otherwise launch as many workers again as the traffic needs.
+     */
+    private static final double STARTS_TO_CLEAR = 1.25;
 
     private boolean waiting;
     private long sinceNanos;
@@ -30,10 +40,12 @@ final class Backlog {
     /**
      * @param starting workers that have not been ready yet
      * @param startNanos mean time from launch until a worker is ready
+     * @param besideBase whether a base serves
      */
-    void onSample(long nowNanos, Demand demand, int starting, long startNanos) {
+    void onSample(long nowNanos, Demand demand, int starting, long startNanos, boolean besideBase) {
         int pending = demand.pending();
-        boolean helpComes = starting > 0 && (!waiting || nowNanos - sinceNanos <= 2 * startNanos);
+        long patienceNanos = starting > 0 ? 2 * startNanos : MOMENT_NANOS;
+        boolean helpComes = (starting > 0 || besideBase) && (!waiting || nowNanos - sinceNanos <= patienceNanos);
         boolean due = nowNanos - lookedNanos >= SECOND;
         shrinking = helpComes || shrinking && (!due || pending < pendingAtLook);
         if (helpComes || due) {
@@ -61,8 +73,9 @@ final class Backlog {
      * @param demand the latest sample
      * @param supply streams of the workers that serve or start
      * @param startNanos mean time from launch until a worker is ready
+     * @param besideBase whether a base serves. It is full now and then without a rise of the traffic
      */
-    double streams(long nowNanos, Demand demand, OfferedLoad load, double supply, long startNanos) {
+    double streams(long nowNanos, Demand demand, OfferedLoad load, double supply, long startNanos, boolean besideBase) {
         int pending = demand.pending();
         double serviceNanos = load.meanServiceNanos();
         if (pending == 0 || serviceNanos == 0) {
@@ -71,13 +84,22 @@ final class Backlog {
         }
         // The mean load follows a sudden rise too slowly.
         double since = Math.max(TOGETHER_NANOS, nowNanos - sinceNanos);
-        double recent = (demand.arrived() - arrivedBefore) * serviceNanos / since;
+        double before = besideBase ? SECOND / 2.0 : 0;
+        double recent =
+                ((demand.arrived() - arrivedBefore) * serviceNanos + before * load.streams()) / (since + before);
         double spare = supply - Math.max(load.streams(), recent);
-        boolean areShort = demand.busy() <= 2 * load.streams();
+        boolean areShort = demand.busy() <= 2 * Math.max(load.streams(), recent);
         if (shrinking && areShort && pending * serviceNanos <= spare * startNanos) {
             return 0;
         }
         int first = Math.min(pending, together);
-        return first + (pending - first) * Math.min(1, serviceNanos / SECOND);
+        if (!besideBase) {
+            return first + (pending - first) * Math.min(1, serviceNanos / SECOND);
+        }
+        // Workers that have just started are busy with what was queued, which counts only once.
+        double share = Math.min(1, serviceNanos / Math.max(SECOND, STARTS_TO_CLEAR * startNanos));
+        double streams = first + (pending - first) * share;
+        double rising = Math.max(load.streams(), recent) + pending * share - demand.busy();
+        return shrinking && areShort ? Math.min(streams, Math.max(0, rising)) : streams;
     }
 }

@@ -144,7 +144,7 @@ public final class CapacityController {
             guard.onReady(worker.launchedNanos);
             rollout.onReady(worker);
         }
-        if (worker.allowed() < function.streamsPerWorker()) {
+        if (worker.limit.isReduced()) {
             // The limit was set on the worker's other or previous connections only.
             draft.limit(worker, "also on its new connection");
         }
@@ -325,7 +325,7 @@ public final class CapacityController {
         int ungranted = launchMissing(draft);
         recycling.drainEarly(draft);
         retirement
-                .replaced(nowNanos, workers.ready(), target.wanted())
+                .replaced(nowNanos, workers.readyLaunched(), target.wanted())
                 .forEach(worker ->
                         draft.drain(worker, recycling.has(worker) ? DrainCode.REQUESTED : DrainCode.DEADLINE));
         if (seen != null && view.mayScaleIn()) {
@@ -340,6 +340,7 @@ public final class CapacityController {
         for (WorkerDemand one : seen) {
             WorkerLife worker = workers.get(one.workerId());
             if (worker != null) {
+                worker.onStreams(one.streams());
                 int before = worker.allowed();
                 WorkerDemand second = worker.onSecond(now, one);
                 if (second != null) {
@@ -381,10 +382,11 @@ public final class CapacityController {
     private void scaleIn(PlanDraft draft) {
         int watched = rollout.unseenWatched(target.wanted(), workers);
         int kept = Math.max(0, target.kept() - Math.max(0, fleet.workers() - watched));
-        List<WorkerLife> ready = workers.ready();
+        List<WorkerLife> ready = workers.readyLaunched();
         // Without traffic, nothing can be watched.
         ready.removeIf(worker -> target.kept() > 0 && rollout.isWatched(worker));
-        Retirement.surplus(ready, kept, workers.count(worker -> worker.is(State.DRAINING)))
+        int draining = workers.count(worker -> worker.is(State.DRAINING) && !worker.isBase());
+        Retirement.surplus(ready, kept, draining, workers.base(WorkerLife::concurrency) > 0)
                 .forEach(worker -> draft.drain(worker, DrainCode.SCALE_IN));
     }
 
@@ -443,6 +445,17 @@ public final class CapacityController {
                 rollout.text());
     }
 
+    private CapacitySnapshot.@Nullable Base base() {
+        int ready = workers.base(worker -> worker.is(State.READY) ? 1 : 0);
+        return ready == 0
+                ? null
+                : new CapacitySnapshot.Base(
+                        ready,
+                        workers.base(WorkerLife::concurrency),
+                        workers.base(WorkerLife::busy),
+                        target.launchedStreams());
+    }
+
     /**
      * Returns the state after the latest {@link #evaluate}.
      *
@@ -464,6 +477,7 @@ public final class CapacityController {
                 guard.launchesInLastMinute(nowNanos),
                 target.spend().lastHourGbSeconds(),
                 target.spend().totalGbSeconds(),
+                base(),
                 rollout.snapshot(workers),
                 obstacle == null ? target.obstacle() : obstacle);
     }

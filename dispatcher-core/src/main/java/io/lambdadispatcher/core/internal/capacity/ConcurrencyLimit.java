@@ -14,7 +14,7 @@ final class ConcurrencyLimit {
     private static final int LATE_MICROS = 250_000;
     private static final int FULL_PERMILLE = 970;
 
-    private final int most;
+    private int most;
     private double limit;
     private boolean decreased;
     private long decreasedNanos;
@@ -26,6 +26,17 @@ final class ConcurrencyLimit {
 
     int value() {
         return Math.max(1, (int) limit);
+    }
+
+    /** Returns whether the limit is below the stream count. */
+    boolean isReduced() {
+        return value() < most;
+    }
+
+    /** Replaces the stream count. A limit that is reduced remains the same share of it. */
+    void setStreams(int value) {
+        limit = limit * value / most;
+        most = value;
     }
 
     /** Decreases the limit if the worker's load report shows overload. */

@@ -27,6 +27,7 @@ public record Demand(
     /**
      * The demand of one worker, or of one of its connections. Totals count from its connection.
      *
+     * @param streams worker streams that it has opened
      * @param busy exchanges in flight
      * @param peakBusy the most exchanges in flight since the previous sample
      * @param completed total exchanges that have ended
@@ -39,6 +40,7 @@ public record Demand(
      */
     public record WorkerDemand(
             String workerId,
+            int streams,
             int busy,
             int peakBusy,
             long completed,
@@ -51,6 +53,7 @@ public record Demand(
         public WorkerDemand plus(WorkerDemand other) {
             return new WorkerDemand(
                     workerId,
+                    streams + other.streams,
                     busy + other.busy,
                     peakBusy + other.peakBusy,
                     completed + other.completed,
@@ -75,6 +78,7 @@ public record Demand(
         WorkerDemand minus(WorkerDemand earlier) {
             return new WorkerDemand(
                     workerId,
+                    streams,
                     busy,
                     peakBusy,
                     completed - earlier.completed,

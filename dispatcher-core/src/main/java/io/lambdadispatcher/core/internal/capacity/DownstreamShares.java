@@ -160,7 +160,7 @@ final class DownstreamShares {
         DownstreamBudget now = budget();
         return now == null || !lacking
                 ? null
-                : "launching is limited by downstreamConnections: " + now.connections() + ", and "
+                : "launching is limited by function.downstream-connections: " + now.connections() + ", and "
                         + workers.count(worker -> true) + " workers run, start or end, with at most " + now.share()
                         + " connections each"
                         + (ghosts.isEmpty()

@@ -232,7 +232,9 @@ final class LaunchGuard {
         }
         return launchesInLastMinute(nowNanos) >= limits.launchesPerMinute()
                 ? new LaunchPause(
-                        "launches are limited by launchesPerMinute", launches.getFirst() + MINUTE_NANOS, false)
+                        "launches are limited by function.launches-per-minute",
+                        launches.getFirst() + MINUTE_NANOS,
+                        false)
                 : null;
     }
 
@@ -264,7 +266,7 @@ final class LaunchGuard {
             return "launching is delayed by the backoff, last failure: " + lastFailure;
         }
         return launchesInLastMinute(nowNanos) >= limits.launchesPerMinute()
-                ? "launching is limited by launchesPerMinute: " + limits.launchesPerMinute()
+                ? "launching is limited by function.launches-per-minute: " + limits.launchesPerMinute()
                 : null;
     }
 

@@ -27,7 +27,8 @@ record MissingWorkers(int ordinary, int all) {
     static MissingWorkers count(
             PlanDraft draft, int wanted, int elsewhere, int most, WorkerLives workers, Rollout rollout) {
         long now = draft.nowNanos;
-        int capacity = elsewhere + workers.count(worker -> worker.isCapacity(now) && !rollout.isWatched(worker));
+        int capacity = elsewhere
+                + workers.count(worker -> worker.isCapacity(now) && !worker.isBase() && !rollout.isWatched(worker));
         int places = drainEjected(draft, wanted - capacity, most - capacity, workers);
         int watched = rollout.watchedWorkers(wanted);
         int ordinary = Math.max(0, Math.min(Math.min(wanted, most - watched) - capacity, places));

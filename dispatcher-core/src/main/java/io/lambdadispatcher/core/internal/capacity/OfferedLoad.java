@@ -61,6 +61,14 @@ public final class OfferedLoad {
         return Math.max(fastPerNano, slowPerNano) * meanServiceNanos();
     }
 
+    /**
+     * Returns the mean number of busy worker streams, if there are enough streams. Unlike {@link
+     * #streams}, it follows a rise slowly and a dip immediately.
+     */
+    double lastingStreams() {
+        return Math.min(fastPerNano, slowPerNano) * meanServiceNanos();
+    }
+
     /** Returns the mean service time of recent requests, or 0 if none has ended yet. */
     double meanServiceNanos() {
         return recentCompleted == 0 ? 0 : recentServiceNanos / recentCompleted;

@@ -22,6 +22,8 @@ final class Retirement {
 
     /** The maximum fraction of the workers that drains per second, even if far fewer are needed. */
     private static final double SCALE_IN_FRACTION = 0.1;
+    /** The same beside a base, which carries what they leave. */
+    private static final double SCALE_IN_FRACTION_BESIDE_BASE = 0.25;
 
     private final ServiceTimes serviceTimes = new ServiceTimes();
     private long meanStartNanos = DEFAULT_START_NANOS;
@@ -112,7 +114,7 @@ final class Retirement {
      * be kept. Otherwise, slow clients and a load that rises and falls could accumulate any number
      * of draining workers.
      */
-    static List<WorkerLife> surplus(List<WorkerLife> ready, int kept, int draining) {
+    static List<WorkerLife> surplus(List<WorkerLife> ready, int kept, int draining, boolean besideBase) {
         List<WorkerLife> ours = ready.stream()
                 .filter(worker -> worker.ours)
                 .sorted(Comparator.comparing(WorkerLife::isEjected).reversed().thenComparingInt(WorkerLife::busy))
@@ -120,7 +122,8 @@ final class Retirement {
         long serving = ready.stream()
                 .filter(worker -> !worker.isEjected() && !worker.isExpiring())
                 .count();
-        double most = Math.max(1, Math.ceil(ours.size() * SCALE_IN_FRACTION));
+        double fraction = besideBase ? SCALE_IN_FRACTION_BESIDE_BASE : SCALE_IN_FRACTION;
+        double most = Math.max(1, Math.ceil(ours.size() * fraction));
         int leaving = (int) Math.min(Math.min(serving - kept, most), ours.size());
         int room = ready.size() - draining;
         return ours.subList(0, Math.max(0, leaving)).stream()

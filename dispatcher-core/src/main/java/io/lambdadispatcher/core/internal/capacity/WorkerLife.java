@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -204,9 +205,10 @@ final class WorkerLife {
             return null;
         }
         String reason = switch (state) {
-            case LAUNCHED -> "has not dialled in within " + launchTimeout;
+            case LAUNCHED -> "has not dialled in within " + PrintableText.of(launchTimeout);
             case DIALLED -> times < TIMES_LONGER_TO_BE_READY ? null : "has dialled in, but has not become ready";
-            case DRAINING -> parted ? "has drained, but has not exited within " + launchTimeout : null;
+            case DRAINING ->
+                parted ? "has drained, but has not exited within " + PrintableText.of(launchTimeout) : null;
             case READY, GONE -> null;
         };
         killed = reason != null;
@@ -234,6 +236,20 @@ final class WorkerLife {
 
     boolean everReady() {
         return everReady;
+    }
+
+    /**
+     * Returns whether the worker is part of the base: nobody has launched it for a time, so it states
+     * no deadline. A worker with a deadline was launched by another dispatcher of the fleet, or by the
+     * dispatcher before this one.
+     */
+    boolean isBase() {
+        return !ours && !hasDeadline() && !id.startsWith(WorkerLives.FLEET_PREFIX);
+    }
+
+    /** Returns the exchanges that it can serve concurrently now; 0 = it is not to serve. */
+    int concurrency() {
+        return state == State.READY && !isEjected() ? allowed() : 0;
     }
 
     /** Returns whether it was launched by this dispatcher and has not been ready yet. */
@@ -304,6 +320,13 @@ final class WorkerLife {
     }
 
     // Statistics.
+
+    /** Records how many streams a worker of the base has opened, which it decides itself. */
+    void onStreams(int streams) {
+        if (isBase() && streams > 0) {
+            limit.setStreams(streams);
+        }
+    }
 
     /**
      * Returns the difference to the previous second, or since the worker connected; {@code null} if

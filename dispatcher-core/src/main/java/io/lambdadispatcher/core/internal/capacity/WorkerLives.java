@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  * to the controller's thread.
  */
 public final class WorkerLives {
+    /** The ids of workers that a fleet has launched begin with this, those of others do not. */
+    public static final String FLEET_PREFIX = "fleet-";
+
     private final Map<String, WorkerLife> workers = new LinkedHashMap<>();
     private final int streamsPerWorker;
 
@@ -148,12 +152,33 @@ public final class WorkerLives {
         return count;
     }
 
+    /** Returns the workers that are ready and not part of the base, including ejected ones. */
+    List<WorkerLife> readyLaunched() {
+        List<WorkerLife> ready = ready();
+        ready.removeIf(WorkerLife::isBase);
+        return ready;
+    }
+
+    /** Returns the sum over the workers of the base that are connected. */
+    int base(ToIntFunction<WorkerLife> value) {
+        int sum = 0;
+        for (WorkerLife worker : workers.values()) {
+            sum += worker.isBase() ? value.applyAsInt(worker) : 0;
+        }
+        return sum;
+    }
+
+    /** Returns how many launched workers serve, or are expected to do so soon and for some time. */
+    int launchedCapacity(long nowNanos) {
+        return count(worker -> worker.isCapacity(nowNanos) && !worker.isBase());
+    }
+
     /**
-     * Returns the mean number of concurrent exchanges that a worker may have: its streams, or fewer
-     * if workers were overloaded.
+     * Returns the mean number of concurrent exchanges that a launched worker may have: its streams,
+     * or fewer if workers were overloaded.
      */
     double exchangesPerWorker() {
-        return ready().stream()
+        return readyLaunched().stream()
                 .filter(worker -> !worker.isEjected())
                 .mapToInt(WorkerLife::allowed)
                 .average()

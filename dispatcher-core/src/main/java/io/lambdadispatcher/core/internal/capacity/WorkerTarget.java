@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,16 +14,26 @@ final class WorkerTarget {
     private CapacityPolicy policy;
     private final OfferedLoad load = new OfferedLoad();
     private final Backlog backlog = new Backlog();
+    private final Excess excess = new Excess();
     private final SpendMeter spend;
     private final WindowMax recentlyWanted;
 
     /** The need of clients that are almost idle. It is enough for one worker. */
     private static final double LEAST_STREAMS = 0.001;
 
+    /**
+     * The price of a start, as a multiple of its time: 1 is what is billed, and the rest is the price
+     * of the latency that it causes.
+     */
+    private static final int START_PRICE = 15;
+    /** The time for which a worker is slow after its start, because its code is cold. */
+    private static final long COLD_CODE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     private boolean everRequested;
     private long lastRequestNanos;
     private long arrivedBefore;
     private double neededStreams;
+    private double launchedStreams;
     private int affordable = Integer.MAX_VALUE;
     private int wanted;
     private int kept;
@@ -38,7 +49,6 @@ final class WorkerTarget {
         policy = function.capacity();
         spend.setLimits(
                 function.launching().gbSecondsPerHour(), function.launching().workerMegabytes());
-        recentlyWanted.setWindow(policy.scaleInAfter().toNanos());
     }
 
     /**
@@ -49,19 +59,42 @@ final class WorkerTarget {
      */
     void onSample(long nowNanos, Demand demand, FleetView fleet, WorkerLives workers, long startNanos) {
         double exchangesPerWorker = workers.exchangesPerWorker();
-        int capacity = fleet.workers() + workers.count(worker -> worker.isCapacity(nowNanos));
+        int base = workers.base(WorkerLife::concurrency);
+        int launched = fleet.workers() + workers.launchedCapacity(nowNanos);
         load.onSample(nowNanos, demand);
-        backlog.onSample(nowNanos, demand, workers.count(WorkerLife::isStarting), startNanos);
+        excess.onSample(nowNanos, demand);
+        backlog.onSample(nowNanos, demand, workers.count(WorkerLife::isStarting), startNanos, base > 0);
         spend.advance(nowNanos, workers.count(worker -> worker.ours));
         rememberRequests(nowNanos, demand);
-        neededStreams = neededStreams(nowNanos, demand, capacity * exchangesPerWorker - fleet.streams(), startNanos);
-        int needed =
-                (int) Math.min(Integer.MAX_VALUE, Math.ceil((neededStreams + fleet.streams()) / exchangesPerWorker));
-        int spare = needed > 0 || policy.minWorkers() > 0 ? policy.warmWorkers() : 0;
+        double supply = base + launched * exchangesPerWorker - fleet.streams();
+        double instant = instantStreams(nowNanos, demand, supply, startNanos, base > 0);
+        neededStreams = hasBeenIdle(nowNanos, demand)
+                ? 0
+                : Math.max(LEAST_STREAMS, Math.max(load.streams() * (1 + policy.headroom()), instant));
+        launchedStreams = base == 0 ? neededStreams + fleet.streams() : excess(base, instant, fleet.streams());
+        int needed = (int) Math.min(Integer.MAX_VALUE, Math.ceil(launchedStreams / exchangesPerWorker));
+        boolean spares = neededStreams + fleet.streams() > 0 || policy.minWorkers() > 0;
+        int spare = spares ? policy.warmWorkers() : 0;
         int within = (int) Math.min(policy.maxWorkers(), Math.max(policy.minWorkers(), (long) needed + spare));
         affordable = fleet.prepaid() ? Integer.MAX_VALUE : spend.affordableWorkers();
         wanted = Math.min(within, affordable);
+        recentlyWanted.setWindow(base == 0 ? policy.scaleInAfter().toNanos() : holdNanos(startNanos));
         kept = Math.min(recentlyWanted.add(nowNanos, wanted), affordable);
+    }
+
+    /** Returns the streams of launched workers that the fleet needs beside the base. */
+    private double excess(int base, double instant, double elsewhere) {
+        double utilization = 1 / (1 + policy.headroom());
+        double others = elsewhere * utilization;
+        return excess.calculate(load.lastingStreams() + others, instant + others, base, base * utilization);
+    }
+
+    /**
+     * Returns how long a launched worker is kept beside a base when it is not needed: as long as it
+     * costs no more than the start that it saves. Half of the scale-in time is left for draining.
+     */
+    private long holdNanos(long startNanos) {
+        return Math.min(policy.scaleInAfter().toNanos() / 2, START_PRICE * (startNanos + COLD_CODE_NANOS));
     }
 
     private void rememberRequests(long nowNanos, Demand demand) {
@@ -76,13 +109,14 @@ final class WorkerTarget {
         return demand.busy() + demand.pending() == 0;
     }
 
-    private double neededStreams(long nowNanos, Demand demand, double supply, long startNanos) {
-        if (!everRequested || nowNanos - lastRequestNanos >= policy.idleAfter().toNanos() && isIdle(demand)) {
-            return 0;
-        }
-        double queued = backlog.streams(nowNanos, demand, load, supply, startNanos);
-        double streams = Math.max(load.streams() * (1 + policy.headroom()), demand.busy() + queued);
-        return Math.max(LEAST_STREAMS, streams);
+    private boolean hasBeenIdle(long nowNanos, Demand demand) {
+        return !everRequested
+                || nowNanos - lastRequestNanos >= policy.idleAfter().toNanos() && isIdle(demand);
+    }
+
+    /** Returns the streams that the requests of this moment need. */
+    private double instantStreams(long nowNanos, Demand demand, double supply, long startNanos, boolean besideBase) {
+        return demand.busy() + backlog.streams(nowNanos, demand, load, supply, startNanos, besideBase);
     }
 
     /** Returns how many worker streams the clients of this dispatcher need. */
@@ -90,7 +124,12 @@ final class WorkerTarget {
         return neededStreams;
     }
 
-    /** Returns how many workers there should be now. */
+    /** Returns how many worker streams are needed beside the base, or without it. */
+    double launchedStreams() {
+        return launchedStreams;
+    }
+
+    /** Returns how many launched workers there should be now. */
     int wanted() {
         return wanted;
     }

@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.HopByHop;
+import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.http.Trailers;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -203,7 +204,7 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
     }
 
     private void onUnread() {
-        String detail = "the response's body was not read within " + unreadTimeout
+        String detail = "the response's body was not read within " + PrintableText.of(unreadTimeout)
                 + ", expected a subscriber, bodyAsBytes(), bodyAsString() or discard()";
         unread.warn("request cancelled: {}", detail);
         cancel();

@@ -92,7 +92,7 @@ public final class Descriptors {
             return wanted;
         }
         log.warn(
-                "maxConnections: {}, but the process may open only {} files and keeps {} for workers:"
+                "http.max-connections: {}, but the process may open only {} files and keeps {} for workers:"
                         + " at most {} client connections are served. Raise the limit (ulimit -n) to at least {}.",
                 wanted,
                 max,

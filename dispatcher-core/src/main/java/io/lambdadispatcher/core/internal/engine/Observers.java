@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.lambdadispatcher.core.options.ContentEncoding;
@@ -193,6 +194,11 @@ public final class Observers implements DispatcherObserver {
     @Override
     public void onBreaker(String function, String breaker, BreakerState state, String reason) {
         tell("onBreaker", observer -> observer.onBreaker(function, breaker, state, reason));
+    }
+
+    @Override
+    public void onIncident(Incident incident) {
+        tell("onIncident", observer -> observer.onIncident(incident));
     }
 
     @Override

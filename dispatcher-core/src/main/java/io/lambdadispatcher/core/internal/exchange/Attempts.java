@@ -569,7 +569,7 @@ public final class Attempts {
 
     /** All have ended. */
     void report(long startNanos, long endNanos) {
-        report.onLastAttempt(count, workerId());
+        report.onLastAttempt(count, workerId(), current != null && current.isOfBase());
         report.onTimes((count == 0 ? endNanos : firstNanos) - startNanos, endNanos - startNanos);
         if (current != null) {
             report.onTiming(current.handlerWaitMicros, current.handlerMicros);

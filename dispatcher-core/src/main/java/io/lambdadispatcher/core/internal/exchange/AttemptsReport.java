@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
 import io.lambdadispatcher.core.observe.RetryDenial;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.Ticker;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +28,7 @@ abstract class AttemptsReport implements ExchangeEnd {
 
     private int attempts;
     private @Nullable String workerId;
+    private boolean ofBase;
 
     /** The number of further attempts, in {@link #EXTRA_BITS} bits for each reason. */
     private int extraAttempts;
@@ -92,14 +94,20 @@ abstract class AttemptsReport implements ExchangeEnd {
     }
 
     /** All attempts have ended. */
-    final void onLastAttempt(int count, @Nullable String lastWorkerId) {
+    final void onLastAttempt(int count, @Nullable String lastWorkerId, boolean byBase) {
         attempts = count;
         workerId = lastWorkerId;
+        ofBase = byBase;
     }
 
     @Override
     public final @Nullable String workerId() {
         return workerId;
+    }
+
+    @Override
+    public final @Nullable WorkerKind workerKind() {
+        return workerId == null ? null : ofBase ? WorkerKind.BASE : WorkerKind.LAUNCHED;
     }
 
     @Override

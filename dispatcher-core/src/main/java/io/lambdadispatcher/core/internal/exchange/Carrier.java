@@ -23,6 +23,13 @@ public interface Carrier {
     }
 
     /**
+     * Returns whether this is a stream of a base worker; false if its worker is not known yet.
+     */
+    default boolean isOfBase() {
+        return false;
+    }
+
+    /**
      * Returns whether the stream is one of another event loop, and may be gone when the request
      * arrives there. Then the request's body follows after {@link Try#onArrived}.
      */

@@ -414,6 +414,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
         return Methods.isConnect(requestHead.method());
     }
 
+    /** Returns whether the request becomes a tunnel if the response's status is 2xx. */
+    public boolean asksForTunnel() {
+        return head.asksForTunnel();
+    }
+
     Http2Headers headers() {
         return head.fields();
     }

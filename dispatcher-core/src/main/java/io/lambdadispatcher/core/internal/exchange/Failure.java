@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.exchange;
 
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import java.util.Locale;
@@ -76,7 +77,7 @@ public record Failure(
                 "the headers are too large or not permitted, or the path has more than one reading"),
         /** The request has passed so many dispatchers that it seems to run in a loop (RFC 8586). */
         LOOP_DETECTED(HttpResponseStatus.valueOf(508, "Loop Detected"), false, "the request seems to run in a loop"),
-        /** Direct requests only: an event cannot describe a tunnel. */
+        /** Direct requests, and handlers of this process: neither can describe a tunnel. */
         NO_TUNNELS(HttpResponseStatus.NOT_IMPLEMENTED, false, "the function supports no WebSockets"),
         /** The embedding program's router threw an exception. */
         ROUTER_FAILED(HttpResponseStatus.INTERNAL_SERVER_ERROR, false, "the router failed"),
@@ -151,6 +152,17 @@ public record Failure(
 
         public HttpResponseStatus status() {
             return status;
+        }
+
+        /**
+         * Returns what the operator is told of such failures. Returns {@code null} if they are the
+         * client's fault or intended.
+         */
+        public Incident.@Nullable Kind incident() {
+            return switch (this) {
+                case NO_FUNCTION, BAD_REQUEST, NO_TUNNELS, TOO_LARGE, ONLY_IF_CACHED, SHUTTING_DOWN -> null;
+                default -> wasNotTried ? Incident.Kind.REQUESTS_REFUSED : Incident.Kind.REQUESTS_FAILED;
+            };
         }
     }
 }

@@ -121,6 +121,11 @@ public final class Try implements Attempt {
         return carrier != null && carrier.isOfWorker();
     }
 
+    /** Returns whether a base worker has it. */
+    boolean isOfBase() {
+        return carrier != null && carrier.isOfBase();
+    }
+
     @Nullable
     String workerId() {
         return carrier == null ? null : carrier.workerId();

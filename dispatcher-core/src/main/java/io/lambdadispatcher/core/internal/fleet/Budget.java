@@ -129,7 +129,8 @@ final class Budget {
             return "launching is delayed because launches of the fleet were throttled";
         }
         if (launchesInLastMinute(nowMillis) >= limits.launchesPerMinute()) {
-            return "launching is limited by launchesPerMinute: " + limits.launchesPerMinute() + " for the fleet";
+            return "launching is limited by function.launches-per-minute: " + limits.launchesPerMinute()
+                    + " for the fleet";
         }
         if (affordable(1, nowMillis, limits) == 0) {
             return "launching is limited by the spending limit: "
@@ -137,12 +138,12 @@ final class Budget {
                     + " GB-seconds per hour for the fleet";
         }
         if (limits.downstream() != null && downstreamRoom(limits) == 0) {
-            return "launching is limited by downstreamConnections: "
+            return "launching is limited by function.downstream-connections: "
                     + limits.downstream().connections() + " for the fleet, and " + slots.size()
                     + " workers run, start or end";
         }
         return workers() >= limits.maxWorkers() || slots.size() >= limits.maxAlive()
-                ? "launching is limited by maxWorkers: " + limits.maxWorkers() + " for the fleet"
+                ? "launching is limited by function.max-workers: " + limits.maxWorkers() + " for the fleet"
                 : null;
     }
 

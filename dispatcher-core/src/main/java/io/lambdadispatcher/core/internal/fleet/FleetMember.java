@@ -1,9 +1,12 @@
 package io.lambdadispatcher.core.internal.fleet;
 
 import io.lambdadispatcher.core.internal.capacity.OfferedLoad;
+import io.lambdadispatcher.core.internal.capacity.WorkerLives;
 import io.lambdadispatcher.core.internal.fleet.MemberEntry.MemberDemand;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.FleetSnapshot.Member;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.wire.http.PrintableText;
 import java.util.ArrayList;
@@ -76,6 +79,7 @@ public final class FleetMember {
     final FleetTime time;
     private final Ledger ledger;
     private final RandomGenerator random;
+    private final Incidents incidents;
     private final Consumer<List<String>> onPeers;
     private final Map<String, FleetFunction> functions = new LinkedHashMap<>();
     private final Map<String, Peer> peers = new TreeMap<>();
@@ -117,7 +121,13 @@ public final class FleetMember {
      *     one's first
      */
     public FleetMember(
-            Ledger ledger, Executor executor, FleetTime time, RandomGenerator random, Consumer<List<String>> onPeers) {
+            Ledger ledger,
+            Executor executor,
+            FleetTime time,
+            RandomGenerator random,
+            Incidents incidents,
+            Consumer<List<String>> onPeers) {
+        this.incidents = incidents;
         this.ledger = ledger;
         this.executor = executor;
         this.time = time;
@@ -140,7 +150,7 @@ public final class FleetMember {
     }
 
     /** The ids of workers that a fleet has launched begin with this, those of others do not. */
-    public static final String WORKER_ID_PREFIX = "fleet-";
+    public static final String WORKER_ID_PREFIX = WorkerLives.FLEET_PREFIX;
 
     /** Calls the ledger, which must not throw, but which others write. */
     static <T> CompletionStage<T> asked(Supplier<CompletionStage<T>> call) {
@@ -318,10 +328,11 @@ public final class FleetMember {
         ticking = false;
         if (!failing) {
             failing = true;
-            log.warn(
-                    "the ledger of the fleet cannot be {}, so soon no workers can be launched: {}",
-                    what,
-                    PrintableText.ofFailure(failure));
+            incidents.begin(
+                    Incident.Kind.LEDGER_UNREACHABLE,
+                    "",
+                    "",
+                    "it cannot be " + what + ": " + PrintableText.ofFailure(failure));
         }
     }
 
@@ -486,7 +497,7 @@ public final class FleetMember {
         renewedMillis = beganMillis;
         if (failing) {
             failing = false;
-            log.info("the ledger of the fleet can be reached again");
+            incidents.end(Incident.Kind.LEDGER_UNREACHABLE, "", "");
         }
         functions.values().forEach(function -> function.onRenewed(wasValid));
     }

@@ -1,6 +1,8 @@
 package io.lambdadispatcher.core.internal.launch;
 
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -8,18 +10,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs once when the launching of a function's workers is blocked or permitted again, and each step
- * of their change to another version. Confined to the executor.
+ * Reports when the launching of a function's workers is blocked or permitted again, and logs each
+ * step of their change to another version. Confined to the executor.
  */
 final class LaunchLog {
     private static final Logger log = LoggerFactory.getLogger(LaunchLog.class);
 
     private final String function;
+    private final Incidents incidents;
     private @Nullable String obstacle;
     private @Nullable RolloutSnapshot rollout;
 
-    LaunchLog(String function) {
+    LaunchLog(String function, Incidents incidents) {
         this.function = function;
+        this.incidents = incidents;
     }
 
     /** Logs the difference from the snapshot before. */
@@ -30,9 +34,9 @@ final class LaunchLog {
         }
         obstacle = now.blockedReason();
         if (obstacle == null) {
-            log.info("function {}: launching is no longer limited or blocked", function);
+            incidents.end(Incident.Kind.LAUNCHES_BLOCKED, function, "");
         } else {
-            log.warn("function {}: {}", function, obstacle);
+            incidents.begin(Incident.Kind.LAUNCHES_BLOCKED, function, "", obstacle);
         }
     }
 

@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
 import io.lambdadispatcher.core.internal.fleet.FleetFunction;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.SlotState;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -87,15 +88,16 @@ public final class LaunchSupervisor {
             Access access,
             @Nullable DirectFunction direct,
             @Nullable FleetMember fleet,
-            DispatcherObserver observer) {
+            DispatcherObserver observer,
+            Incidents incidents) {
         this.pool = pool;
         String function = pool.options().name();
         this.executor = executor;
         this.direct = direct;
-        this.snapshot = new CapacitySnapshot(function, 0, 0, 0, 0, 0, 0, 0, 0, null, null);
+        this.snapshot = new CapacitySnapshot(function, 0, 0, 0, 0, 0, 0, 0, 0, null, null, null);
         this.history = new LaunchHistory(function, true, 0, List.of(), "");
-        this.confined =
-                new Confined(new GuardedLauncher(launcher, function, executor), registry, access, fleet, observer);
+        this.confined = new Confined(
+                new GuardedLauncher(launcher, function, executor), registry, access, fleet, observer, incidents);
     }
 
     /**
@@ -263,7 +265,7 @@ public final class LaunchSupervisor {
         private final WorkerLaunches launches;
         private final VersionFollower versions;
         private final WarmEnvironments environments;
-        private final LaunchLog changes = new LaunchLog(function.name());
+        private final LaunchLog changes;
         private final List<Future<?>> timers = new ArrayList<>();
         private long meteredNanos;
         private boolean switchedOff;
@@ -274,10 +276,12 @@ public final class LaunchSupervisor {
                 WorkerRegistry registry,
                 Access access,
                 @Nullable FleetMember member,
-                DispatcherObserver observer) {
+                DispatcherObserver observer,
+                Incidents incidents) {
+            changes = new LaunchLog(function.name(), incidents);
             fleet = member == null ? null : member.add(function.name(), BudgetLimits.of(function), this);
             requests = new LaunchRequests(fleet, access);
-            launches = new WorkerLaunches(pool, launcher, requests, registry, executor, observer, this);
+            launches = new WorkerLaunches(pool, launcher, requests, registry, executor, observer, incidents, this);
             versions = new VersionFollower(function.name(), launcher, executor, controller::onVersion);
             environments = new WarmEnvironments(launcher);
         }

@@ -2,8 +2,10 @@ package io.lambdadispatcher.core.internal.launch;
 
 import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.launch.GuardedLauncher.Launch;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
@@ -11,12 +13,12 @@ import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.netty.util.concurrent.EventExecutor;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 
 /**
  * Carries out the {@link Plan}s of one function, and keeps the workers that were launched here and
@@ -48,6 +50,7 @@ final class WorkerLaunches {
     private final WorkerRegistry registry;
     private final EventExecutor executor;
     private final DispatcherObserver observer;
+    private final Incidents incidents;
     private final Outcomes outcomes;
     private final Map<String, Launched> launched = new HashMap<>();
     private boolean closed;
@@ -59,6 +62,7 @@ final class WorkerLaunches {
             WorkerRegistry registry,
             EventExecutor executor,
             DispatcherObserver observer,
+            Incidents incidents,
             Outcomes outcomes) {
         this.function = pool.options().name();
         this.pool = pool;
@@ -67,6 +71,7 @@ final class WorkerLaunches {
         this.registry = registry;
         this.executor = executor;
         this.observer = observer;
+        this.incidents = incidents;
         this.outcomes = outcomes;
     }
 
@@ -147,6 +152,18 @@ final class WorkerLaunches {
                 TimeUnit.NANOSECONDS);
     }
 
+    private static String words(Cause cause) {
+        return switch (cause) {
+            case ENDED -> "has exited";
+            case FAILED -> "has failed";
+            case LOST -> "may still run, but its launcher has lost sight of it";
+            case UNAVAILABLE -> "was not launched, because the platform cannot be reached";
+            case THROTTLED -> "was not launched, because the platform has no capacity left for it";
+            case NOT_READY -> "was not launched, because the platform still prepares the function";
+            case REFUSED -> "was not launched, because the platform refuses it";
+        };
+    }
+
     private void onExit(String workerId, WorkerExit reported) {
         Launched worker = launched.remove(workerId);
         if (worker == null) {
@@ -160,9 +177,15 @@ final class WorkerLaunches {
         registry.onEnded(workerId);
         observer.onLaunchEnd(function, workerId, exit.failed(), exit.detail());
         if (exit.failed() && !closed) {
-            // A temporary refusal is logged once, as the obstacle of launching.
-            log.atLevel(exit.cause() == Cause.NOT_READY ? Level.DEBUG : Level.WARN)
-                    .log("worker {} of function {} exited ({}): {}", workerId, function, exit.cause(), exit.detail());
+            log.info("worker {} of function {} {}: {}", workerId, function, words(exit.cause()), exit.detail());
+            // A temporary refusal is told as the obstacle of launching.
+            if (exit.cause() != Cause.NOT_READY) {
+                incidents.count(
+                        Incident.Kind.LAUNCHES_FAILED,
+                        function,
+                        exit.cause().name().toLowerCase(Locale.ROOT),
+                        () -> "worker " + workerId + " " + words(exit.cause()) + ": " + exit.detail());
+            }
         }
         outcomes.onExit(workerId, exit);
     }

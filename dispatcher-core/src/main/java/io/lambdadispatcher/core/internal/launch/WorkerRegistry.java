@@ -7,16 +7,19 @@ import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.SlotState;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.WorkerUse;
-import io.lambdadispatcher.core.internal.worker.WorkerConnection;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents;
+import io.lambdadispatcher.core.internal.worker.WorkerLink;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
+import io.netty.util.concurrent.Ticker;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.time.Instant;
@@ -27,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -51,8 +55,11 @@ public final class WorkerRegistry implements WorkerEvents {
     /** A connected worker. Guarded by the registry's lock. */
     private static final class Worker {
         final String function;
+        /** Whether this dispatcher or another one of its fleet has launched it. */
+        final boolean launched;
+
         /** The worker's connections; {@code true} = the connection is ready. */
-        final Map<WorkerConnection, Boolean> connections = new HashMap<>();
+        final Map<WorkerLink, Boolean> connections = new HashMap<>();
 
         /** Whether at least one connection is ready. */
         boolean ready;
@@ -69,8 +76,9 @@ public final class WorkerRegistry implements WorkerEvents {
 
         WorkerSnapshot.@Nullable Load load;
 
-        Worker(String function) {
+        Worker(String function, boolean launched) {
             this.function = function;
+            this.launched = launched;
         }
 
         /**
@@ -86,6 +94,12 @@ public final class WorkerRegistry implements WorkerEvents {
 
     private static final Logger log = LoggerFactory.getLogger(WorkerRegistry.class);
     private static final int MAX_RETIRED = 100_000;
+
+    /** A worker that may try again gets in within this time, or something is wrong. */
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(15);
+
+    /** The time since which a worker is asked to try again, and when it was asked last. */
+    private record Waiting(long sinceNanos, long lastNanos) {}
 
     private final Map<String, LaunchSupervisor> supervisors;
 
@@ -103,6 +117,12 @@ public final class WorkerRegistry implements WorkerEvents {
     @GuardedBy("this")
     private final Map<String, Instant> retired = new LinkedHashMap<>();
 
+    @GuardedBy("this")
+    private final Map<String, Waiting> waiting = new HashMap<>();
+
+    private final Incidents incidents;
+    private final Ticker ticker;
+
     /** Written with the lock. */
     private volatile List<String> peers = List.of();
 
@@ -118,8 +138,10 @@ public final class WorkerRegistry implements WorkerEvents {
      * @param supervisors the supervisors of the functions whose workers this dispatcher launches,
      *     by function; must not change after the first worker dials in
      */
-    public WorkerRegistry(Map<String, LaunchSupervisor> supervisors) {
+    public WorkerRegistry(Map<String, LaunchSupervisor> supervisors, Incidents incidents, Ticker ticker) {
         this.supervisors = supervisors;
+        this.incidents = incidents;
+        this.ticker = ticker;
     }
 
     /** Called with the lock, so that news of a worker arrives in order. */
@@ -174,28 +196,50 @@ public final class WorkerRegistry implements WorkerEvents {
     public synchronized PoolSnapshot snapshot(FunctionPool pool) {
         String function = pool.options().name();
         int all = 0;
-        int ready = 0;
+        int base = -pool.ejectedWorkers(true);
+        int launched = -pool.ejectedWorkers(false);
         for (Worker worker : workers.values()) {
             if (worker.function.equals(function)) {
                 all++;
-                ready += worker.ready && !worker.draining ? 1 : 0;
+                int ready = worker.ready && !worker.draining ? 1 : 0;
+                base += worker.launched ? 0 : ready;
+                launched += worker.launched ? ready : 0;
             }
         }
-        return new PoolSnapshot(function, all, ready, pool.streams(), pool.free(), pool.pending());
+        int readyBase = Math.max(0, base);
+        return new PoolSnapshot(
+                function,
+                all,
+                readyBase + Math.max(0, launched),
+                readyBase,
+                pool.servingStreams(),
+                pool.free(),
+                pool.pending());
+    }
+
+    /** Returns how many workers are ready, ejected ones included. */
+    public synchronized int readyWorkers(String function) {
+        int ready = 0;
+        for (Worker worker : workers.values()) {
+            ready += worker.function.equals(function) && worker.ready && !worker.draining ? 1 : 0;
+        }
+        return ready;
     }
 
     @Override
-    public @Nullable Refusal admit(LaunchToken token, WorkerConnection connection, boolean expired) {
+    public @Nullable Refusal admit(LaunchToken token, WorkerLink connection, boolean expired) {
         synchronized (this) {
             boolean first = !workers.containsKey(token.workerId());
             Refusal refusal = refusal(token, connection, expired);
             if (refusal != null) {
                 return refusal;
             }
-            workers.computeIfAbsent(token.workerId(), id -> new Worker(token.function()))
+            boolean isLaunched = isLaunched(token.function(), token.workerId());
+            workers.computeIfAbsent(token.workerId(), id -> new Worker(token.function(), isLaunched))
                     .connections
                     .put(connection, false);
             launched.computeIfPresent(token.workerId(), (id, before) -> true);
+            waiting.remove(token.workerId());
             if (first) {
                 tellSupervisor(token.function(), supervisor -> supervisor.onWorkerDialled(token.workerId()));
             }
@@ -203,11 +247,17 @@ public final class WorkerRegistry implements WorkerEvents {
         return null;
     }
 
+    @Override
+    public synchronized boolean isLaunched(String function, String workerId) {
+        return launched.containsKey(workerId)
+                || supervisors.containsKey(function) && workerId.startsWith(FleetMember.WORKER_ID_PREFIX);
+    }
+
     @GuardedBy("this")
-    private @Nullable Refusal refusal(LaunchToken token, WorkerConnection connection, boolean expired) {
+    private @Nullable Refusal refusal(LaunchToken token, WorkerLink connection, boolean expired) {
         Worker worker = workers.get(token.workerId());
         if (closing) {
-            return new Refusal(FORBIDDEN, "the dispatcher is shutting down");
+            return new Refusal(FORBIDDEN, null, "the dispatcher is shutting down");
         }
         if (worker != null) {
             return refusalOfOneMore(token, worker, connection.pool().options().connectionsPerWorker());
@@ -220,11 +270,16 @@ public final class WorkerRegistry implements WorkerEvents {
         }
         if (expired && !launched.getOrDefault(token.workerId(), false)) {
             return new Refusal(
-                    UNAUTHORIZED, "launch token of worker " + token.workerId() + " expired at " + token.expiry());
+                    UNAUTHORIZED,
+                    Rejection.EXPIRED,
+                    "launch token of worker " + token.workerId() + " expired at " + token.expiry());
         }
         forgetExpired();
         return retired.containsKey(token.workerId())
-                ? new Refusal(FORBIDDEN, "worker " + token.workerId() + " has exited, or its launch has timed out")
+                ? new Refusal(
+                        FORBIDDEN,
+                        Rejection.ENDED,
+                        "worker " + token.workerId() + " has exited, or its launch has timed out")
                 : null;
     }
 
@@ -232,36 +287,55 @@ public final class WorkerRegistry implements WorkerEvents {
      * Another dispatcher has launched the worker. Its token's expiry does not count if it has a
      * slot and has connected before, because then it lives.
      */
-    private static @Nullable Refusal refusalByFleet(LaunchToken token, SlotState state) {
+    @GuardedBy("this")
+    private @Nullable Refusal refusalByFleet(LaunchToken token, SlotState state) {
         return switch (state) {
             case GRANTED -> null;
             case NOT_KNOWN ->
-                new Refusal(
-                        TOO_MANY_REQUESTS,
+                notNow(
+                        token,
+                        Rejection.ENDED,
                         "worker " + token.workerId() + " is not known yet to this dispatcher of the fleet");
             case ENDED ->
-                new Refusal(FORBIDDEN, "another worker of the fleet may run in place of worker " + token.workerId());
+                new Refusal(
+                        FORBIDDEN,
+                        Rejection.ENDED,
+                        "another worker of the fleet may run in place of worker " + token.workerId());
         };
     }
 
-    private static @Nullable Refusal refusalOfOneMore(LaunchToken token, Worker worker, int limit) {
+    /** Asks the worker to try again. Nobody has to look at it unless it takes long. */
+    @GuardedBy("this")
+    private Refusal notNow(LaunchToken token, Rejection ifItTakesLong, String reason) {
+        long now = ticker.nanoTime();
+        waiting.values().removeIf(wait -> now - wait.lastNanos() > PATIENCE_NANOS);
+        Waiting wait = waiting.merge(
+                token.workerId(), new Waiting(now, now), (first, again) -> new Waiting(first.sinceNanos(), now));
+        boolean takesLong = now - wait.sinceNanos() > PATIENCE_NANOS;
+        return new Refusal(TOO_MANY_REQUESTS, takesLong ? ifItTakesLong : null, reason);
+    }
+
+    @GuardedBy("this")
+    private @Nullable Refusal refusalOfOneMore(LaunchToken token, Worker worker, int limit) {
         if (!worker.function.equals(token.function())) {
             return new Refusal(
                     FORBIDDEN,
+                    Rejection.TOKEN,
                     "launch token of worker " + token.workerId()
                             + " names another function than the first token of this worker");
         }
         // The worker may try again: the dispatcher may not have noticed yet that a connection is
         // lost.
         return worker.connections.size() >= limit
-                ? new Refusal(
-                        TOO_MANY_REQUESTS,
+                ? notNow(
+                        token,
+                        Rejection.LIMIT,
                         "worker " + token.workerId() + " already has the maximum of " + limit + " connections")
                 : null;
     }
 
     @Override
-    public synchronized void onHello(WorkerConnection connection, ControlMessage.Hello hello) {
+    public synchronized void onHello(WorkerLink connection, ControlMessage.Hello hello) {
         Worker worker = workers.get(connection.workerId());
         if (worker != null) {
             worker.version = hello.functionVersion();
@@ -291,13 +365,13 @@ public final class WorkerRegistry implements WorkerEvents {
         State state = worker.draining ? State.DRAINING : worker.ready ? State.READY : State.UNREADY;
         SocketAddress address = worker.connections.keySet().stream()
                 .findAny()
-                .map(WorkerConnection::remoteAddress)
+                .map(WorkerLink::remoteAddress)
                 .orElse(null);
         return new WorkerSnapshot(
                 worker.function,
                 id,
                 state,
-                launched.containsKey(id),
+                worker.launched,
                 address,
                 worker.since,
                 worker.deadline,
@@ -315,7 +389,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @Override
-    public void onReadiness(WorkerConnection connection, boolean ready) {
+    public void onReadiness(WorkerLink connection, boolean ready) {
         synchronized (this) {
             Worker worker = workers.get(connection.workerId());
             if (worker == null || worker.connections.replace(connection, ready) == null) {
@@ -331,7 +405,7 @@ public final class WorkerRegistry implements WorkerEvents {
 
     /** Logs and reports a change. */
     @GuardedBy("this")
-    private void tellReadiness(WorkerConnection connection, boolean ready) {
+    private void tellReadiness(WorkerLink connection, boolean ready) {
         String id = connection.workerId();
         String function = connection.pool().options().name();
         if (ready) {
@@ -344,7 +418,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @GuardedBy("this")
-    private void tellReady(WorkerConnection connection) {
+    private void tellReady(WorkerLink connection) {
         String id = connection.workerId();
         String version = version(id);
         tellSupervisor(
@@ -359,7 +433,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @Override
-    public void onLoad(WorkerConnection connection, ControlMessage.Load load) {
+    public void onLoad(WorkerLink connection, ControlMessage.Load load) {
         synchronized (this) {
             Worker worker = workers.get(connection.workerId());
             if (worker != null) {
@@ -372,7 +446,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @Override
-    public void onDrain(WorkerConnection connection, DrainCode reason) {
+    public void onDrain(WorkerLink connection, DrainCode reason) {
         synchronized (this) {
             if (!startDraining(connection.workerId())) {
                 return;
@@ -394,8 +468,9 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @Override
-    public void onGone(WorkerConnection connection, boolean clean, String reason) {
+    public void onGone(WorkerLink connection, boolean clean, String reason) {
         String function;
+        String workerId = connection.workerId();
         CompletableFuture<Void> nowEmpty;
         synchronized (this) {
             Worker worker = workers.get(connection.workerId());
@@ -415,7 +490,10 @@ public final class WorkerRegistry implements WorkerEvents {
             nowEmpty = workers.isEmpty() ? empty : null;
             tellSupervisor(function, supervisor -> supervisor.onWorkerGone(connection.workerId(), clean));
         }
-        log.info("worker {} of function {} has disconnected: {}", connection.workerId(), function, reason);
+        log.info("worker {} of function {} has disconnected: {}", workerId, function, reason);
+        if (!clean) {
+            incidents.count(Incident.Kind.WORKERS_LOST, function, "", () -> "worker " + workerId + ": " + reason);
+        }
         if (nowEmpty != null) {
             nowEmpty.complete(null);
         }
@@ -438,12 +516,12 @@ public final class WorkerRegistry implements WorkerEvents {
      *     first; empty if there is no fleet
      */
     public void setPeers(List<String> addresses) {
-        List<WorkerConnection> all = new ArrayList<>();
+        List<WorkerLink> all = new ArrayList<>();
         synchronized (this) {
             peers = List.copyOf(addresses);
             workers.values().forEach(worker -> all.addAll(worker.connections.keySet()));
         }
-        all.forEach(WorkerConnection::onPeersChanged);
+        all.forEach(WorkerLink::onPeersChanged);
     }
 
     @Override
@@ -474,7 +552,7 @@ public final class WorkerRegistry implements WorkerEvents {
 
     /** Rejects new workers and drains all others. Completes when no worker is connected. */
     public CompletionStage<Void> drainAll(Duration grace) {
-        List<WorkerConnection> all = new ArrayList<>();
+        List<WorkerLink> all = new ArrayList<>();
         CompletableFuture<Void> done = new CompletableFuture<>();
         synchronized (this) {
             closing = true;
@@ -500,7 +578,7 @@ public final class WorkerRegistry implements WorkerEvents {
         ids.forEach(id -> connections(id).forEach(connection -> connection.goodbye(text)));
     }
 
-    private synchronized List<WorkerConnection> connections(String workerId) {
+    private synchronized List<WorkerLink> connections(String workerId) {
         Worker worker = workers.get(workerId);
         return worker == null ? List.of() : List.copyOf(worker.connections.keySet());
     }

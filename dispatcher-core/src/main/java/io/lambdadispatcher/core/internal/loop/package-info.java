@@ -1,5 +1,5 @@
 /**
- * Tools for code on event loops: a clock, queues with timeouts, and a rate-limited log.
+ * Tools for code on event loops: a clock, queues with timeouts, a rate-limited log, and incidents.
  */
 @NullMarked
 package io.lambdadispatcher.core.internal.loop;

@@ -9,10 +9,12 @@ import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
- * What all workers of one function do together: what {@link WorkerHealth} compares a worker with,
- * and how many workers may be ejected. It reads no clock. Times are like {@link System#nanoTime}.
+ * What all workers of one kind do together for a function: what {@link WorkerHealth} compares a
+ * worker with, and how many workers may be ejected. Base workers and launched workers are two
+ * groups, because they differ in speed and version. It reads no clock. Times are like {@link System#nanoTime}.
  *
  * <p><i>Threading:</i> any thread. Each event loop counts its exchanges in its own {@link Tally}.
  */
@@ -65,7 +67,11 @@ public final class GroupHealth {
     private volatile long slowNanos = Long.MAX_VALUE;
     private volatile long lookedNanos;
     private volatile int size;
-    private volatile boolean allEjected;
+    /** Whether a worker is open and not ejected. */
+    private volatile boolean sound;
+
+    /** The workers of the other kind; {@code null} = there is none. */
+    private volatile @Nullable GroupHealth other;
 
     @GuardedBy("this")
     private Counts pastBegin = Counts.NONE;
@@ -81,6 +87,14 @@ public final class GroupHealth {
 
     @GuardedBy("this")
     private final Set<String> ejected = new HashSet<>();
+
+    /** Creates the group of the function's workers of the other kind. */
+    public GroupHealth newOther() {
+        GroupHealth created = new GroupHealth();
+        created.other = this;
+        other = created;
+        return created;
+    }
 
     /** Creates the tally of one more event loop. */
     public Tally newTally() {
@@ -146,7 +160,7 @@ public final class GroupHealth {
     /**
      * Sets which workers are open for requests, ejected ones included.
      *
-     * @return whether {@link #areAllEjected} has changed
+     * @return whether {@link #areAllEjected} may have changed, of either group
      */
     public synchronized boolean setOpen(Collection<String> workerIds) {
         open = Set.copyOf(workerIds);
@@ -174,16 +188,29 @@ public final class GroupHealth {
         return was;
     }
 
-    @GuardedBy("this")
-    private boolean update() {
-        boolean before = allEjected;
-        allEjected = !open.isEmpty() && ejected.size() == open.size();
-        return allEjected != before;
+    public synchronized boolean isNoneEjected() {
+        return ejected.isEmpty();
     }
 
-    /** Returns whether no other worker is open. Ejected workers then serve all requests. */
+    /** Returns the ejected workers; none if all are, because they then serve all requests. */
+    public synchronized Set<String> ejectedNow() {
+        return areAllEjected() ? Set.of() : Set.copyOf(ejected);
+    }
+
+    @GuardedBy("this")
+    private boolean update() {
+        boolean before = sound;
+        sound = open.size() > ejected.size();
+        return sound != before;
+    }
+
+    /**
+     * Returns whether no other worker of the function is open, of either kind. Ejected workers then
+     * serve all requests.
+     */
     public boolean areAllEjected() {
-        return allEjected;
+        GroupHealth others = other;
+        return size > 0 && !sound && (others == null || !others.sound);
     }
 
     int size() {

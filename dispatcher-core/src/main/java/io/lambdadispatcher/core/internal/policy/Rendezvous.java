@@ -36,24 +36,45 @@ public final class Rendezvous {
 
         /** Returns whether the candidate can take one more request. */
         boolean hasRoom();
+
+        /** Returns whether it is a base worker. Keys go to launched ones if no other has room. */
+        default boolean isBase() {
+            return false;
+        }
+
+        /**
+         * Returns whether it is a base worker below its target, while there are launched ones, too.
+         */
+        default boolean isPreferred() {
+            return false;
+        }
     }
 
     private Rendezvous() {}
 
     /**
      * Returns the candidate with the highest score among those that have room and are within the
-     * bound. If several have the same tag, it is the one with the lowest load.
+     * bound. If several have the same tag, it is the one with the lowest load. Launched workers are
+     * chosen if no base worker can be. So keys do not move when launched workers come and go.
      *
      * @param avoided the tags of workers that are not chosen
      * @return {@code null} if there is none
      */
     static <C extends Candidate> @Nullable C choose(long key, C[] candidates, long[] avoided) {
-        int bound = bound(candidates);
+        C chosen = choose(key, candidates, avoided, true);
+        return chosen != null ? chosen : choose(key, candidates, avoided, false);
+    }
+
+    private static <C extends Candidate> @Nullable C choose(long key, C[] candidates, long[] avoided, boolean base) {
+        int bound = bound(candidates, base);
         C best = null;
         long highest = Long.MIN_VALUE;
         for (C candidate : candidates) {
             long tag = candidate.tag();
-            if (candidate.load() >= bound || !candidate.hasRoom() || contains(avoided, tag)) {
+            if (candidate.isBase() != base
+                    || candidate.load() >= bound
+                    || !candidate.hasRoom()
+                    || contains(avoided, tag)) {
                 continue;
             }
             long score = score(key, tag);
@@ -67,7 +88,7 @@ public final class Rendezvous {
 
     /**
      * Returns the candidate with the lowest load among those that have room, and among equals the
-     * one with the highest score.
+     * one with the highest score. Base workers below their target come first.
      *
      * @param avoided the tags of workers that are not chosen
      * @return {@code null} if there is none
@@ -85,6 +106,10 @@ public final class Rendezvous {
     }
 
     private static boolean isBefore(long key, Candidate one, Candidate other) {
+        boolean preferred = one.isPreferred();
+        if (preferred != other.isPreferred()) {
+            return preferred;
+        }
         int order = Integer.compare(one.load(), other.load());
         return order < 0 || order == 0 && score(key, one.tag()) > score(key, other.tag());
     }
@@ -98,24 +123,31 @@ public final class Rendezvous {
         return false;
     }
 
-    /** Returns whether no candidate has a higher score for the key than the chosen one. */
+    /** Returns whether the chosen candidate would be the key's if all had room. */
     static <C extends Candidate> boolean isFirst(long key, C[] candidates, C chosen) {
         long its = score(key, chosen.tag());
         for (C candidate : candidates) {
-            if (score(key, candidate.tag()) > its) {
+            boolean sameKind = candidate.isBase() == chosen.isBase();
+            if (sameKind ? score(key, candidate.tag()) > its : candidate.isBase()) {
                 return false;
             }
         }
         return true;
     }
 
-    /** Returns the number of requests in flight at which a candidate has no more room. */
-    static <C extends Candidate> int bound(C[] candidates) {
+    /**
+     * Returns the number of requests in flight at which a candidate of this kind has no more room.
+     */
+    static <C extends Candidate> int bound(C[] candidates, boolean base) {
         long requests = 1; // the one to be placed
+        int count = 0;
         for (C candidate : candidates) {
-            requests += candidate.load();
+            if (candidate.isBase() == base) {
+                requests += candidate.load();
+                count++;
+            }
         }
-        return candidates.length == 0 ? FLOOR : (int) Math.max(FLOOR, Math.ceil(BOUND * requests / candidates.length));
+        return count == 0 ? FLOOR : (int) Math.max(FLOOR, Math.ceil(BOUND * requests / count));
     }
 
     private static long score(long key, long tag) {

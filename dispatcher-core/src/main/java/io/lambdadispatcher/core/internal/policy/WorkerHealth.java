@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Judges a worker by how its exchanges end, compared with the other workers of its function and
- * with its own past. It reads no clock, so simulations run it in virtual time.
+ * kind, and with its own past. It reads no clock, so simulations run it in virtual time.
  *
  * <p><b>What is bad.</b> An exchange is bad if it has no response, an incomplete one, or a status
  * of 500 or above. It is also bad if it is slow: if the time to the first byte of its response is

@@ -10,8 +10,8 @@ import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
-import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><i>Threading:</i> {@link Carrier} and {@link RequestSink} are called on the exchange's loop,
  * {@link Attempt} on the stream's loop. All mutable state is confined to the stream's loop, except
- * the worker's id, which is volatile, and whether the exchange's side has cancelled.
+ * the worker's id, which is volatile, the kind of the worker, and whether the exchange's side has cancelled.
  *
  * <p><i>Buffers:</i> a call owns its buffer until the call has run. If the other loop rejects the
  * call, this class releases the buffer.
@@ -33,9 +33,11 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     private final Try exchange;
     private final PoolShard home;
     private final PoolShard away;
-    private final @Nullable PooledConnection wanted;
-    private final List<String> avoided;
+    private final Function<FreeStreams, @Nullable Carrier> use;
     private final Runnable onStranded;
+    /** Written before the worker's id. */
+    private boolean ofBase;
+
     private volatile @Nullable String workerId;
 
     /** Whether the exchange's side has cancelled. Used on the exchange's event loop. */
@@ -51,29 +53,31 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     private boolean over;
 
     /**
-     * @param wanted the connection of {@code away} that the exchange's session prefers; {@code
-     *     null} = any connection
-     * @param avoided the workers whose streams must not be taken
-     * @param onStranded called on the exchange's loop if no such stream is free
+     * @param use uses the permit of {@code away}: takes a stream, or returns {@code null} if there
+     *     is none that the exchange should get
+     * @param onStranded called on the exchange's loop if there was none
      */
     Crossing(
             Try exchange,
             PoolShard home,
             PoolShard away,
-            @Nullable PooledConnection wanted,
-            List<String> avoided,
+            Function<FreeStreams, @Nullable Carrier> use,
             Runnable onStranded) {
         this.exchange = exchange;
         this.home = home;
         this.away = away;
-        this.wanted = wanted;
-        this.avoided = avoided;
+        this.use = use;
         this.onStranded = onStranded;
     }
 
     @Override
     public @Nullable String workerId() {
         return workerId;
+    }
+
+    @Override
+    public boolean isOfBase() {
+        return workerId != null && ofBase;
     }
 
     @Override
@@ -113,7 +117,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
     }
 
     private void arrive(Http2Headers head, boolean end, int timeoutMillis) {
-        Carrier taken = wanted == null ? away.free.take(avoided) : away.free.takeOf(wanted);
+        Carrier taken = use.apply(away.free);
         if (taken == null) {
             away.wakeUps.onPermitUnused();
             toClient(() -> {
@@ -124,6 +128,7 @@ final class Crossing implements Carrier, RequestSink, Attempt {
             });
             return;
         }
+        ofBase = taken.isOfBase();
         workerId = taken.workerId();
         carrier = taken;
         tunnel = Exchange.isTunnel(head);

@@ -29,10 +29,10 @@ final class Ejector {
     void onVerdict(PooledConnection member, Verdict verdict) {
         switch (verdict) {
             case NONE -> {}
-            case EJECT -> shard.pool().eject(member);
+            case EJECT -> shard.pool().openWorkers.eject(member);
             case PROBE_AGAIN -> member.judge().offerProbe();
             case PROBE_FAILED -> scheduleProbe(member);
-            case RETURN -> shard.pool().restore(member);
+            case RETURN -> shard.pool().openWorkers.restore(member);
         }
         onLimit.accept(member);
     }

@@ -7,8 +7,8 @@ import io.lambdadispatcher.core.internal.exchange.ClientShares;
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.RequestAdmission;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
-import io.lambdadispatcher.core.internal.policy.GroupHealth;
 import io.lambdadispatcher.core.internal.policy.PriorityShares;
 import io.lambdadispatcher.core.internal.policy.SlowStart;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
@@ -18,11 +18,9 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.Ticker;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
@@ -30,7 +28,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -76,8 +73,7 @@ public final class FunctionPool {
 
     final ClientShares shares = new ClientShares();
     final RequestAdmission admission;
-    /** What workers are judged by. */
-    final GroupHealth health = new GroupHealth();
+    final OpenWorkers openWorkers = new OpenWorkers(this);
 
     final PriorityShares priorities = new PriorityShares();
 
@@ -103,9 +99,6 @@ public final class FunctionPool {
      * overwrite each other's values.
      */
     private volatile int warmCpuMicros;
-
-    /** The worker connections that are open for requests. The array never changes. */
-    private volatile PooledConnection[] open = {};
 
     private volatile Runnable shortage = () -> {};
 
@@ -154,59 +147,25 @@ public final class FunctionPool {
     }
 
     /**
-     * Returns the worker connections of all event loops that are open for requests. The caller must
-     * not change the array.
+     * Returns how many workers serve only probes, because they are ejected.
+     *
+     * @param base whether to count base workers or launched ones
      */
-    PooledConnection[] open() {
-        return open;
+    public int ejectedWorkers(boolean base) {
+        return openWorkers.ejected(base);
     }
 
-    /** Records whether a worker connection is open for requests, for affinity. */
-    synchronized void setOpen(PooledConnection member, boolean isOpen) {
-        List<PooledConnection> members = new ArrayList<>(List.of(open));
-        if (isOpen) {
-            members.add(member);
-        } else {
-            members.remove(member);
-        }
-        open = members.toArray(PooledConnection[]::new);
-        if (health.setOpen(members.stream().map(PooledConnection::workerId).collect(Collectors.toSet()))) {
-            onShards(shard -> shard.workers().ejector.onGroupChange());
-        }
+    /** Returns the number of open worker streams, except those of ejected workers. */
+    public int servingStreams() {
+        return openWorkers.servingStreams();
     }
 
-    /** Compares the times of all workers, about once a second. Any event loop. */
-    void lookAtWorkers(long nowNanos) {
-        if (health.isDue(nowNanos)) {
-            health.onTypical(
-                    nowNanos,
-                    Arrays.stream(open)
-                            .mapToLong(PooledConnection::typicalNanos)
-                            .filter(nanos -> nanos > 0)
-                            .toArray());
-        }
+    /** Sets where ejections are reported. Call before the first worker connects. */
+    public void reportTo(Incidents value) {
+        openWorkers.reportTo(value);
     }
 
-    /** Ejects the worker of a connection, if the group permits it. The connection's event loop. */
-    void eject(PooledConnection member) {
-        String reason = Objects.requireNonNull(member.judge().reason(), "a verdict has a reason");
-        if (health.tryEject(member.workerId())) {
-            log.info("worker {} of {} is ejected: {}", member.workerId(), options.name(), reason);
-            onShards(shard -> shard.workers().ejector.eject(member.workerId(), reason));
-            onShards(shard -> shard.workers().ejector.onGroupChange());
-        }
-    }
-
-    /** Ends the ejection of a worker, because it serves probes well. */
-    void restore(PooledConnection member) {
-        if (health.onReturned(member.workerId())) {
-            log.info("worker {} of {} is no longer ejected", member.workerId(), options.name());
-        }
-        onShards(shard -> shard.workers().ejector.restore(member.workerId()));
-        onShards(shard -> shard.workers().ejector.onGroupChange());
-    }
-
-    private void onShards(Consumer<PoolShard> action) {
+    void onShards(Consumer<PoolShard> action) {
         for (PoolShard shard : shards) {
             try {
                 if (shard.loop().inEventLoop()) {

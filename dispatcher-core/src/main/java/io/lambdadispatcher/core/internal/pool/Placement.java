@@ -8,12 +8,15 @@ import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.policy.ClientSession;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Chooses the worker stream of a request and gives the request to it: a stream of the worker that
- * its session chooses, or else a free one of its own event loop, or else one of another loop, to
- * which it crosses over. Workers of earlier attempts come last. Confined to the requests' event
+ * its session chooses, or else one of a base worker below its target, on any loop, if there are
+ * launched workers, too, or else a free one of its own event loop, or else one of another loop, to
+ * which it crosses over. Workers of earlier attempts come last, and a further attempt does not
+ * prefer base workers of other loops. Confined to the requests' event
  * loop. It takes permits of other loops and leaves the choice of the stream to them.
  */
 final class Placement {
@@ -54,12 +57,15 @@ final class Placement {
     boolean dispatch(Exchange exchange) {
         List<String> tried = exchange.attempts().tried();
         ClientSession session = exchange.place().session();
-        PooledConnection wanted = session == null ? null : session.choose(pool.open(), tried);
+        PooledConnection wanted = session == null ? null : session.choose(pool.openWorkers.all(), tried);
         if (wanted != null) {
             return dispatchTo(wanted, exchange);
         }
         if (!tried.isEmpty()) {
             return dispatchToAnother(exchange, tried, 0);
+        }
+        if (free.isBaseFirst() && dispatchToBase(exchange)) {
+            return true;
         }
         // If all workers of this loop are in doubt, those of other loops come first.
         return free.areAllDoubted() && crossOver(exchange, 0, List.of()) || dispatchToAny(exchange);
@@ -76,7 +82,8 @@ final class Placement {
             return false;
         }
         if (its != home) {
-            crossOver(exchange, its, wanted, List.of());
+            // The worker is on any loop, so the other loops were not tried.
+            crossOver(exchange, its, streams -> streams.takeOf(wanted), 0);
             return true;
         }
         Carrier stream = free.takeOf(wanted);
@@ -86,6 +93,31 @@ final class Placement {
         }
         carry(exchange, stream);
         return true;
+    }
+
+    /**
+     * Sends the exchange to a base worker below its target, on any loop. A tunnel also goes to a
+     * base worker above it, because a tunnel may last longer than launched workers are needed.
+     *
+     * @return false if there is none
+     */
+    private boolean dispatchToBase(Exchange exchange) {
+        if (free.tryAcquireBase()) {
+            Carrier stream = free.takeBase();
+            if (stream != null) {
+                carry(exchange, stream);
+                return true;
+            }
+            wakeUps.onPermitUnused();
+        }
+        for (PoolShard other : pool.shards()) {
+            if (other != home && other.free.tryAcquireBase()) {
+                crossOver(exchange, other, FreeStreams::takeBase, 0);
+                return true;
+            }
+        }
+        PooledConnection base = exchange.asksForTunnel() ? pool.openWorkers.leastBusyBase() : null;
+        return base != null && dispatchTo(base, exchange);
     }
 
     private boolean dispatchToAny(Exchange exchange) {
@@ -139,16 +171,18 @@ final class Placement {
         if (other == null) {
             return false;
         }
-        crossOver(exchange, other, null, avoided);
+        crossOver(
+                exchange, other, streams -> streams.take(avoided), pool.shards().indexOf(other) + 1);
         return true;
     }
 
-    private void crossOver(
-            Exchange exchange, PoolShard other, @Nullable PooledConnection wanted, List<String> avoided) {
-        // The worker of a session is on any loop, so the other loops were not tried.
-        int next = wanted != null ? 0 : pool.shards().indexOf(other) + 1;
+    /**
+     * @param use takes the stream on the other loop
+     * @param next index of the shard that a further attempt tries first if there is no such stream
+     */
+    private void crossOver(Exchange exchange, PoolShard other, Function<FreeStreams, @Nullable Carrier> use, int next) {
         Try nextTry = exchange.attempts().upcoming();
-        carry(exchange, new Crossing(nextTry, home, other, wanted, avoided, () -> onStranded(exchange, next)));
+        carry(exchange, new Crossing(nextTry, home, other, use, () -> onStranded(exchange, next)));
     }
 
     /**
@@ -204,6 +238,8 @@ final class Placement {
             return stream;
         }
         PoolShard other = tryAcquireElsewhere(0);
-        return other == null ? null : new Crossing(next, home, other, null, tried, () -> next.onBusy(NO_STREAM));
+        return other == null
+                ? null
+                : new Crossing(next, home, other, streams -> streams.take(tried), () -> next.onBusy(NO_STREAM));
     }
 }

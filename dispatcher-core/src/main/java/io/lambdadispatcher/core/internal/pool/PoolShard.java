@@ -111,6 +111,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         requestTimeoutNanos = options.requestTimeout().toNanos();
         inFlight.setTimeout(requestTimeoutNanos);
         queue.setOptions(options);
+        workers.preferBase();
     }
 
     public FunctionPool pool() {

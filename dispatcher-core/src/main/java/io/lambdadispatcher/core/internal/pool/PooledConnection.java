@@ -14,6 +14,7 @@ import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,8 +23,10 @@ import org.jspecify.annotations.Nullable;
  * Only {@link ShardWorkers} and {@link FreeStreams} change its streams.
  */
 public final class PooledConnection extends LeastOutstanding.Entry implements Rendezvous.Candidate {
-    private static final VarHandle BUSY = handle("busy");
-    private static final VarHandle OFFERED = handle("offered");
+    private static final VarHandle BUSY = handle(PooledConnection.class, "busy", int.class);
+    private static final VarHandle OFFERED = handle(PooledConnection.class, "offered", int.class);
+    private static final VarHandle BASE_PERMITS = handle(Preference.class, "permits", int.class);
+    private static final VarHandle DISTRUSTED = handle(Preference.class, "distrusted", boolean.class);
 
     /**
      * The CPU time by which requests may be delayed so that several are sent to this worker in one
@@ -43,6 +46,9 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     private final String workerId;
     private final long tag;
 
+    /** Whether it is one of a base worker, which no dispatcher has launched. */
+    final boolean base;
+
     /** The shard of the connection, which {@link ShardWorkers#onMember} sets. */
     @Nullable
     PoolShard shard;
@@ -55,10 +61,10 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
 
     int peakBusy;
 
-    /** Exchanges since the connection opened. */
-    private long started;
-
     boolean open;
+
+    /** Open worker streams. Any thread can read it. */
+    final AtomicInteger streams = new AtomicInteger();
 
     /** The maximum number of concurrent exchanges. */
     int limit = Integer.MAX_VALUE;
@@ -80,6 +86,23 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
 
     /** The number of permits that this connection contributes to the shard. */
     int offered;
+
+    /** Whether it is among the preferred candidates of {@link FreeStreams}. */
+    boolean isFirst;
+
+    final Preference preference = new Preference();
+
+    /** How far a base worker comes before launched ones. {@link FreeStreams} changes it. */
+    static final class Preference {
+        /** The number of base permits that this connection contributes to the shard. */
+        int permits;
+
+        /** Whether the worker was in doubt when {@link #permits} was calculated. */
+        boolean distrusted;
+
+        /** Whether {@link #permits} is calculated again soon, because the worker is in doubt. */
+        boolean looksAgain;
+    }
 
     /** The number of exchanges by which this connection may exceed the least busy one. */
     int batch;
@@ -103,8 +126,9 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
 
     private final Outcomes outcomes = new Outcomes();
 
-    /** How its exchanges ended, since the connection opened. */
+    /** How many exchanges began and how they ended, since the connection opened. */
     private static final class Outcomes {
+        long started;
         long completed;
         long failed;
         /** Times to the first byte since the latest sample; {@code null} = there were none. */
@@ -125,14 +149,21 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
         }
     }
 
+    /** Creates the connection of a launched worker. */
     public PooledConnection(String workerId) {
-        this.workerId = workerId;
-        this.tag = WorkerTag.of(workerId);
+        this(workerId, false);
     }
 
-    private static VarHandle handle(String field) {
+    /** @param base whether no dispatcher has launched the worker */
+    public PooledConnection(String workerId, boolean base) {
+        this.workerId = workerId;
+        this.tag = WorkerTag.of(workerId);
+        this.base = base;
+    }
+
+    private static VarHandle handle(Class<?> owner, String field, Class<?> type) {
         try {
-            return MethodHandles.lookup().findVarHandle(PooledConnection.class, field, int.class);
+            return MethodHandles.lookup().findVarHandle(owner, field, type);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -154,6 +185,37 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     public boolean hasRoom() {
         PoolShard its = shard;
         return its != null && (int) OFFERED.getOpaque(this) > 0 && its.free.permits() > 0;
+    }
+
+    @Override
+    public boolean isBase() {
+        return base;
+    }
+
+    /** Any thread. Other threads may see an earlier state, so the shard decides again. */
+    @Override
+    public boolean isPreferred() {
+        return (int) BASE_PERMITS.getOpaque(preference) > 0;
+    }
+
+    /**
+     * Returns whether a base worker that is not in doubt has a free stream, below or above its
+     * target. Any thread. Other threads may see an earlier state, so the shard decides again.
+     */
+    boolean hasBaseRoom() {
+        return base && !(boolean) DISTRUSTED.getOpaque(preference) && hasRoom();
+    }
+
+    /**
+     * Returns how many requests should come here before they go to launched workers: none if the
+     * worker is in doubt, and otherwise as many as fit below its target.
+     *
+     * @param utilization the target, as a part of the worker's streams
+     */
+    int preferredRoom(double utilization) {
+        int concurrency = Math.min(free.size() + busy, Math.min(limit, room));
+        int target = Math.max(1, (int) Math.round(concurrency * utilization));
+        return preference.distrusted ? 0 : Math.max(0, Math.min(offered, target - busy));
     }
 
     /**
@@ -199,7 +261,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
             if (verdict != Verdict.NONE) {
                 its.workers().ejector.onVerdict(this, verdict);
             }
-            its.pool().lookAtWorkers(now);
+            its.pool().openWorkers.look(base, now);
         }
     }
 
@@ -266,7 +328,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
         }
         busy++;
         peakBusy = Math.max(peakBusy, busy);
-        started++;
+        outcomes.started++;
         return free.pop();
     }
 
@@ -319,6 +381,11 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
         return trialWaitNanos;
     }
 
+    /** Returns how many worker streams carry an exchange. Event loop only. */
+    public int busy() {
+        return busy;
+    }
+
     WorkerUse use() {
         return new WorkerUse(free.size() + busy, busy, open ? limit : 0, outcomes.completed, outcomes.failed);
     }
@@ -330,6 +397,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     WorkerDemand sample() {
         WorkerDemand sample = new WorkerDemand(
                 workerId,
+                free.size() + busy,
                 busy,
                 peakBusy,
                 outcomes.completed,
@@ -348,8 +416,9 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
         return health == null ? 0 : health.typicalNanos();
     }
 
+    /** Returns how many exchanges have begun since the connection opened. */
     public long started() {
-        return started;
+        return outcomes.started;
     }
 
     public String workerId() {

@@ -133,7 +133,7 @@ final class SetAside {
     private boolean waitsForItsWorker(Exchange exchange) {
         ClientSession session = exchange.place().session();
         return session != null
-                && session.waitsFor(pool.open(), exchange.attempts().tried());
+                && session.waitsFor(pool.openWorkers.all(), exchange.attempts().tried());
     }
 
     // Those that wait.

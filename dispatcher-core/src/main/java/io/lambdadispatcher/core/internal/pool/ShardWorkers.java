@@ -26,7 +26,8 @@ public final class ShardWorkers {
     private final FreeStreams free;
     private final WakeUps wakeUps;
     private final Map<String, Set<PooledConnection>> byWorkerId = new LinkedHashMap<>();
-    private final GroupHealth.Tally tally;
+    private final GroupHealth.Tally baseTally;
+    private final GroupHealth.Tally launchedTally;
     final Ejector ejector;
 
     /** @param shard the shard to which the connections belong from {@link #onMember} on */
@@ -36,7 +37,8 @@ public final class ShardWorkers {
         this.loop = shard.loop();
         this.free = free;
         this.wakeUps = wakeUps;
-        this.tally = pool.health.newTally();
+        this.baseTally = pool.openWorkers.healthOf(true).newTally();
+        this.launchedTally = pool.openWorkers.healthOf(false).newTally();
         this.ejector = new Ejector(shard, byWorkerId, this::offer);
     }
 
@@ -44,7 +46,8 @@ public final class ShardWorkers {
     public void onMember(PooledConnection member) {
         assert loop.inEventLoop();
         member.shard = shard;
-        member.health = new WorkerHealth(pool.health, tally);
+        member.health =
+                new WorkerHealth(pool.openWorkers.healthOf(member.base), member.base ? baseTally : launchedTally);
         beginSlowStart(member);
         byWorkerId
                 .computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2))
@@ -84,7 +87,7 @@ public final class ShardWorkers {
         if (member.open != open) {
             member.open = open;
             free.settle(member);
-            pool.setOpen(member, open);
+            pool.openWorkers.setOpen(member, open);
             if (open) {
                 wakeUps.onOffered();
             }
@@ -95,6 +98,7 @@ public final class ShardWorkers {
     public void onStreamOpened(PooledConnection member, Carrier stream) {
         assert loop.inEventLoop();
         pool.onStreamOpened(shard.nanoTime());
+        member.streams.incrementAndGet();
         addFree(member, stream);
     }
 
@@ -118,6 +122,7 @@ public final class ShardWorkers {
     public void onStreamClosed(PooledConnection member, Carrier stream, boolean wasFree) {
         assert loop.inEventLoop();
         pool.streams.decrementAndGet();
+        member.streams.decrementAndGet();
         if (wasFree) {
             member.free.remove(stream);
         } else {
@@ -203,6 +208,13 @@ public final class ShardWorkers {
             free.settle(member);
         }
         wakeUps.onOffered();
+    }
+
+    /** Applies whether and how far base workers come before launched ones now. */
+    void preferBase() {
+        assert loop.inEventLoop();
+        free.setBaseUtilization(pool.openWorkers.baseUtilization());
+        byWorkerId.values().forEach(connections -> connections.forEach(free::settle));
     }
 
     /** Counts what the connection can take now, and offers it to queued requests. */

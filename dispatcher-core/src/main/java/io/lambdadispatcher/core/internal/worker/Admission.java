@@ -5,6 +5,7 @@ import static io.netty.handler.codec.http.HttpResponseStatus.TOO_MANY_REQUESTS;
 import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
 
 import io.lambdadispatcher.core.internal.pool.PoolShard;
+import io.lambdadispatcher.core.internal.worker.WorkerEvents.Rejection;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.wire.worker.Endpoints;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -15,6 +16,7 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A connection that is not authenticated yet. Its control stream brings a launch token. A valid
@@ -40,7 +42,7 @@ final class Admission extends DialIn {
     void onControlStream(Http2Stream stream, Http2Headers head) {
         CharSequence authorization = head.get(HttpHeaderNames.AUTHORIZATION);
         if (authorization == null || !authorization.toString().startsWith(Endpoints.BEARER)) {
-            refuse(stream, UNAUTHORIZED, "no launch token");
+            refuse(stream, UNAUTHORIZED, Rejection.TOKEN, "no launch token");
             return;
         }
         String text = authorization.toString().substring(Endpoints.BEARER.length());
@@ -48,12 +50,20 @@ final class Admission extends DialIn {
         try {
             token = LaunchToken.verify(text, port.access().keysOf(), Instant.EPOCH);
         } catch (WireException e) {
-            refuse(stream, UNAUTHORIZED, e.getMessage() + port.access().hint());
+            refuse(
+                    stream,
+                    UNAUTHORIZED,
+                    Rejection.TOKEN,
+                    e.getMessage() + port.access().hint());
             return;
         }
         PoolShard shard = port.shard(token.function(), loop());
         if (shard == null) {
-            refuse(stream, FORBIDDEN, "launch token for function " + token.function() + ", which is not configured");
+            refuse(
+                    stream,
+                    FORBIDDEN,
+                    Rejection.FUNCTION,
+                    "launch token for function " + token.function() + ", which is not configured");
             return;
         }
         Instant now = Instant.now();
@@ -61,6 +71,7 @@ final class Admission extends DialIn {
             refuse(
                     stream,
                     UNAUTHORIZED,
+                    Rejection.EXPIRED,
                     "launch token of worker " + token.workerId() + " expires at " + token.expiry()
                             + ", expected at most " + LaunchToken.MAX_LIFE.toMinutes() + " minutes after " + now);
             return;
@@ -72,7 +83,7 @@ final class Admission extends DialIn {
             if (refusal.status() == TOO_MANY_REQUESTS) {
                 port.observer.onProtection(Protection.WORKER_LIMIT);
             }
-            refuse(stream, refusal.status(), refusal.reason());
+            refuse(stream, refusal.status(), refusal.rejection(), refusal.reason());
             return;
         }
         connection.start();
@@ -80,12 +91,12 @@ final class Admission extends DialIn {
 
     @Override
     void onWorkerStream(Http2Stream stream) {
-        refuse(stream, FORBIDDEN, "a worker stream before WELCOME");
+        refuse(stream, FORBIDDEN, Rejection.PROTOCOL, "a worker stream before WELCOME");
     }
 
     @Override
-    void refuse(Http2Stream stream, HttpResponseStatus status, String reason) {
-        super.refuse(stream, status, reason);
+    void refuse(Http2Stream stream, HttpResponseStatus status, @Nullable Rejection rejection, String reason) {
+        super.refuse(stream, status, rejection, reason);
         refused = true;
         handler.flush(handler.ctx());
         handler.ctx().close();

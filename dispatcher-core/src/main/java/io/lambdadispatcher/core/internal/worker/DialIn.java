@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.worker;
 
+import io.lambdadispatcher.core.internal.worker.WorkerEvents.Rejection;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http2.Http2Events;
 import io.lambdadispatcher.wire.worker.Endpoints;
@@ -13,6 +14,7 @@ import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 import java.net.SocketAddress;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Handles a connection to the worker port: requests for a control stream and for worker streams,
@@ -41,7 +43,11 @@ abstract sealed class DialIn extends Http2Events permits Admission, WorkerConnec
             onControlStream(stream, head);
         } else {
             String request = PrintableText.startOf(head.method() + " " + head.path());
-            refuse(stream, HttpResponseStatus.NOT_FOUND, "worker port: " + request);
+            refuse(
+                    stream,
+                    HttpResponseStatus.NOT_FOUND,
+                    Rejection.STRANGER,
+                    request + " is no request of a worker. Clients must use a public port");
         }
     }
 
@@ -64,9 +70,15 @@ abstract sealed class DialIn extends Http2Events permits Admission, WorkerConnec
         handler.flushSoon();
     }
 
-    /** Rejects the request. */
-    void refuse(Http2Stream stream, HttpResponseStatus status, String reason) {
-        port.onRejected(remoteAddress(), reason);
+    /**
+     * Rejects the request.
+     *
+     * @param rejection {@code null} = nobody has to look at it
+     */
+    void refuse(Http2Stream stream, HttpResponseStatus status, @Nullable Rejection rejection, String reason) {
+        if (rejection != null) {
+            port.onRejected(remoteAddress(), rejection, reason);
+        }
         Http2Headers head = new DefaultHttp2Headers(false).status(status.codeAsText());
         handler.encoder()
                 .writeHeaders(

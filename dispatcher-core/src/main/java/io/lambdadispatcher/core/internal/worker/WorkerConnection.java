@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.internal.pool.PooledConnection;
+import io.lambdadispatcher.core.internal.worker.WorkerEvents.Rejection;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.worker.ControlCodec;
@@ -36,7 +37,7 @@ import org.slf4j.LoggerFactory;
  * load, and its worker streams. Confined to its event loop, except for {@link #drain}, {@link
  * #goodbye}, {@link #tellShare} and {@link #onPeersChanged}, which pass their work to it.
  */
-public final class WorkerConnection extends DialIn implements ControlStream.Listener {
+public final class WorkerConnection extends DialIn implements ControlStream.Listener, WorkerLink {
 
     private enum State {
         /** The token is valid. HELLO is expected. */
@@ -97,14 +98,15 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private int streamLimit;
     private int openStreams;
     private @Nullable Instant deadline;
-    private String goneReason = "connection closed";
+    private String goneReason = "the connection was closed";
 
     /** @param token the launch token as it was sent */
     WorkerConnection(Admission admission, Http2Stream stream, String token, String workerId, PoolShard shard) {
         super(admission.port, admission.handler);
         this.workerId = workerId;
         this.shard = shard;
-        this.pooled = new PooledConnection(workerId);
+        boolean launched = port.events.isLaunched(shard.pool().options().name(), workerId);
+        this.pooled = new PooledConnection(workerId, !launched);
         this.control = new ControlStream(handler, stream, new ControlCodec(ControlCodec.Role.DISPATCHER, token), this);
         this.streamKey = handler.connection().newKey();
         this.expected = new DeadlineQueue<>(loop(), PATIENCE_NANOS, this::onUnanswered);
@@ -117,10 +119,12 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         accept(control.stream());
     }
 
+    @Override
     public String workerId() {
         return workerId;
     }
 
+    @Override
     public FunctionPool pool() {
         return shard.pool();
     }
@@ -129,6 +133,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      * Returns when the worker must have exited; {@code null} if there is no deadline. Known after
      * HELLO.
      */
+    @Override
     public @Nullable Instant deadline() {
         return deadline;
     }
@@ -147,18 +152,22 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     @Override
     void onControlStream(Http2Stream stream, Http2Headers head) {
-        refuse(stream, FORBIDDEN, "a second control stream");
+        refuse(stream, FORBIDDEN, Rejection.PROTOCOL, "a second control stream");
         onStreamLost();
     }
 
     @Override
     void onWorkerStream(Http2Stream stream) {
         if (state != State.WELCOMED && state != State.DRAINING) {
-            refuse(stream, FORBIDDEN, "a worker stream before WELCOME");
+            refuse(stream, FORBIDDEN, Rejection.PROTOCOL, "a worker stream before WELCOME");
             onStreamLost();
         } else if (openStreams == streamLimit) {
             port.observer.onProtection(Protection.WORKER_LIMIT);
-            refuse(stream, FORBIDDEN, "more worker streams than the " + streamLimit + " that it may open");
+            refuse(
+                    stream,
+                    FORBIDDEN,
+                    Rejection.LIMIT,
+                    "more worker streams than the " + streamLimit + " that it may open");
             onStreamLost();
         } else {
             openStreams++;
@@ -242,8 +251,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
             control.read(data);
         } catch (WireException e) {
             String violation = String.valueOf(e.getMessage());
-            port.violations.warn("worker {} at {}: {}", workerId, remoteAddress(), violation);
-            port.observer.onWorkerRejected(remoteAddress(), violation);
+            port.onRejected(remoteAddress(), Rejection.PROTOCOL, "worker " + workerId + ": " + violation);
             close(violation);
         }
     }
@@ -369,6 +377,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      * Starts no new exchange. The worker ends when the exchanges in flight have ended, or when
      * {@code grace} is over. Any thread.
      */
+    @Override
     public void drain(DrainCode reason, Duration grace) {
         loop().execute(() -> {
             if (state == State.ADMITTED) {
@@ -386,6 +395,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      * Tells the worker how many downstream connections it may have. The worker must have reported a
      * share, because others do not expect this message. Any thread.
      */
+    @Override
     public void tellShare(int connections) {
         loop().execute(() -> {
             if (state == State.WELCOMED) {
@@ -399,6 +409,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     }
 
     /** Tells the worker which dispatchers share it. Any thread. */
+    @Override
     public void onPeersChanged() {
         loop().execute(this::sendPeers);
     }
@@ -416,6 +427,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     }
 
     /** Closes the connection now, which cuts off the exchanges in flight. Any thread. */
+    @Override
     public void goodbye(String text) {
         loop().execute(() -> {
             goodbyeSeen = true;
@@ -427,6 +439,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      * Closes the connection as {@link #goodbye} does, but the worker does not count as ended,
      * because it may run on. Any thread.
      */
+    @Override
     public void dismiss(String text) {
         loop().execute(() -> part(text));
     }
@@ -457,8 +470,13 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     }
 
     void onViolation(Http2Stream stream, WireException violation) {
-        port.violations.warn(
-                "worker {} at {}, stream {}: {}", workerId, remoteAddress(), stream.id(), violation.getMessage());
+        port.violations.warnOf(
+                violation.reason().name(),
+                "worker {} at {}, stream {}: {}",
+                workerId,
+                remoteAddress(),
+                stream.id(),
+                violation.getMessage());
         reset(stream);
         onStreamLost();
     }
@@ -512,12 +530,14 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      */
     void onInactive() {
         boolean welcomed = state != State.ADMITTED;
+        int cost = goodbyeSeen ? 0 : pooled.busy();
+        String told = cost == 0 ? goneReason : goneReason + ". Requests in flight: " + cost;
         shard.workers().onMemberGone(pooled);
         state = State.CLOSED;
         control.close();
-        port.events.onGone(this, goodbyeSeen && !leaving, goneReason);
+        port.events.onGone(this, goodbyeSeen && !leaving, told);
         if (welcomed) {
-            port.observer.onWorkerDisconnected(function(), workerId, goodbyeSeen, goneReason);
+            port.observer.onWorkerDisconnected(function(), workerId, goodbyeSeen, told);
         }
     }
 }

@@ -5,6 +5,7 @@ import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import java.util.List;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,9 +17,37 @@ public interface WorkerEvents {
      * The reason why a connection is rejected.
      *
      * @param status tells the worker whether it may try again: not after 401 and 403
+     * @param rejection {@code null} if it happens to workers that are in order, so that nobody has
+     *     to look at it
      * @param reason one line for the log
      */
-    record Refusal(HttpResponseStatus status, String reason) {}
+    record Refusal(HttpResponseStatus status, @Nullable Rejection rejection, String reason) {}
+
+    /** What is wrong with a peer of the worker port. */
+    enum Rejection {
+        /** It has no launch token, or one that no secret of the dispatcher has signed. */
+        TOKEN,
+        EXPIRED,
+        /** Its token is for a function that this dispatcher does not have. */
+        FUNCTION,
+        /** Another worker may run in its place. */
+        ENDED,
+        /** It has more connections or streams than it may have, for some time. */
+        LIMIT,
+        /** It breaks the protocol of workers. */
+        PROTOCOL,
+        /** It does not use TLS as the port does, or does not accept the key of the port. */
+        TLS,
+        /** It is no worker, but for example a browser or a health check. */
+        STRANGER;
+
+        private final String token = name().toLowerCase(Locale.ROOT);
+
+        /** Returns the name in lower case, as the log shows it. */
+        public String token() {
+            return token;
+        }
+    }
 
     /**
      * Decides whether a worker may open one more connection. The signature of its token is valid.
@@ -28,7 +57,13 @@ public interface WorkerEvents {
      * @return {@code null} to admit the connection
      */
     @Nullable
-    Refusal admit(LaunchToken token, WorkerConnection connection, boolean expired);
+    Refusal admit(LaunchToken token, WorkerLink connection, boolean expired);
+
+    /**
+     * Returns whether this dispatcher or another one of its fleet has launched the worker. If not,
+     * it is a base worker.
+     */
+    boolean isLaunched(String function, String workerId);
 
     /**
      * Returns the addresses of all dispatchers that share the workers, this one's first; empty if
@@ -37,21 +72,21 @@ public interface WorkerEvents {
     List<String> peers();
 
     /** An admitted connection has said who it is. */
-    void onHello(WorkerConnection connection, ControlMessage.Hello hello);
+    void onHello(WorkerLink connection, ControlMessage.Hello hello);
 
     /** An admitted connection is ready for requests, or is not for now. */
-    void onReadiness(WorkerConnection connection, boolean ready);
+    void onReadiness(WorkerLink connection, boolean ready);
 
     /** An admitted connection has reported its load. */
-    void onLoad(WorkerConnection connection, ControlMessage.Load load);
+    void onLoad(WorkerLink connection, ControlMessage.Load load);
 
     /** The worker has announced that it drains. */
-    void onDrain(WorkerConnection connection, DrainCode reason);
+    void onDrain(WorkerLink connection, DrainCode reason);
 
     /**
      * An admitted connection is closed.
      *
      * @param clean whether GOODBYE was sent or received before
      */
-    void onGone(WorkerConnection connection, boolean clean, String reason);
+    void onGone(WorkerLink connection, boolean clean, String reason);
 }

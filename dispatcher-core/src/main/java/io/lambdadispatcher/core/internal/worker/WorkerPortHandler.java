@@ -102,6 +102,8 @@ final class WorkerPortHandler extends CoalescingHttp2Handler {
             if (admitted != null) {
                 admitted.onUnexpected(cause);
             }
+        } else if (error != null && admitted == null && !decoder().prefaceReceived()) {
+            port.onNoPreface(ctx.channel().remoteAddress(), String.valueOf(error.getMessage()));
         } else {
             log.debug(
                     "worker connection {}: connection error: {}",

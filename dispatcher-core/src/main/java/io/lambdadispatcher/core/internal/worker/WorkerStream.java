@@ -100,6 +100,11 @@ final class WorkerStream extends DeadlineQueue.Entry implements Carrier, Request
     }
 
     @Override
+    public boolean isOfBase() {
+        return connection.pooled.isBase();
+    }
+
+    @Override
     public void onGivenUp() {
         connection.shard.workers().onGivenUp(connection.pooled);
     }

@@ -183,8 +183,9 @@ class CapacityControllerTest {
 
         assertThat(told.launched).hasSize(10);
         assertThat(controller.status(now, null).blockedReason())
-                .isEqualTo("launching is limited by downstreamConnections: 20, and 7 workers run, start or end, with at"
-                        + " most 2 connections each. 3 further workers are lost and may still run");
+                .isEqualTo(
+                        "launching is limited by function.downstream-connections: 20, and 7 workers run, start or end, with at"
+                                + " most 2 connections each. 3 further workers are lost and may still run");
 
         // The launch timeout of 30 s and the longest life of 15 min.
         ready("w8", "w9");
@@ -1210,7 +1211,7 @@ class CapacityControllerTest {
     }
 
     private static WorkerDemand ejected(String id, int busy, int times, @Nullable String reason) {
-        return new WorkerDemand(id, busy, busy, 0, 0, null, times, reason);
+        return new WorkerDemand(id, 5, busy, busy, 0, 0, null, times, reason);
     }
 
     private static final String REASON = "5 of its 5 requests failed, and 0 of 90 of the other workers";

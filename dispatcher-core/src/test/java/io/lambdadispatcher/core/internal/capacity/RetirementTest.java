@@ -15,7 +15,7 @@ class RetirementTest {
     private static WorkerLife ready(String id, int busy, @Nullable String ejection) {
         WorkerLife worker = WorkerLife.launched(id, 0, 10, 0);
         worker.onReady(0, WorkerLife.NEVER);
-        worker.onSecond(0, new WorkerDemand(id, busy, busy, 0, 0, null, ejection == null ? 0 : 1, ejection));
+        worker.onSecond(0, new WorkerDemand(id, busy, busy, busy, 0, 0, null, ejection == null ? 0 : 1, ejection));
         return worker;
     }
 
@@ -26,9 +26,9 @@ class RetirementTest {
         WorkerLife idle = ready("idle", 0);
         WorkerLife busy = ready("busy", 2);
 
-        assertThat(Retirement.surplus(List.of(busy, idle, sick), 1, 0)).containsExactly(sick);
-        assertThat(Retirement.surplus(List.of(busy, idle), 1, 0)).containsExactly(idle);
-        assertThat(Retirement.surplus(List.of(busy, idle, sick), 2, 0))
+        assertThat(Retirement.surplus(List.of(busy, idle, sick), 1, 0, false)).containsExactly(sick);
+        assertThat(Retirement.surplus(List.of(busy, idle), 1, 0, false)).containsExactly(idle);
+        assertThat(Retirement.surplus(List.of(busy, idle, sick), 2, 0, false))
                 .as("the healthy ones are needed")
                 .isEmpty();
     }

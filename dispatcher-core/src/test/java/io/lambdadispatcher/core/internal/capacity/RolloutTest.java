@@ -197,7 +197,7 @@ class RolloutTest {
     }
 
     private WorkerDemand demand(String id, Worker worker) {
-        return new WorkerDemand(id, 1, 1, worker.completed, worker.failed, worker.times, 0, null);
+        return new WorkerDemand(id, 1, 1, 1, worker.completed, worker.failed, worker.times, 0, null);
     }
 
     private int count(String version) {
@@ -576,7 +576,7 @@ class RolloutTest {
         workers.forEach((id, worker) -> {
             if (worker.ready) {
                 controller.workers().onDialled(now, id);
-                controller.onReady(now, id, Long.MAX_VALUE, worker.version);
+                controller.onReady(now, id, now + TimeUnit.HOURS.toNanos(1), worker.version);
             }
         });
         workers.values().removeIf(worker -> !worker.ready);

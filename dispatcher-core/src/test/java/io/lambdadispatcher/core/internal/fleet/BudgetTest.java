@@ -54,8 +54,9 @@ class BudgetTest {
         ids(0, 4).forEach(budget::markReplaced);
         assertThat(budget.grant(ids(10, 9), "a", NOW, before)).isEqualTo(1);
         assertThat(budget.obstacle(NOW, before))
-                .isEqualTo("launching is limited by downstreamConnections: 20 for the fleet, and 5 workers run, start"
-                        + " or end");
+                .isEqualTo(
+                        "launching is limited by function.downstream-connections: 20 for the fleet, and 5 workers run, start"
+                                + " or end");
 
         // The new share is 2, but the slots keep their shares until their workers confirm.
         BudgetLimits after = sharing(20, 8);
@@ -79,7 +80,8 @@ class BudgetTest {
         assertThat(budget.grant(ids(0, 7), "a", NOW, LIMITS)).isEqualTo(7);
         assertThat(budget.grant(ids(7, 7), "b", NOW, LIMITS)).isEqualTo(3);
         assertThat(budget.grant(ids(20, 1), "b", NOW, LIMITS)).isZero();
-        assertThat(budget.obstacle(NOW, LIMITS)).isEqualTo("launching is limited by maxWorkers: 10 for the fleet");
+        assertThat(budget.obstacle(NOW, LIMITS))
+                .isEqualTo("launching is limited by function.max-workers: 10 for the fleet");
         assertThat(budget.slot("w9")).isEqualTo(new Slot("b", NOW, NOW + 15 * MINUTE, false, false, 0));
     }
 
@@ -101,7 +103,7 @@ class BudgetTest {
         BudgetLimits limits = limits(1000, 5, 0);
         assertThat(budget.grant(ids(0, 4), "a", NOW, limits)).isEqualTo(4);
         assertThat(budget.grant(ids(4, 4), "b", NOW + 30_000, limits)).isEqualTo(1);
-        assertThat(budget.obstacle(NOW + 59_000, limits)).contains("launchesPerMinute: 5");
+        assertThat(budget.obstacle(NOW + 59_000, limits)).contains("function.launches-per-minute: 5");
         assertThat(budget.grant(ids(8, 4), "a", NOW + 59_900, limits)).isZero();
         assertThat(budget.grant(ids(8, 9), "a", NOW + 61_000, limits)).isEqualTo(4);
         // A slot that was never used has still been a launch.

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
@@ -317,6 +318,7 @@ final class SimulatedFleet {
                         }
                     },
                     random.split(),
+                    Incidents.unobserved(),
                     this::onPeers);
             member.describe(new FleetMember.MemberDescription(List.of(address), "", "1"));
             fleetFunction = member.add("f", limits, this);
@@ -492,7 +494,7 @@ final class SimulatedFleet {
                             long[] count = served.computeIfAbsent(worker.id, id -> new long[1]);
                             count[0] += 10;
                             long failed = broken.contains(worker.version) ? count[0] : 0;
-                            return new WorkerDemand(worker.id, 1, 1, count[0], failed, null, 0, null);
+                            return new WorkerDemand(worker.id, 1, 1, 1, count[0], failed, null, 0, null);
                         })
                         .toList();
             }

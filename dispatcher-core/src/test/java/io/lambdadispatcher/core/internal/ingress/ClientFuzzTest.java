@@ -15,6 +15,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.edge.TrustedHeaders;
 import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
 import io.lambdadispatcher.core.internal.ingress.http2.Http2ClientConnection;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -114,7 +115,7 @@ class ClientFuzzTest {
                 new TrustedHeaders(ForwardingPolicy.defaults(), Set.of()),
                 guard.admit(channel, false, opener),
                 new IngressDrain(),
-                new ErrorAnswers(null, ForwardingPolicy.defaults(), null, new CorsMemory()),
+                new ErrorAnswers(null, ForwardingPolicy.defaults(), null, new CorsMemory(), Incidents.unobserved()),
                 "http",
                 channel.remoteAddress(),
                 DispatcherObserver.NONE);

@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.TrustedHeaders;
 import io.lambdadispatcher.core.internal.ingress.http1.Http1ClientConnection;
 import io.lambdadispatcher.core.internal.ingress.http2.Http2ClientConnection;
 import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -96,7 +97,7 @@ abstract class ClientPath implements RequestSink, AutoCloseable {
                 new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                         .admit(channel, false, this::open),
                 new IngressDrain(),
-                new ErrorAnswers(null, forwarding, null, cors),
+                new ErrorAnswers(null, forwarding, null, cors, Incidents.unobserved()),
                 "http",
                 channel.remoteAddress(),
                 DispatcherObserver.NONE);

@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.internal.ingress.ClientPath.Kind;
 import io.lambdadispatcher.core.internal.ingress.edge.CorsMemory;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.HealthCheck;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.spi.ErrorRenderer;
@@ -40,7 +41,8 @@ class OwnAnswersTest {
     private static final Failure FULL = new Failure(Failure.Kind.QUEUE_FULL, "full");
 
     private final CorsMemory cors = new CorsMemory();
-    private final ErrorAnswers answers = new ErrorAnswers(null, ForwardingPolicy.defaults(), null, cors);
+    private final ErrorAnswers answers =
+            new ErrorAnswers(null, ForwardingPolicy.defaults(), null, cors, Incidents.unobserved());
 
     private static Http2Headers fields(String... namesAndValues) {
         Http2Headers head = new DefaultHttp2Headers(false);
@@ -120,7 +122,8 @@ class OwnAnswersTest {
     void should_tell_clients_a_fixed_sentence_and_nothing_of_the_deployment(Failure.Kind kind) {
         Failure failure = new Failure(kind, INTERNALS);
         for (ErrorRenderer renderer : new ErrorRenderer[] {null, ErrorRenderer.problemJson()}) {
-            TextAnswer answer = new ErrorAnswers(renderer, ForwardingPolicy.defaults(), "x-failure", cors)
+            TextAnswer answer = new ErrorAnswers(
+                            renderer, ForwardingPolicy.defaults(), "x-failure", cors, Incidents.unobserved())
                     .answer(UnpooledByteBufAllocator.DEFAULT, failure, request("GET"), "api");
             String body = answer.body().toString(StandardCharsets.UTF_8);
             answer.body().release();

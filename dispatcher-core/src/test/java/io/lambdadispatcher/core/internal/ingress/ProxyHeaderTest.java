@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.CorsMemory;
 import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.edge.TrustedHeaders;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -111,7 +112,8 @@ class ProxyHeaderTest {
                 () -> new PublicChannelInitializer.Rules(
                         limits,
                         new TrustedHeaders(ForwardingPolicy.defaults(), Set.of()),
-                        new ErrorAnswers(null, ForwardingPolicy.defaults(), null, new CorsMemory())),
+                        new ErrorAnswers(
+                                null, ForwardingPolicy.defaults(), null, new CorsMemory(), Incidents.unobserved())),
                 null,
                 "http",
                 true,

@@ -9,6 +9,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
@@ -22,6 +23,7 @@ import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.util.concurrent.Ticker;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -120,12 +122,13 @@ class LaunchSupervisorTest {
         return new LaunchSupervisor(
                 pool,
                 launcher,
-                new WorkerRegistry(Map.of()),
+                new WorkerRegistry(Map.of(), Incidents.unobserved(), Ticker.systemTicker()),
                 loop.eventLoop(),
                 new LaunchSupervisor.Access(new byte[16], List.of()),
                 direct,
                 null,
-                DispatcherObserver.NONE);
+                DispatcherObserver.NONE,
+                Incidents.unobserved());
     }
 
     private void pass(Duration time) {

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.launch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.capacity.Plan;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -12,7 +13,9 @@ import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchedWorker;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.util.concurrent.Ticker;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,13 +41,15 @@ class WorkerLaunchesTest {
     private final FunctionOptions function = FunctionOptions.builder("f")
             .launching(LaunchLimits.builder().launchTimeout(AT_MOST).build())
             .build();
+    private final RecordingObserver incidents = new RecordingObserver();
     private final WorkerLaunches launches = new WorkerLaunches(
             new FunctionPool(function, List.of(), DispatcherObserver.NONE),
             new GuardedLauncher(new Launcher(), "f", loop.eventLoop()),
             new LaunchRequests(null, new LaunchSupervisor.Access(new byte[16], List.of())),
-            new WorkerRegistry(Map.of()),
+            new WorkerRegistry(Map.of(), Incidents.unobserved(), Ticker.systemTicker()),
             loop.eventLoop(),
             DispatcherObserver.NONE,
+            new Incidents(incidents, Ticker.systemTicker()),
             new WorkerLaunches.Outcomes() {
                 @Override
                 public void onLaunched(String workerId, Plan.Launch launch) {

@@ -40,4 +40,13 @@ class SeldomLogTest {
         log.warn("stream {}", "y");
         assertThat(lines).hasSize(3).last().isEqualTo("stream y");
     }
+
+    @Test
+    void should_not_swallow_another_cause() {
+        log.warnOf("secret", "worker {} is rejected", "a");
+        log.warnOf("function", "worker {} is rejected", "b");
+        log.warn("worker {} is lost", "c");
+        log.warnOf("secret", "worker {} is rejected", "d");
+        assertThat(lines).containsExactly("worker a is rejected", "worker b is rejected", "worker c is lost");
+    }
 }

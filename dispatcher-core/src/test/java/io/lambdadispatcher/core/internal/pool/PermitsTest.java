@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.policy.ClientSession;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.Affinity;
+import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -32,13 +33,14 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Random operations on a pool of three event loops. Workers connect, disconnect, are limited and
  * ejected, and gain and lose streams. Requests of several clients arrive, cross over, are answered,
  * refused or cancelled, with and without bodies that end later. With even seeds, requests of a user
- * prefer one worker, or wait for one, which may have no room. Whenever all loops are idle, the
+ * prefer one worker, or wait for one, which may have no room. The first two are base workers. Whenever all loops are idle, the
  * permits of each shard must equal what its workers can take, and no request may wait while there
  * is a permit.
  */
 class PermitsTest {
     private static final int LOOPS = 3;
     private static final int STEPS = 4000;
+    private static final double TARGET = 0.8;
     private static final Failure GONE = new Failure(Failure.Kind.WORKER_LOST, "gone");
 
     private final List<EmbeddedChannel> loops = new ArrayList<>();
@@ -62,7 +64,7 @@ class PermitsTest {
         Link(int loopIndex, String workerId) {
             shard = pool.shard(loopIndex);
             loop = loops.get(loopIndex);
-            member = new PooledConnection(workerId);
+            member = new PooledConnection(workerId, workerId.compareTo("w2") < 0);
             shard.workers().onMember(member);
         }
 
@@ -81,6 +83,12 @@ class PermitsTest {
             long free = streams.stream().filter(stream -> !stream.busy).count();
             long busy = streams.size() - free;
             return member.open ? (int) Math.max(0, Math.min(free, member.limit - busy)) : 0;
+        }
+
+        int couldTakeFirst() {
+            long busy = streams.stream().filter(stream -> stream.busy).count();
+            long target = Math.max(1, Math.round(Math.min(streams.size(), member.limit) * TARGET));
+            return member.base ? (int) Math.max(0, Math.min(couldTake(), target - busy)) : 0;
         }
     }
 
@@ -220,6 +228,15 @@ class PermitsTest {
         }
     }
 
+    private boolean isMixed() {
+        return links.stream()
+                        .filter(link -> link.member.open)
+                        .map(link -> link.member.base)
+                        .distinct()
+                        .count()
+                == 2;
+    }
+
     private void check() {
         int waiting = 0;
         for (PoolShard shard : pool.shards()) {
@@ -228,6 +245,11 @@ class PermitsTest {
                     .mapToInt(Link::couldTake)
                     .sum();
             assertThat(shard.free.permits()).isEqualTo(couldTake);
+            int couldTakeFirst = links.stream()
+                    .filter(link -> link.shard == shard && isMixed())
+                    .mapToInt(Link::couldTakeFirst)
+                    .sum();
+            assertThat(shard.free.basePermits()).isEqualTo(couldTakeFirst);
             waiting += shard.sample(false).pending();
         }
         assertThat(pool.pending()).isEqualTo(waiting);
@@ -252,6 +274,9 @@ class PermitsTest {
         pool = new FunctionPool(
                 FunctionOptions.builder("f")
                         .streamsPerConnection(6)
+                        .capacity(CapacityPolicy.builder()
+                                .headroom(1 / TARGET - 1)
+                                .build())
                         .queue(20, Duration.ofHours(1))
                         .traffic(
                                 TrafficPolicy.builder().affinity(affinity(seed)).build())

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.direct.DirectShard;
 import io.lambdadispatcher.core.internal.exchange.ExchangeOwner;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
+import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -58,6 +59,9 @@ final class PoolWorld extends OnTwoLoops {
     /** Whether workers answer few requests, so that rare failures happen to the same one. */
     final boolean isGrim;
 
+    /** Whether the first workers are base workers, and the others launched ones. */
+    private final boolean isMixed;
+
     private final Kind kind;
     private final RandomPolicies policies;
     private final RandomFunction function;
@@ -78,6 +82,7 @@ final class PoolWorld extends OnTwoLoops {
         this.kind = kind;
         this.random = random;
         isGrim = oneIn(4);
+        isMixed = oneIn(2);
         freeze();
         beginNanos = nowNanos();
         policies = new RandomPolicies(this);
@@ -186,6 +191,27 @@ final class PoolWorld extends OnTwoLoops {
         }
     }
 
+    /**
+     * A request that no session binds goes to a base worker, on any loop, if one is below its
+     * target, and it is not in doubt.
+     */
+    private void openAtRest(int loop) {
+        settle();
+        boolean room = hasPreferred() && openers.get(loop).policy().affinity() == Affinity.NONE;
+        RandomClient client = open(loop);
+        settle();
+        check(!room || client.calls.isEmpty() || client.calls.get(0).ofBase, client + " is not the base's");
+    }
+
+    private boolean hasPreferred() {
+        double target = 1 / (1 + pool.options().capacity().headroom());
+        boolean anyLaunched = workers.stream().anyMatch(each -> each.member.open && !each.member.base);
+        return anyLaunched
+                && workers.stream()
+                        .map(each -> each.member)
+                        .anyMatch(each -> each.base && !each.isDoubted(nowNanos()) && each.preferredRoom(target) > 0);
+    }
+
     private RandomClient open(int loop) {
         FunctionOpener opener = openers.get(loop);
         RandomClient client = new RandomClient(this, loop, opener.policy());
@@ -210,7 +236,12 @@ final class PoolWorld extends OnTwoLoops {
 
     void step() {
         switch (random.nextInt(18)) {
-            case 0, 1 -> perhapsOpen(random.nextInt(openers.size()));
+            case 0 -> perhapsOpen(random.nextInt(openers.size()));
+            case 1 -> {
+                if (live().count() < 6) {
+                    openAtRest(random.nextInt(openers.size()));
+                }
+            }
             case 2, 3, 4, 5, 6 -> any(clients, RandomClient::act);
             case 7, 8, 9, 10, 11 -> any(workers, RandomWorker::act);
             case 12 -> function.act();
@@ -254,7 +285,8 @@ final class PoolWorld extends OnTwoLoops {
     private void connect() {
         if (kind != Kind.DIRECT && workers.size() < (kind == Kind.OVERFLOW ? 2 : 5)) {
             PoolShard shard = pool.shard(random.nextInt(openers.size()));
-            workers.add(new RandomWorker(this, shard, "worker" + random.nextInt(5)));
+            int number = random.nextInt(5);
+            workers.add(new RandomWorker(this, shard, "worker" + number, isMixed && number < 2));
         }
     }
 
@@ -293,7 +325,19 @@ final class PoolWorld extends OnTwoLoops {
             check(pool.pending() == 0 || pool.free() == 0, pool.pending() + " wait, and there are free streams");
             int streams = workers.stream().mapToInt(each -> each.streams.size()).sum();
             check(pool.streams() == streams, streams - pool.streams() + " streams are lost");
+            pool.shards().forEach(this::verifyBasePermits);
         }
+    }
+
+    private void verifyBasePermits(PoolShard shard) {
+        double target = pool.openWorkers.baseUtilization();
+        int preferred = workers.stream()
+                .filter(each -> each.shard == shard && each.member.base && target > 0)
+                .mapToInt(each -> each.member.preferredRoom(target))
+                .sum();
+        check(
+                shard.free.basePermits() == preferred,
+                shard.free.basePermits() + " base permits for " + preferred + " requests");
     }
 
     /** Lets all requests end. Then nothing is left, and others are served as ever. */
@@ -369,6 +413,7 @@ final class PoolWorld extends OnTwoLoops {
         check(pool.free() == 0, pool.free() + " permits are left");
         for (PoolShard shard : pool.shards()) {
             check(shard.free.permits() == 0, shard.free.permits() + " permits are left");
+            check(shard.free.basePermits() == 0, shard.free.basePermits() + " base permits are left");
             check(shard.mayKeepSent(MAX_SENT_BYTES), "kept parts of bodies are not counted off");
             check(!shard.mayKeepSent(1), "kept parts of bodies are counted off twice");
         }

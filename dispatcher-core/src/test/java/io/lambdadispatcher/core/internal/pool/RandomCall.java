@@ -18,6 +18,9 @@ final class RandomCall {
     /** Whether a handler works for the request. */
     boolean open = true;
 
+    /** Whether a base worker has it. */
+    boolean ofBase;
+
     boolean requestEnded;
     boolean responding;
     boolean responseEnded;

@@ -25,14 +25,14 @@ final class RandomWorker {
     final List<Stream> streams = new ArrayList<>();
     boolean gone;
     private final PoolWorld world;
-    private final PoolShard shard;
-    private final PooledConnection member;
+    final PoolShard shard;
+    final PooledConnection member;
 
-    RandomWorker(PoolWorld world, PoolShard shard, String workerId) {
+    RandomWorker(PoolWorld world, PoolShard shard, String workerId, boolean base) {
         this.world = world;
         this.shard = shard;
-        member = new PooledConnection(workerId);
-        world.note(this, "connects");
+        member = new PooledConnection(workerId, base);
+        world.note(this, base ? "connects, of the base" : "connects");
         shard.workers().onMember(member);
         for (int i = world.random.nextInt(3); i >= 0; i--) {
             openStream();
@@ -123,6 +123,7 @@ final class RandomWorker {
             world.check(isIdle() && streams.contains(this), RandomWorker.this + " got a request for a busy stream");
             RandomCall its = new RandomCall(world, head, end);
             call = its;
+            its.ofBase = member.base;
             if (!world.calm && world.oneIn(10)) {
                 world.note(its, "is not sent, because there is no memory");
                 its.begun = false;

@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.worker;
 
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -67,7 +68,8 @@ final class EmbeddedWorker implements AutoCloseable {
                         Map.of("f", pool),
                         Map.of(channel.eventLoop(), 0),
                         new Events(),
-                        DispatcherObserver.NONE));
+                        DispatcherObserver.NONE,
+                        Incidents.unobserved()));
         ByteBuf window = Unpooled.buffer().writeShort(4).writeInt(windowBytes);
         channel.writeInbound(Http2CodecUtil.connectionPrefaceBuf(), frame(Http2FrameTypes.SETTINGS, 0, window));
         open(1, Endpoints.CONTROL_PATH);
@@ -145,8 +147,13 @@ final class EmbeddedWorker implements AutoCloseable {
 
     private final class Events implements WorkerEvents {
         @Override
-        public @Nullable Refusal admit(LaunchToken launched, WorkerConnection connection, boolean expired) {
+        public @Nullable Refusal admit(LaunchToken launched, WorkerLink connection, boolean expired) {
             return null;
+        }
+
+        @Override
+        public boolean isLaunched(String function, String workerId) {
+            return true;
         }
 
         @Override
@@ -155,19 +162,19 @@ final class EmbeddedWorker implements AutoCloseable {
         }
 
         @Override
-        public void onHello(WorkerConnection connection, ControlMessage.Hello hello) {}
+        public void onHello(WorkerLink connection, ControlMessage.Hello hello) {}
 
         @Override
-        public void onReadiness(WorkerConnection connection, boolean ready) {}
+        public void onReadiness(WorkerLink connection, boolean ready) {}
 
         @Override
-        public void onLoad(WorkerConnection connection, ControlMessage.Load load) {}
+        public void onLoad(WorkerLink connection, ControlMessage.Load load) {}
 
         @Override
-        public void onDrain(WorkerConnection connection, DrainCode reason) {}
+        public void onDrain(WorkerLink connection, DrainCode reason) {}
 
         @Override
-        public void onGone(WorkerConnection connection, boolean clean, String reason) {
+        public void onGone(WorkerLink connection, boolean clean, String reason) {
             partings.add(reason);
         }
     }

@@ -247,7 +247,7 @@ class LaunchedWorkerTest {
             Await.until(
                     "the launch times out",
                     () -> String.valueOf(impatient.capacity().get(0).blockedReason())
-                            .contains("not dialled in within PT2S. Connected workers that were not launched here: 1."
+                            .contains("not dialled in within 2 s. Connected workers that were not launched here: 1."
                                     + " If the launcher has started them, it must give a worker the token of its"
                                     + " LaunchRequest instead of the secret"));
         } finally {

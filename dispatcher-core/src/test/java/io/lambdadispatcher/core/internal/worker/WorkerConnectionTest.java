@@ -148,7 +148,7 @@ class WorkerConnectionTest {
         logger.setAdditive(true);
 
         String reason = "unexpected error in the dispatcher: java.lang.IllegalStateException: a bug";
-        assertThat(worker.partings).containsExactly(reason);
+        assertThat(worker.partings).containsExactly(reason + ". Requests in flight: 2");
         assertThat(other.failure).isNotNull();
         assertThat(other.failure.detail()).isEqualTo("the worker was lost: " + reason);
         assertThat(lines.list)

@@ -1,7 +1,11 @@
 package io.lambdadispatcher.core.internal.worker;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.core.internal.loop.Incidents;
+import io.lambdadispatcher.core.internal.worker.WorkerEvents.Rejection;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.HostileText;
 import io.lambdadispatcher.wire.worker.ControlMessage;
@@ -13,6 +17,7 @@ import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2FrameTypes;
+import io.netty.util.concurrent.Ticker;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -29,17 +34,28 @@ class WorkerPortTest {
 
     private final RecordingObserver observer = new RecordingObserver();
 
-    private final EmbeddedChannel channel = new EmbeddedChannel(new WorkerPort(
-            new WorkerPort.Access(function -> List.of(new byte[32]), "", PortIdentities.NONE, NEVER, NEVER, NEVER, ""),
-            Map.of(),
-            Map.of(),
-            new NoEvents(),
-            observer));
+    private final EmbeddedChannel channel = dialled();
+
+    private EmbeddedChannel dialled() {
+        return new EmbeddedChannel(new WorkerPort(
+                new WorkerPort.Access(
+                        function -> List.of(new byte[32]), "", PortIdentities.NONE, NEVER, NEVER, NEVER, ""),
+                Map.of(),
+                Map.of(),
+                new NoEvents(),
+                observer,
+                new Incidents(observer, Ticker.systemTicker())));
+    }
 
     private static final class NoEvents implements WorkerEvents {
         @Override
-        public Refusal admit(LaunchToken token, WorkerConnection connection, boolean expired) {
-            return new Refusal(HttpResponseStatus.FORBIDDEN, "nobody");
+        public Refusal admit(LaunchToken token, WorkerLink connection, boolean expired) {
+            return new Refusal(HttpResponseStatus.FORBIDDEN, Rejection.ENDED, "nobody");
+        }
+
+        @Override
+        public boolean isLaunched(String function, String workerId) {
+            return true;
         }
 
         @Override
@@ -48,19 +64,19 @@ class WorkerPortTest {
         }
 
         @Override
-        public void onHello(WorkerConnection connection, ControlMessage.Hello hello) {}
+        public void onHello(WorkerLink connection, ControlMessage.Hello hello) {}
 
         @Override
-        public void onReadiness(WorkerConnection connection, boolean ready) {}
+        public void onReadiness(WorkerLink connection, boolean ready) {}
 
         @Override
-        public void onLoad(WorkerConnection connection, ControlMessage.Load load) {}
+        public void onLoad(WorkerLink connection, ControlMessage.Load load) {}
 
         @Override
-        public void onDrain(WorkerConnection connection, DrainCode reason) {}
+        public void onDrain(WorkerLink connection, DrainCode reason) {}
 
         @Override
-        public void onGone(WorkerConnection connection, boolean clean, String reason) {}
+        public void onGone(WorkerLink connection, boolean clean, String reason) {}
     }
 
     @BeforeEach
@@ -97,7 +113,8 @@ class WorkerPortTest {
     @Test
     void should_hear_only_the_first_request_that_it_rejects() {
         channel.writeInbound(Unpooled.wrappedBuffer(get(1), get(3)));
-        assertThat(observer.rejections).containsExactly("worker port: GET /");
+        assertThat(observer.rejections)
+                .containsExactly("GET / is no request of a worker. Clients must use a public port");
         assertThat(channel.isOpen()).isFalse();
     }
 
@@ -115,9 +132,29 @@ class WorkerPortTest {
         assertThat(observer.rejections)
                 .singleElement()
                 .asString()
-                .startsWith("worker port: GET /\\u009b\\u009b")
+                .startsWith("GET /\\u009b\\u009b")
                 .hasSizeLessThan(3_100)
                 .matches(HostileText::isPrintable);
+    }
+
+    @Test
+    void should_say_in_one_line_that_a_peer_speaks_another_protocol() {
+        EmbeddedChannel http1 = dialled();
+        http1.writeInbound(Unpooled.copiedBuffer("GET /health HTTP/1.1\r\nhost: a\r\n\r\n", US_ASCII));
+        EmbeddedChannel tls = dialled();
+        tls.writeInbound(Unpooled.wrappedBuffer(new byte[] {0x16, 3, 1, 2, 0, 1, 0, 1, (byte) 0xfc, 3, 3, 0, 0}));
+
+        assertThat(observer.incidents)
+                .extracting(Incident::toString)
+                .containsExactly(
+                        "incident begins: workers that dial in are rejected (stranger): a worker at embedded: it speaks"
+                                + " HTTP/1.1. Clients must use a public port, and health checks the admin port",
+                        "incident begins: workers that dial in are rejected (tls): a worker at embedded: it uses TLS, but"
+                                + " this port does not. Set LAMBDA_DISPATCHER_TLS=false at the worker, or remove"
+                                + " workers.tls.certificate: off here");
+        assertThat(http1.isOpen() || tls.isOpen()).isFalse();
+        http1.finishAndReleaseAll();
+        tls.finishAndReleaseAll();
     }
 
     private static ByteBuf get(int stream) {

@@ -1,7 +1,9 @@
 package io.lambdadispatcher.core.internal.ingress.edge;
 
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.spi.ErrorRenderer;
 import io.lambdadispatcher.core.spi.ErrorRenderer.ErrorContext;
@@ -38,20 +40,23 @@ public final class ErrorAnswers {
     private final @Nullable AsciiString failureHeader;
     private final CorsMemory cors;
     private final SeldomLog failures = new SeldomLog(log, Ticker.systemTicker());
-    private final SeldomLog details = new SeldomLog(log, Ticker.systemTicker());
+    private final Incidents incidents;
 
     /**
      * @param renderer {@code null} for a line of text
      * @param failureHeader header that names the failure; {@code null} = none
      * @param cors outlives changes of the other options
+     * @param incidents are told of failures that are not the client's fault
      */
     public ErrorAnswers(
             @Nullable ErrorRenderer renderer,
             ForwardingPolicy forwarding,
             @Nullable String failureHeader,
-            CorsMemory cors) {
+            CorsMemory cors,
+            Incidents incidents) {
         this.renderer = renderer;
         this.cors = cors;
+        this.incidents = incidents;
         this.failureHeader = failureHeader == null ? null : AsciiString.of(failureHeader);
         this.idHeader = forwarding.requestIdHeader().isEmpty() ? null : AsciiString.of(forwarding.requestIdHeader());
     }
@@ -63,14 +68,6 @@ public final class ErrorAnswers {
             @Nullable Http2Headers request,
             @Nullable String requestId) implements ErrorContext {}
 
-    /** Names a request in the log. It is decoded only for the few lines that are logged. */
-    private record LoggedId(@Nullable CharSequence id) {
-        @Override
-        public String toString() {
-            return id == null ? "without an id" : PrintableText.startOf(HeaderText.decode(id));
-        }
-    }
-
     /**
      * Answers with the fixed sentence of the failure. Its detail is for the operator.
      *
@@ -80,7 +77,7 @@ public final class ErrorAnswers {
     public TextAnswer answer(
             ByteBufAllocator allocator, Failure failure, @Nullable Http2Headers request, @Nullable String function) {
         Failure.Kind kind = failure.kind();
-        log(failure, request);
+        count(failure, request, function);
         TextAnswer answer = answer(allocator, kind.status(), kind.token(), kind.message(), request, function);
         int seconds = failure.retryAfterSeconds();
         if (seconds > 0) {
@@ -93,15 +90,24 @@ public final class ErrorAnswers {
         return answer;
     }
 
-    /** Logs what the client is not told. The access log has it for every request. */
-    public void log(Failure failure, @Nullable Http2Headers request) {
-        if (failure.kind().status().code() >= HttpResponseStatus.INTERNAL_SERVER_ERROR.code()) {
-            details.warn(
-                    "request {} failed with {}: {}",
-                    new LoggedId(id(request)),
+    /**
+     * Counts a failure that is not the client's fault. The access log has what the client is not
+     * told of every request.
+     */
+    public void count(Failure failure, @Nullable Http2Headers request, @Nullable String function) {
+        Incident.Kind kind = failure.kind().incident();
+        if (kind != null) {
+            incidents.count(
+                    kind,
+                    function == null ? "" : function,
                     failure.kind().token(),
-                    failure.detail());
+                    () -> "request " + loggedId(request) + ": " + failure.detail());
         }
+    }
+
+    private String loggedId(@Nullable Http2Headers request) {
+        CharSequence id = id(request);
+        return id == null ? "without an id" : PrintableText.startOf(HeaderText.decode(id));
     }
 
     private @Nullable CharSequence id(@Nullable Http2Headers request) {

@@ -469,10 +469,16 @@ final class Http1ClientExchange implements ResponseSink {
                         connection.context().errors().answer(connection.ctx().alloc(), failure, requestHead, function));
             case RESPONDING -> {
                 state = State.BROKEN;
+                countCut(failure);
                 connection.cut();
             }
             case RESPONDED, BROKEN -> {}
         }
+    }
+
+    /** Counts a failure after which the response is cut off. */
+    void countCut(Failure failure) {
+        connection.context().errors().count(failure, requestHead, function);
     }
 
     /** Rejects a request after which no further one can be read. */

@@ -295,6 +295,7 @@ final class Http1Tunnel extends ChannelDuplexHandler implements ResponseSink, Lo
             case ASKED, REFUSED -> exchange.onFailure(failure);
             case OPEN, CLIENT_ENDED, WORKER_ENDED -> {
                 state = State.CLOSED;
+                exchange.countCut(failure);
                 AbruptClose.of(ctx().channel());
             }
             case CLOSED -> {}

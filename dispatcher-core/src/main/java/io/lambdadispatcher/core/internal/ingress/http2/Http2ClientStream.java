@@ -496,6 +496,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
 
     private void cut(Failure failure) {
         state = State.CLOSED;
+        connection.context().errors().count(failure, head, function);
         connection.reset(stream, tunnel ? Http2Error.CANCEL : error(failure.kind()));
         outlet.close();
     }
@@ -554,7 +555,7 @@ final class Http2ClientStream implements ResponseSink, DataOutlet.Listener {
     /** A gRPC client would make UNAVAILABLE of 504, and might repeat the call. */
     private void answerLateCall(Failure failure) {
         state = State.RESPONDED;
-        connection.context().errors().log(failure, head);
+        connection.context().errors().count(failure, head, function);
         Http2Headers answer = Grpc.deadlineExceeded(failure.kind().message());
         connection.context().errors().allow(answer, head, function);
         connection.rules().ownResponse(answer);

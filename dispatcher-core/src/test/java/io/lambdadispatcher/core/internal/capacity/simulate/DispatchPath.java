@@ -18,7 +18,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.LongPredicate;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The dispatcher in virtual time: the real {@link CapacityController} and the real choice among
@@ -50,8 +52,10 @@ final class DispatchPath implements Path {
     private final RandomGenerator random;
     private final Durations service;
     private final Durations start;
+    private final Durations warmStart;
     private final CapacityController controller;
-    private final Choice<SimulatedWorker> choice = new Choice<>();
+    private final Choice<SimulatedWorker> launched = new Choice<>();
+    private final Choice<SimulatedWorker> base = new Choice<>();
     private final Map<String, SimulatedWorker> workers = new LinkedHashMap<>();
     private final ArrayDeque<Waiting> waiting = new ArrayDeque<>();
     private final Set<Serving> serving = Collections.newSetFromMap(new IdentityHashMap<>());
@@ -65,6 +69,15 @@ final class DispatchPath implements Path {
     private long serviceNanos;
     private int busy;
     private ServiceTimes recent = new ServiceTimes();
+
+    private int baseStreams;
+    private int baseBusy;
+    /** When the base last had no room below its target. */
+    private long baseFullNanos;
+
+    long longestStartNanos;
+    /** Whether a request that arrives at a time counts as calm. */
+    LongPredicate isCalm = arrivedNanos -> false;
 
     private int running;
     private int named;
@@ -83,9 +96,13 @@ final class DispatchPath implements Path {
         this.random = random;
         this.service = settings.workerService();
         this.start = settings.workerStart();
+        this.warmStart = settings.warmStart();
         this.queueTimeoutNanos = function.queueTimeout().toNanos();
         this.contentionAbove = settings.get(SimulationSetting.CONTENTION_ABOVE);
         this.controller = new CapacityController(function, random);
+        for (int i = 0; i < settings.count(SimulationSetting.BASE_WORKERS); i++) {
+            addBase();
+        }
         tick();
     }
 
@@ -106,7 +123,7 @@ final class DispatchPath implements Path {
     @Override
     public void onRequest(Caller caller) {
         tally.onArrival(time.nowNanos());
-        SimulatedWorker worker = waiting.isEmpty() ? choice.least() : null;
+        SimulatedWorker worker = waiting.isEmpty() ? choose() : null;
         if (worker != null) {
             serve(worker, time.nowNanos(), caller);
         } else if (waiting.size() < function.queueLimit()) {
@@ -119,10 +136,29 @@ final class DispatchPath implements Path {
         }
     }
 
+    /** The base comes first until it has reached its target, then the least loaded worker. */
+    private @Nullable SimulatedWorker choose() {
+        SimulatedWorker first = base.least();
+        SimulatedWorker other = launched.least();
+        if (first == null || other == null) {
+            return first == null ? other : first;
+        }
+        return hasBaseRoom() || first.busy <= other.busy ? first : other;
+    }
+
+    private boolean hasBaseRoom() {
+        return baseBusy * (1 + function.capacity().headroom()) < baseStreams;
+    }
+
     private void serve(SimulatedWorker worker, long arrivedNanos, Caller caller) {
         tally.onServed(time.nowNanos() - arrivedNanos);
+        if (isCalm.test(arrivedNanos)) {
+            tally.calmWait.recordValue(time.nowNanos() - arrivedNanos);
+        }
+        tally.servedByBase += worker.base ? 1 : 0;
         worker.onServing();
         busy++;
+        baseBusy += worker.base ? 1 : 0;
         settle(worker);
         long nanos = (long) (service.draw(random) * stretch(worker));
         Serving one = new Serving(worker, arrivedNanos, nanos, caller);
@@ -154,6 +190,7 @@ final class DispatchPath implements Path {
         }
         worker.onServed();
         busy--;
+        baseBusy -= worker.base ? 1 : 0;
         completed++;
         serviceNanos += one.nanos;
         recent.record(one.nanos);
@@ -165,19 +202,23 @@ final class DispatchPath implements Path {
     }
 
     private void serveWaiting() {
-        SimulatedWorker worker = choice.least();
+        SimulatedWorker worker = choose();
         while (worker != null && !waiting.isEmpty()) {
             Waiting first = waiting.removeFirst();
             serve(worker, first.sinceNanos, first.caller);
-            worker = choice.least();
+            worker = choose();
         }
     }
 
     private void settle(SimulatedWorker worker) {
-        if (worker.hasRoom(function.streamsPerWorker())) {
-            choice.put(worker, worker.busy + (worker.doubted ? function.streamsPerWorker() : 0));
+        Choice<SimulatedWorker> kind = worker.base ? base : launched;
+        if (worker.hasRoom()) {
+            kind.put(worker, worker.busy + (worker.doubted ? worker.streams : 0));
         } else {
-            choice.remove(worker);
+            kind.remove(worker);
+        }
+        if (!hasBaseRoom()) {
+            baseFullNanos = time.nowNanos();
         }
     }
 
@@ -241,7 +282,8 @@ final class DispatchPath implements Path {
         }
         plan.kills().forEach(kill -> end(workers.get(kill.workerId()), Cause.FAILED, kill.reason()));
         for (Plan.Launch launch : plan.launches()) {
-            SimulatedWorker worker = new SimulatedWorker("worker-" + named++, time.nowNanos());
+            SimulatedWorker worker =
+                    new SimulatedWorker("worker-" + named++, time.nowNanos(), function.streamsPerWorker(), false);
             launch(worker);
             controller.onLaunched(time.nowNanos(), worker.id, launch);
         }
@@ -266,11 +308,49 @@ final class DispatchPath implements Path {
                         : null);
     }
 
+    // The base.
+
+    private SimulatedWorker addBase() {
+        SimulatedWorker worker = new SimulatedWorker(
+                "base-" + named++, time.nowNanos(), settings.count(SimulationSetting.BASE_STREAMS), true);
+        workers.put(worker.id, worker);
+        baseStreams += worker.streams;
+        worker.dialled = true;
+        worker.open = true;
+        controller.workers().onDialled(time.nowNanos(), worker.id);
+        carryOut(controller.onReady(time.nowNanos(), worker.id, Long.MAX_VALUE, ""));
+        settle(worker);
+        return worker;
+    }
+
+    /** Adds workers to the base while the traffic runs. */
+    void growBase(int count) {
+        for (int i = 0; i < count; i++) {
+            addBase();
+        }
+        lookSoon();
+        serveWaiting();
+    }
+
+    /** All workers of the base end. Their requests are sent to other workers. */
+    void loseBase() {
+        for (SimulatedWorker worker : List.copyOf(workers.values())) {
+            if (worker.base) {
+                workers.remove(worker.id);
+                baseStreams -= worker.streams;
+                baseBusy -= worker.busy;
+                lose(worker);
+                worker.gone = true;
+            }
+        }
+    }
+
     // Workers, from launch to end.
 
     private void launch(SimulatedWorker worker) {
         workers.put(worker.id, worker);
         launchNanos.add(time.nowNanos());
+        tally.launchesWithRoom += baseStreams > 0 && time.nowNanos() - baseFullNanos > TICK_NANOS ? 1 : 0;
         if (counting) {
             tally.launches++;
             tally.invokes++;
@@ -295,7 +375,11 @@ final class DispatchPath implements Path {
                     settings.nanos(SimulationSetting.FAILURE_SECONDS),
                     () -> end(worker, Cause.FAILED, "function error"));
         } else {
-            time.after(start.draw(random), () -> onDialled(worker));
+            double warmProbability = settings.get(SimulationSetting.WARM_START_PROBABILITY);
+            boolean warm = warmProbability > 0 && random.nextDouble() < warmProbability;
+            long nanos = (warm ? warmStart : start).draw(random);
+            longestStartNanos = Math.max(longestStartNanos, nanos);
+            time.after(nanos, () -> onDialled(worker));
         }
     }
 

@@ -6,6 +6,9 @@ import io.lambdadispatcher.core.internal.pool.Choice;
 /** A simulated worker, with the state that the pool sees and the times that AWS bills. */
 final class SimulatedWorker extends Choice.Candidate {
     final String id;
+    final int streams;
+    /** Whether nobody has launched it for a time. */
+    final boolean base;
     /** Time of its invocation. */
     final long launchedNanos;
     /** Time from which the worker is billed; negative = not started yet. */
@@ -24,12 +27,14 @@ final class SimulatedWorker extends Choice.Candidate {
     private int peakBusy;
     private long completed;
 
-    SimulatedWorker(String id, long launchedNanos) {
+    SimulatedWorker(String id, long launchedNanos, int streams, boolean base) {
         this.id = id;
+        this.streams = streams;
+        this.base = base;
         this.launchedNanos = launchedNanos;
     }
 
-    boolean hasRoom(int streams) {
+    boolean hasRoom() {
         return open && busy < Math.min(streams, limit);
     }
 
@@ -44,7 +49,7 @@ final class SimulatedWorker extends Choice.Candidate {
     }
 
     WorkerDemand sample() {
-        WorkerDemand sample = new WorkerDemand(id, busy, peakBusy, completed, 0, null, 0, null);
+        WorkerDemand sample = new WorkerDemand(id, streams, busy, peakBusy, completed, 0, null, 0, null);
         peakBusy = busy;
         return sample;
     }

@@ -27,6 +27,8 @@ enum SimulationSetting {
             0, "requests that a worker serves at full speed; n times as many take n times as long; 0 = any number"),
     STREAMS(10, "streams per worker"),
 
+    BASE_WORKERS(0, "workers that nobody launches, ready from the beginning"),
+    BASE_STREAMS(10, "streams of each of them"),
     MIN_WORKERS(0, "minimum number of workers"),
     MAX_WORKERS(100, "maximum number of workers"),
     WARM_WORKERS(0, "ready workers in addition to those that are needed"),
@@ -40,6 +42,8 @@ enum SimulationSetting {
     LAUNCH_MILLIS(50, "time until an invocation reaches its environment or is refused"),
     COLD_START_SECONDS(2.5, "median time from the start of an environment until its worker dials in"),
     COLD_START_SIGMA(0.15, "standard deviation of the logarithm of the cold start"),
+    WARM_START_PROBABILITY(0, "probability that a launch finds an environment that ran before"),
+    WARM_START_SECONDS(0.2, "median time until the worker of such an environment dials in"),
     DEADLINE_SECONDS(900, "timeout of the function"),
     FAILURE_PROBABILITY(0, "probability that a start fails"),
     FAILURE_SECONDS(1, "time until a failed start ends"),

@@ -103,6 +103,11 @@ final class SimulationSettings {
         return start(SimulationSetting.COLD_START_SECONDS);
     }
 
+    /** Returns the start of a worker in an environment that ran before. */
+    Durations warmStart() {
+        return start(SimulationSetting.WARM_START_SECONDS);
+    }
+
     Durations directStart() {
         return start(SimulationSetting.DIRECT_COLD_START_SECONDS);
     }

@@ -11,6 +11,11 @@ final class SimulationTally {
     /** Time from arrival until the request was served, of served requests. */
     final Histogram wait = new Histogram(HIGHEST_NANOS, 3);
 
+    /** The same without the requests that arrive when the traffic has just risen. */
+    final Histogram calmWait = new Histogram(HIGHEST_NANOS, 3);
+    /** Requests that a worker of the base got. */
+    long servedByBase;
+
     long arrived;
     long answered;
     /** Requests that were refused because the queue was full. */
@@ -24,6 +29,9 @@ final class SimulationTally {
     long lastEndNanos;
 
     long launches;
+    /** Launches although the base has had room below its target for longer than a second. */
+    long launchesWithRoom;
+
     long launchFailures;
     long launchThrottles;
     double gbSeconds;

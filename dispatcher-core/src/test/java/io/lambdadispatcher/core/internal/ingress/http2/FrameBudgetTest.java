@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.edge.TrustedHeaders;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -60,7 +61,8 @@ class FrameBudgetTest {
                         new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                                 .admit(channel, false, this::open),
                         new IngressDrain(),
-                        new ErrorAnswers(null, ForwardingPolicy.defaults(), null, new CorsMemory()),
+                        new ErrorAnswers(
+                                null, ForwardingPolicy.defaults(), null, new CorsMemory(), Incidents.unobserved()),
                         "http",
                         channel.remoteAddress(),
                         DispatcherObserver.NONE));

@@ -12,6 +12,7 @@ import io.lambdadispatcher.core.internal.ingress.edge.ErrorAnswers;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressContext;
 import io.lambdadispatcher.core.internal.ingress.edge.IngressDrain;
 import io.lambdadispatcher.core.internal.ingress.edge.TrustedHeaders;
+import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.options.ForwardingPolicy;
@@ -138,7 +139,8 @@ class Http2ClientConnectionTest {
                         new ClientGuard(HttpLimits.defaults(), 1, List.of(channel.eventLoop()), DispatcherObserver.NONE)
                                 .admit(channel, false, this::open),
                         drain,
-                        new ErrorAnswers(null, ForwardingPolicy.defaults(), null, new CorsMemory()),
+                        new ErrorAnswers(
+                                null, ForwardingPolicy.defaults(), null, new CorsMemory(), Incidents.unobserved()),
                         "http",
                         channel.remoteAddress(),
                         observer));

@@ -1,0 +1,150 @@
+package io.lambdadispatcher.core.internal.inprocess;
+
+import io.lambdadispatcher.core.internal.pool.FunctionPool;
+import io.lambdadispatcher.core.internal.pool.PoolShard;
+import io.lambdadispatcher.core.internal.worker.WorkerEvents;
+import io.lambdadispatcher.core.internal.worker.WorkerLink;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
+import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
+import io.lambdadispatcher.wire.worker.LaunchToken;
+import io.lambdadispatcher.wire.worker.WireLimits;
+import java.net.SocketAddress;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A base worker without a connection: the handler of the embedding program. Its streams are spread
+ * over the event loops, so that most requests need not leave theirs. To the registry, it is a
+ * worker that has launched itself and is always ready. Any thread.
+ */
+public final class InProcessWorker implements WorkerLink {
+    private static final String ID_PREFIX = "in-process-";
+    private static final SocketAddress ADDRESS = new InProcess();
+
+    /** What is shown in place of the address of a worker of this process. */
+    private static final class InProcess extends SocketAddress {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public String toString() {
+            return "in process";
+        }
+    }
+
+    // Random, so that a session of another dispatcher does not find this one's worker.
+    private final String workerId = ID_PREFIX + UUID.randomUUID().toString().substring(0, 8);
+    private final FunctionPool pool;
+    private final int concurrency;
+    private final WorkerEvents events;
+    private final DispatcherObserver observer;
+    private final List<InProcessSlots> slots = new ArrayList<>();
+    private final AtomicInteger unopened;
+    private final AtomicInteger ungone;
+    private volatile String goneReason = "it has drained";
+
+    public InProcessWorker(FunctionPool pool, InProcessBase base, WorkerEvents events, DispatcherObserver observer) {
+        this.pool = pool;
+        this.concurrency = base.concurrency();
+        this.events = events;
+        this.observer = observer;
+        InProcessCall.Factory calls = base.calls();
+        List<PoolShard> shards = pool.shards();
+        for (PoolShard shard : shards.subList(0, Math.min(shards.size(), concurrency))) {
+            slots.add(new InProcessSlots(shard, workerId, calls, this::onSlotsGone));
+        }
+        unopened = new AtomicInteger(slots.size());
+        ungone = new AtomicInteger(slots.size());
+    }
+
+    /** Joins the pool. */
+    public void start() {
+        String function = pool.options().name();
+        LaunchToken token = new LaunchToken(function, workerId, Instant.now().plus(LaunchToken.MAX_LIFE));
+        if (events.admit(token, this, false) != null) {
+            return; // The dispatcher is closing already.
+        }
+        int version = WireLimits.PROTOCOL_VERSION;
+        events.onHello(this, new Hello(version, version, concurrency, Hello.NO_DEADLINE, "in process", "", "", ""));
+        observer.onWorkerConnected(function, workerId, ADDRESS, concurrency);
+        for (int i = 0; i < slots.size(); i++) {
+            InProcessSlots each = slots.get(i);
+            int streams = concurrency / slots.size() + (i < concurrency % slots.size() ? 1 : 0);
+            onLoop(each, its -> {
+                its.open(streams);
+                if (unopened.decrementAndGet() == 0) {
+                    events.onReadiness(this, true);
+                }
+            });
+        }
+    }
+
+    private static void onLoop(InProcessSlots slots, Consumer<InProcessSlots> action) {
+        try {
+            slots.shard.loop().execute(() -> action.accept(slots));
+        } catch (RejectedExecutionException e) {
+            // The embedding program has shut down that event loop and all its requests.
+        }
+    }
+
+    private void onSlotsGone() {
+        if (ungone.decrementAndGet() == 0) {
+            events.onGone(this, true, goneReason);
+            observer.onWorkerDisconnected(pool.options().name(), workerId, true, goneReason);
+        }
+    }
+
+    @Override
+    public String workerId() {
+        return workerId;
+    }
+
+    @Override
+    public FunctionPool pool() {
+        return pool;
+    }
+
+    @Override
+    public @Nullable Instant deadline() {
+        return null;
+    }
+
+    @Override
+    public SocketAddress remoteAddress() {
+        return ADDRESS;
+    }
+
+    /** The dispatcher itself cuts off what is still in flight when the grace is over. */
+    @Override
+    public void drain(DrainCode reason, Duration grace) {
+        slots.forEach(each -> onLoop(each, InProcessSlots::drain));
+    }
+
+    @Override
+    public void goodbye(String text) {
+        goneReason = text;
+        slots.forEach(each -> onLoop(each, its -> its.close(text)));
+    }
+
+    @Override
+    public void dismiss(String text) {
+        goodbye(text);
+    }
+
+    @Override
+    public void tellShare(int connections) {
+        // It has never reported a share.
+    }
+
+    @Override
+    public void onPeersChanged() {
+        // It serves this dispatcher only.
+    }
+}

@@ -1,0 +1,182 @@
+package io.lambdadispatcher.core.internal.pool;
+
+import io.lambdadispatcher.core.internal.loop.Incidents;
+import io.lambdadispatcher.core.internal.policy.GroupHealth;
+import io.lambdadispatcher.core.observe.Incident;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The worker connections of one function that are open for requests, and the judgement of their
+ * workers. Base workers and launched workers are two groups. Each worker is compared with its own
+ * kind.
+ *
+ * <p><i>Threading:</i> any thread.
+ */
+final class OpenWorkers {
+    private static final Logger log = LoggerFactory.getLogger(OpenWorkers.class);
+
+    private final FunctionPool pool;
+    private final GroupHealth baseHealth = new GroupHealth();
+    private final GroupHealth launchedHealth = baseHealth.newOther();
+
+    /** The array never changes. */
+    private volatile PooledConnection[] open = {};
+
+    /** Whether base workers and launched ones are open for requests. */
+    private volatile boolean mixed;
+
+    private volatile Incidents incidents = Incidents.unobserved();
+
+    OpenWorkers(FunctionPool pool) {
+        this.pool = pool;
+    }
+
+    /**
+     * Returns the worker connections of all event loops that are open for requests. The caller must
+     * not change the array.
+     */
+    PooledConnection[] all() {
+        return open;
+    }
+
+    /** Records whether a worker connection is open for requests. */
+    synchronized void setOpen(PooledConnection member, boolean isOpen) {
+        List<PooledConnection> members = new ArrayList<>(List.of(open));
+        if (isOpen) {
+            members.add(member);
+        } else {
+            members.remove(member);
+        }
+        open = members.toArray(PooledConnection[]::new);
+        if (healthOf(member.base).setOpen(idsOf(members, member.base))) {
+            pool.onShards(shard -> shard.workers().ejector.onGroupChange());
+        }
+        boolean nowMixed =
+                !idsOf(members, true).isEmpty() && !idsOf(members, false).isEmpty();
+        if (nowMixed != mixed) {
+            mixed = nowMixed;
+            pool.onShards(shard -> shard.workers().preferBase());
+        }
+        endEjectionsIfNone();
+    }
+
+    private void endEjectionsIfNone() {
+        if (baseHealth.isNoneEjected() && launchedHealth.isNoneEjected()) {
+            incidents.end(Incident.Kind.WORKERS_EJECTED, pool.options().name(), "");
+        }
+    }
+
+    /**
+     * Returns how many workers serve only probes, because they are ejected.
+     *
+     * @param base whether to count base workers or launched ones
+     */
+    int ejected(boolean base) {
+        return healthOf(base).ejectedNow().size();
+    }
+
+    /** Returns the number of open worker streams, except those of ejected workers. */
+    int servingStreams() {
+        Set<String> ejected = new HashSet<>(baseHealth.ejectedNow());
+        ejected.addAll(launchedHealth.ejectedNow());
+        int sum = pool.streams();
+        for (PooledConnection member : ejected.isEmpty() ? new PooledConnection[0] : open) {
+            sum -= ejected.contains(member.workerId()) ? member.streams.get() : 0;
+        }
+        return Math.max(0, sum);
+    }
+
+    /** Sets where ejections are reported. Call before the first worker connects. */
+    void reportTo(Incidents value) {
+        incidents = value;
+    }
+
+    private static Set<String> idsOf(List<PooledConnection> members, boolean base) {
+        return members.stream()
+                .filter(each -> each.base == base)
+                .map(PooledConnection::workerId)
+                .collect(Collectors.toSet());
+    }
+
+    GroupHealth healthOf(boolean base) {
+        return base ? baseHealth : launchedHealth;
+    }
+
+    /**
+     * Returns the target of base workers, as a part of their streams. Below it, they get requests
+     * before launched workers do. 0 = all workers are of one kind, so none comes first.
+     */
+    double baseUtilization() {
+        return mixed ? 1 / (1 + pool.options().capacity().headroom()) : 0;
+    }
+
+    /**
+     * Returns the base connection with the fewest requests, of any event loop, that has room above
+     * its target, too; {@code null} if there is none.
+     */
+    @Nullable
+    PooledConnection leastBusyBase() {
+        PooledConnection least = null;
+        for (PooledConnection each : open) {
+            if (each.hasBaseRoom() && (least == null || each.load() < least.load())) {
+                least = each;
+            }
+        }
+        return least;
+    }
+
+    /** Compares the times of all workers of a kind, about once a second. Any event loop. */
+    void look(boolean base, long nowNanos) {
+        GroupHealth health = healthOf(base);
+        if (health.isDue(nowNanos)) {
+            health.onTypical(
+                    nowNanos,
+                    Arrays.stream(open)
+                            .filter(each -> each.base == base)
+                            .mapToLong(PooledConnection::typicalNanos)
+                            .filter(nanos -> nanos > 0)
+                            .toArray());
+        }
+    }
+
+    /** Ejects the worker of a connection, if the group permits it. The connection's event loop. */
+    void eject(PooledConnection member) {
+        String reason = Objects.requireNonNull(member.judge().reason(), "a verdict has a reason");
+        if (healthOf(member.base).tryEject(member.workerId())) {
+            log.info(
+                    "worker {} of function {} is ejected: {}",
+                    member.workerId(),
+                    pool.options().name(),
+                    reason);
+            incidents.begin(
+                    Incident.Kind.WORKERS_EJECTED,
+                    pool.options().name(),
+                    "",
+                    "worker " + member.workerId() + ": " + reason);
+            pool.onShards(shard -> shard.workers().ejector.eject(member.workerId(), reason));
+            pool.onShards(shard -> shard.workers().ejector.onGroupChange());
+        }
+    }
+
+    /** Ends the ejection of a worker, because it serves probes well. */
+    void restore(PooledConnection member) {
+        if (healthOf(member.base).onReturned(member.workerId())) {
+            log.info(
+                    "worker {} of function {} is no longer ejected",
+                    member.workerId(),
+                    pool.options().name());
+            endEjectionsIfNone();
+        }
+        pool.onShards(shard -> shard.workers().ejector.restore(member.workerId()));
+        pool.onShards(shard -> shard.workers().ejector.onGroupChange());
+    }
+}

@@ -1,0 +1,259 @@
+package io.lambdadispatcher.core.internal.capacity;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** The controller with a base, that is, with workers that nobody launches. */
+class BaseTest {
+    private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+    /** Streams of a launched worker, as by default. */
+    private static final int STREAMS = 100;
+
+    private CapacityController controller = controller(CapacityPolicy.between(0, 20));
+    private final List<String> launched = new ArrayList<>();
+    private final List<String> drained = new ArrayList<>();
+    /** What the connected workers are. */
+    private final Map<String, WorkerDemand> workers = new LinkedHashMap<>();
+
+    private FleetView fleet = FleetView.ALONE;
+    private long now = 77 * SECOND;
+    private long arrived;
+    private int busy;
+    private int pending;
+
+    private static CapacityController controller(CapacityPolicy policy) {
+        FunctionOptions function = FunctionOptions.builder("f")
+                .streamsPerConnection(STREAMS)
+                .capacity(policy)
+                .build();
+        return new CapacityController(function, new Random(42));
+    }
+
+    private static WorkerDemand worker(String id, int streams, int busy, @Nullable String ejection) {
+        return new WorkerDemand(id, streams, busy, busy, 0, 0, null, ejection == null ? 0 : 1, ejection);
+    }
+
+    private void connect(String id, int streams) {
+        connect(id, streams, WorkerLife.NEVER);
+    }
+
+    private void connect(String id, int streams, long deadlineNanos) {
+        workers.put(id, worker(id, streams, 0, null));
+        controller.workers().onDialled(now, id);
+        carryOut(controller.onReady(now, id, deadlineNanos, ""));
+    }
+
+    private void leave(String id) {
+        workers.remove(id);
+        controller.onDisconnected(now, id, false);
+    }
+
+    private void look() {
+        carryOut(controller.evaluate(
+                now,
+                new Demand(
+                        arrived,
+                        arrived - busy - pending,
+                        (arrived - busy - pending) * SECOND / 5,
+                        busy,
+                        pending,
+                        new ServiceTimes(),
+                        List.copyOf(workers.values())),
+                fleet));
+    }
+
+    private void carryOut(Plan plan) {
+        for (Plan.Launch launch : plan.launches()) {
+            String id = "w" + launched.size();
+            launched.add(id);
+            controller.onLaunched(now, id, launch);
+        }
+        plan.drains().forEach(drain -> drained.add(drain.workerId()));
+    }
+
+    private void startAll() {
+        now += SECOND;
+        launched.stream().filter(id -> !workers.containsKey(id)).toList().forEach(id -> connect(id, STREAMS));
+        look();
+    }
+
+    /** Requests of 200 ms arrive evenly. */
+    private void traffic(int perSecond, int seconds) {
+        for (int second = 0; second < seconds; second++) {
+            now += SECOND;
+            arrived += perSecond;
+            busy = perSecond / 5;
+            look();
+        }
+    }
+
+    /** Without the streams that it has opened, it would count as 100, and the request would fail. */
+    @Test
+    void should_launch_at_once_if_the_base_is_full() {
+        connect("base", 4);
+        arrived = 4;
+        busy = 4;
+        look();
+        assertThat(launched).isEmpty();
+
+        now += SECOND / 10;
+        arrived = 7;
+        pending = 3;
+        look();
+        assertThat(launched).hasSize(1);
+    }
+
+    /** 14 streams never end, and so are no part of the mean load, for which the base is large enough. */
+    @Test
+    void should_launch_within_two_seconds_if_long_requests_occupy_the_base() {
+        connect("base", 18);
+        traffic(50, 20);
+        assertThat(launched).isEmpty();
+
+        busy = 18;
+        for (int i = 1; i <= 20; i++) {
+            now += SECOND / 10;
+            arrived += 5;
+            pending += 3;
+            look();
+        }
+        assertThat(launched).isNotEmpty();
+    }
+
+    @Test
+    void should_launch_the_minimum_beside_the_base_and_nothing_without_one() {
+        connect("base", 4);
+        traffic(10, 30);
+        assertThat(launched).isEmpty();
+
+        controller = controller(CapacityPolicy.between(2, 20));
+        connect("base", 4);
+        look();
+        assertThat(launched).hasSize(2);
+    }
+
+    @Test
+    void should_keep_spare_workers_beside_the_base_while_there_is_traffic() {
+        controller = controller(
+                CapacityPolicy.builder().workers(0, 20).warmWorkers(2).build());
+        connect("base", 50);
+        look();
+        assertThat(launched).isEmpty();
+
+        traffic(10, 1);
+        assertThat(launched).hasSize(2);
+    }
+
+    @Test
+    void should_not_count_the_base_against_the_maximum() {
+        controller = controller(CapacityPolicy.between(0, 2));
+        connect("base-1", 4);
+        connect("base-2", 4);
+        arrived = 1000;
+        busy = 8;
+        pending = 992;
+        look();
+
+        assertThat(launched).hasSize(2);
+    }
+
+    /** 40 of 50 streams is the target. It launched five workers within 30 s. */
+    @Test
+    void should_launch_nothing_for_traffic_that_the_base_can_hold() {
+        connect("base-1", 25);
+        connect("base-2", 25);
+        traffic(195, 120);
+
+        assertThat(launched).isEmpty();
+        assertThat(controller.status(now, null).base()).isEqualTo(new CapacitySnapshot.Base(2, 50, 0, 0));
+    }
+
+    @Test
+    void should_launch_only_the_excess() {
+        connect("base", 400);
+        traffic(2500, 60);
+
+        // 500 streams are busy, 320 is the base's target: 180 in 2 workers.
+        assertThat(launched).hasSize(2);
+    }
+
+    @Test
+    void should_replace_a_base_that_fails_in_the_same_evaluation_and_leave_when_it_is_back() {
+        connect("base-1", 50);
+        connect("base-2", 50);
+        traffic(300, 30);
+        assertThat(launched).isEmpty();
+
+        leave("base-1");
+        leave("base-2");
+        look();
+        assertThat(launched).hasSize(1);
+
+        startAll();
+        connect("base-3", 100);
+        traffic(300, 60);
+        assertThat(drained).containsExactlyElementsOf(launched);
+        traffic(300, 60);
+        assertThat(launched).hasSize(1);
+    }
+
+    @Test
+    void should_launch_if_the_base_is_ejected() {
+        connect("base", 100);
+        traffic(300, 30);
+        workers.put("base", worker("base", 100, 0, "5 of its 5 requests failed"));
+        traffic(300, 1);
+
+        assertThat(launched).hasSize(1);
+    }
+
+    @Test
+    void should_give_launched_workers_back_within_a_minute_after_a_burst() {
+        connect("base", 50);
+        traffic(150, 30);
+        traffic(3000, 2);
+        startAll();
+        traffic(3000, 30);
+        startAll();
+        assertThat(launched).hasSizeGreaterThan(5);
+
+        traffic(150, 60);
+        assertThat(drained).containsExactlyInAnyOrderElementsOf(launched);
+    }
+
+    /** A worker of the fleet, or of the previous dispatcher, has been launched for a time. */
+    @Test
+    void should_count_launched_workers_of_others_as_launched() {
+        controller = controller(CapacityPolicy.fixed(2));
+        connect("fleet-1", STREAMS);
+        connect("of the previous dispatcher", STREAMS, now + 800 * SECOND);
+        look();
+
+        assertThat(launched).isEmpty();
+        assertThat(controller.status(now, null).base()).isNull();
+    }
+
+    /** The base is connected to all dispatchers, and so counts once. */
+    @Test
+    void should_compare_the_base_with_the_demand_of_the_fleet() {
+        connect("base", 100);
+        traffic(150, 30);
+        assertThat(launched).isEmpty();
+
+        fleet = new FleetView(150, 0, true, true, 10, null);
+        traffic(150, 1);
+        assertThat(launched).hasSize(1);
+    }
+}

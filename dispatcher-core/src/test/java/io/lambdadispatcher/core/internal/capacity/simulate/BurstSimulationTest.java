@@ -1,0 +1,129 @@
+package io.lambdadispatcher.core.internal.capacity.simulate;
+
+import static io.lambdadispatcher.core.internal.capacity.simulate.SimulationSetting.*;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Tests base and burst in virtual time: the production controller beside a base that carries the
+ * mean rate with 60 % of its streams. With {@code -Dburst.traces=DIR}, it also follows recorded
+ * traffic and prints a table.
+ */
+class BurstSimulationTest {
+    /** The index of dispersion of the arrivals of one second. */
+    private static final double BURSTY = 10;
+
+    private static final double POISSON = 1;
+    /** From dialling in to readiness, and until an invocation reaches its environment. */
+    private static final long OVERHEAD_NANOS = 100_000_000;
+
+    private static SimulationSettings base(double perSecond) {
+        return BurstRun.settings(2, (int) Math.ceil(perSecond * 0.2 / 0.6 / 2));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"50, 1", "50, 2", "400, 1", "2000, 1"})
+    void should_launch_nothing_for_steady_traffic_that_the_base_can_hold(int rate, int seed) {
+        BurstRun run = new BurstRun(base(rate).with(SEED, seed), POISSON, 600, rate).runAll();
+
+        assertThat(run.path.launchNanos).isEmpty();
+        assertThat(run.path.tally.answered).isEqualTo(run.path.tally.arrived);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"50, 0", "50, 0.5", "50, 1", "400, 0", "400, 0.5", "400, 1", "2000, 0"})
+    void should_carry_a_spike_and_leave_within_a_minute(int rate, double warm) {
+        SimulationSettings settings = base(rate).with(WARM_START_PROBABILITY, warm);
+        BurstRun run = new BurstRun(settings, BURSTY, 60, rate, 10 * rate, rate, rate).runAll();
+
+        System.out.println(run.row("spike " + rate + ", warm " + warm) + run.lastLaunchedSeconds());
+        assertKept(run);
+        if (rate > 50) {
+            // At 50/s, the bursts of the traffic exceed the base now and then without a spike.
+            assertThat(run.lastLaunchedSeconds()).isLessThan(120 + 60);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {50, 400, 2000})
+    void should_follow_steps(int rate) {
+        BurstRun run = new BurstRun(
+                        base(rate),
+                        BURSTY,
+                        60,
+                        rate,
+                        1.3 * rate,
+                        1.8 * rate,
+                        2.5 * rate,
+                        1.2 * rate,
+                        rate,
+                        2 * rate,
+                        rate)
+                .runAll();
+
+        System.out.println(run.row("steps " + rate));
+        assertKept(run);
+    }
+
+    private static void assertKept(BurstRun run) {
+        SimulationTally tally = run.path.tally;
+        assertThat(tally.answered).isEqualTo(tally.arrived);
+        assertThat(tally.launchesWithRoom).isZero();
+        assertThat(tally.wait.getMaxValue()).isLessThanOrEqualTo(run.path.longestStartNanos + OVERHEAD_NANOS);
+    }
+
+    @Test
+    void should_replace_a_base_that_fails_and_leave_when_it_returns() {
+        BurstRun run = new BurstRun(base(400), POISSON, 180, 400).runUntil(60);
+        assertThat(run.path.launchNanos).isEmpty();
+
+        run.path.loseBase();
+        run.runUntil(64);
+        assertThat(run.latest().ready()).isGreaterThanOrEqualTo(8);
+        assertThat(run.path.launchNanos.get(0)).isLessThan(run.time.nowNanos() - 3_900_000_000L);
+
+        run.runUntil(70);
+        run.path.growBase(2);
+        int launches = run.path.launchNanos.size();
+        run.runUntil(130);
+        assertThat(run.latest().alive()).isEqualTo(2);
+        assertThat(run.path.launchNanos).hasSize(launches);
+        assertThat(run.path.tally.refused + run.path.tally.expired).isZero();
+        assertThat(run.path.tally.wait.getMaxValue()).isLessThanOrEqualTo(run.path.longestStartNanos + OVERHEAD_NANOS);
+    }
+
+    /** Takes two days around the peak of each record at 50 requests/s, and six hours at higher rates. */
+    @ParameterizedTest
+    @CsvSource({"elb, 50", "news, 50", "elb, 400", "news, 400", "elb, 2000", "news, 2000"})
+    @EnabledIfSystemProperty(named = "burst.traces", matches = ".+")
+    void should_follow_recorded_traffic(String trace, int rate) throws IOException {
+        double[] counts = Files.readAllLines(Path.of(System.getProperty("burst.traces"), trace + ".csv")).stream()
+                .skip(1)
+                .mapToDouble(line -> Double.parseDouble(line.substring(line.indexOf(',') + 1)))
+                .toArray();
+        double mean = Arrays.stream(counts).average().orElseThrow();
+        int peak = 0;
+        for (int i = 0; i < counts.length; i++) {
+            peak = counts[i] > counts[peak] ? i : peak;
+        }
+        int bins = Math.min(Integer.getInteger("burst.bins", 576), 28_800 / rate);
+        int from = Math.max(0, Math.min(counts.length - bins, peak - bins / 2));
+        double[] rates = Arrays.stream(counts, from, from + bins)
+                .map(count -> Math.max(0.1, count / mean * rate))
+                .toArray();
+        for (double warm : new double[] {0, 0.5, 1}) {
+            BurstRun run = new BurstRun(base(rate).with(WARM_START_PROBABILITY, warm), BURSTY, 300, rates).runAll();
+            System.out.println(run.row(trace + " " + rate + ", warm " + warm));
+            assertKept(run);
+        }
+    }
+}

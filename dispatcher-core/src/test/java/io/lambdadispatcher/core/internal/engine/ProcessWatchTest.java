@@ -1,0 +1,99 @@
+package io.lambdadispatcher.core.internal.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.internal.loop.Incidents;
+import io.lambdadispatcher.core.observe.Incident;
+import io.lambdadispatcher.core.observe.ProcessSnapshot;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.netty.util.concurrent.MockTicker;
+import io.netty.util.concurrent.Ticker;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ProcessWatchTest {
+    private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
+
+    private final RecordingObserver observer = new RecordingObserver();
+    private final MockTicker ticker = Ticker.newMockTicker();
+    private final Incidents incidents = new Incidents(observer, ticker);
+    private final ProcessWatch watch = new ProcessWatch(List.of(), incidents, new ProcessSnapshot(0, 0, 0, 0.2, 0.2));
+    private long throttledMillis;
+    private long gcMillis;
+
+    private void second(long throttled, long lag, long gc, double heap, double direct) {
+        throttledMillis += throttled;
+        gcMillis += gc;
+        watch.onSecond(new ProcessSnapshot(throttledMillis * MILLI, lag * MILLI, gcMillis * MILLI, heap, direct));
+        ticker.advance(1, TimeUnit.SECONDS);
+        incidents.tick();
+    }
+
+    private void seconds(int count, long throttled, long lag, long gc, double heap, double direct) {
+        for (int i = 0; i < count; i++) {
+            second(throttled, lag, gc, heap, direct);
+        }
+    }
+
+    private List<String> told() {
+        return observer.incidents.stream().map(Incident::toString).toList();
+    }
+
+    @Test
+    void should_tell_once_that_its_container_takes_its_processor_time_away() {
+        seconds(100, 850, 4000, 0, 0.2, 0.2);
+        assertThat(told())
+                .containsExactly("incident begins: the dispatcher is short of processor time, so requests are late:"
+                        + " event loops are 4000 ms late, and the limit of its container stopped its threads for 85 % of"
+                        + " the last second");
+
+        seconds(7, 0, 1, 0, 0.2, 0.2);
+        assertThat(told())
+                .hasSize(2)
+                .last()
+                .asString()
+                .startsWith("incident ends: the dispatcher is short of processor time, so requests are late: 98 s");
+    }
+
+    @Test
+    void should_not_tell_of_what_passes_within_two_seconds() {
+        for (int i = 0; i < 10; i++) {
+            seconds(2, 900, 500, 0, 0.95, 0.95);
+            seconds(1, 0, 1, 0, 0.2, 0.2);
+        }
+        assertThat(told()).isEmpty();
+    }
+
+    @Test
+    void should_say_which_memory_is_short_and_not_blame_the_processor_for_garbage_collections() {
+        seconds(3, 0, 700, 600, 0.97, 0.2);
+        seconds(3, 0, 1, 0, 0.2, 0.93);
+        assertThat(told())
+                .containsExactly(
+                        "incident begins: the dispatcher is short of heap, so requests are late: 97 % are in use after"
+                                + " garbage collection, which took 60 % of the last second",
+                        "incident begins: the dispatcher is short of direct memory, so requests are late: 93 % are in"
+                                + " use");
+    }
+
+    @Test
+    void should_read_both_versions_of_control_groups(@TempDir Path root) throws IOException {
+        assertThat(Throttling.nanos(root)).isEqualTo(-1);
+
+        Path v1 = Files.createDirectory(root.resolve("cpu")).resolve("cpu.stat");
+        Files.writeString(v1, "nr_periods 40\nnr_throttled 20\nthrottled_time 1234567890\n");
+        assertThat(Throttling.nanos(root)).isEqualTo(1_234_567_890);
+
+        Path v2 = root.resolve("cpu.stat");
+        Files.writeString(v2, "usage_usec 5\nnr_throttled 20\nthrottled_usec 98765\n");
+        assertThat(Throttling.nanos(root)).isEqualTo(98_765_000);
+
+        Files.writeString(v2, "usage_usec 5\n");
+        assertThat(Throttling.nanos(root)).as("without a limit").isEqualTo(-1);
+    }
+}

@@ -1,0 +1,198 @@
+package io.lambdadispatcher.core.internal.inprocess;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.core.request.DispatchException;
+import io.lambdadispatcher.core.request.DispatchRequest;
+import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.AsyncInProcessHandler;
+import io.lambdadispatcher.wire.testkit.Await;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Flow;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Requests that the program serves itself, with code that never waits. */
+@Timeout(120)
+class AsyncInProcessTest {
+    private static final DispatchRequest GET = DispatchRequest.get("/").build();
+
+    private Dispatcher dispatcher;
+
+    private void serve(AsyncInProcessHandler handler, int concurrency, Duration timeout) {
+        dispatcher = Dispatcher.builder()
+                .function(FunctionOptions.builder("orders")
+                        .requestTimeout(timeout)
+                        .build())
+                .inProcess("orders", handler, concurrency)
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .eventLoops(2)
+                .start();
+    }
+
+    private void serve(AsyncInProcessHandler handler) {
+        serve(handler, 1, Duration.ofSeconds(60));
+    }
+
+    @AfterEach
+    void close() {
+        dispatcher.close();
+    }
+
+    private static <T> T get(CompletionStage<T> stage) throws Exception {
+        return stage.toCompletableFuture().get(60, TimeUnit.SECONDS);
+    }
+
+    private String text(DispatchRequest request) throws Exception {
+        return textOf(dispatcher.dispatch(request));
+    }
+
+    private static String textOf(CompletionStage<DispatchResponse> response) throws Exception {
+        return get(response.thenCompose(DispatchResponse::bodyAsString));
+    }
+
+    private int failure(DispatchRequest request) {
+        try {
+            throw new AssertionError("got " + text(request));
+        } catch (ExecutionException e) {
+            return ((DispatchException) e.getCause()).status();
+        } catch (Exception e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static CompletionStage<DispatchResponse> fine(DispatchRequest request) {
+        return CompletableFuture.completedStage(DispatchResponse.of(200, Map.of("X-Kind", "base"), "fine".getBytes()));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"GET, fine", "POST, fine", "HEAD, ''"})
+    void should_serve_a_request(String method, String expected) throws Exception {
+        serve(AsyncInProcessTest::fine);
+        for (int i = 0; i < 3; i++) {
+            DispatchResponse response =
+                    get(dispatcher.dispatch(DispatchRequest.builder(method, "/").build()));
+            assertThat(response.header("x-kind")).isEqualTo("base");
+            assertThat(response.header("content-length")).isEqualTo("4");
+            assertThat(get(response.bodyAsString())).isEqualTo(expected);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 5_000, 3_000_000})
+    void should_pass_bodies_both_ways(int bytes) throws Exception {
+        byte[] body = new byte[bytes];
+        new Random(bytes).nextBytes(body);
+        serve(request -> CompletableFuture.completedStage(
+                DispatchResponse.of(200, Map.of(), Objects.requireNonNull(request.body()))));
+        for (int i = 0; i < 3; i++) {
+            DispatchRequest request = DispatchRequest.post("/").body(body).build();
+            byte[] back = get(dispatcher.dispatch(request).thenCompose(response -> response.bodyAsBytes()));
+            assertThat(back).isEqualTo(body);
+        }
+    }
+
+    /** Publishes parts of 100 kB without an end, as they are asked for. */
+    private static final class Endless implements Flow.Publisher<ByteBuf> {
+        final AtomicInteger published = new AtomicInteger();
+        final CompletableFuture<Void> cancelled = new CompletableFuture<>();
+
+        @Override
+        public void subscribe(Flow.Subscriber<? super ByteBuf> subscriber) {
+            subscriber.onSubscribe(new Flow.Subscription() {
+                @Override
+                public void request(long n) {
+                    published.incrementAndGet();
+                    subscriber.onNext(Unpooled.wrappedBuffer(new byte[100_000]));
+                }
+
+                @Override
+                public void cancel() {
+                    cancelled.complete(null);
+                }
+            });
+        }
+    }
+
+    @Test
+    void should_ask_for_no_more_than_the_client_takes_and_cancel_with_it() throws Exception {
+        Endless body = new Endless();
+        serve(request -> CompletableFuture.completedStage(DispatchResponse.of(200, Map.of(), body)));
+        DispatchResponse response = get(dispatcher.dispatch(GET));
+        Await.until("the first part is there", () -> body.published.get() == 1);
+        Await.remains("it waits", Duration.ofMillis(200), () -> body.published.get() == 1);
+        assertThatThrownBy(() -> get(response.bodyAsBytes(1_000_000))).hasCauseInstanceOf(DispatchException.class);
+        get(body.cancelled);
+        assertThat(body.published.get()).isBetween(10, 12);
+    }
+
+    @Test
+    void should_not_take_an_upload_that_the_handler_does_not_read() throws Exception {
+        Endless upload = new Endless();
+        serve(request -> new CompletableFuture<>());
+        CompletableFuture<DispatchResponse> response = dispatcher
+                .dispatch(DispatchRequest.post("/").body(upload).build())
+                .toCompletableFuture();
+        Await.until("the first part is there", () -> upload.published.get() == 1);
+        Await.remains("it waits", Duration.ofMillis(200), () -> upload.published.get() == 1);
+        response.cancel(false);
+        get(upload.cancelled);
+    }
+
+    @Test
+    void should_answer_500_if_the_handler_fails() throws Exception {
+        serve(request -> switch (request.headers().path().toString()) {
+            case "/throws" -> throw new IllegalStateException("broken");
+            case "/null" -> null;
+            case "/fails" -> CompletableFuture.failedStage(new IllegalStateException("broken"));
+            case "/empty" -> CompletableFuture.completedStage(null);
+            default -> fine(request);
+        });
+        for (String path : new String[] {"/throws", "/null", "/fails", "/empty"}) {
+            assertThat(failure(DispatchRequest.get(path).build())).as(path).isEqualTo(500);
+        }
+        assertThat(text(GET)).isEqualTo("fine");
+    }
+
+    @Test
+    void should_cancel_the_stage_in_time_and_serve_the_next() throws Exception {
+        CompletableFuture<DispatchResponse> never = new CompletableFuture<>();
+        serve(request -> never.isDone() ? fine(request) : never, 1, Duration.ofMillis(300));
+        assertThat(failure(GET)).isEqualTo(504);
+        Await.until("the stage is cancelled", never::isCancelled);
+        assertThat(text(GET)).isEqualTo("fine");
+    }
+
+    @Test
+    void should_take_one_request_at_a_time() throws Exception {
+        AtomicInteger begun = new AtomicInteger();
+        CompletableFuture<DispatchResponse> first = new CompletableFuture<>();
+        serve(request -> begun.incrementAndGet() == 1 ? first : fine(request));
+        CompletionStage<DispatchResponse> one = dispatcher.dispatch(GET);
+        Await.until("it begins", () -> begun.get() == 1);
+        CompletionStage<DispatchResponse> two = dispatcher.dispatch(GET);
+        Await.until("the other one waits", () -> dispatcher.pools().get(0).queued() == 1);
+        first.complete(get(fine(GET)));
+        assertThat(textOf(one)).isEqualTo("fine");
+        assertThat(textOf(two)).isEqualTo("fine");
+        assertThat(begun).hasValue(2);
+    }
+}
