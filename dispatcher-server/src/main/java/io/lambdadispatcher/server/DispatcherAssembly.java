@@ -95,6 +95,10 @@ final class DispatcherAssembly {
         }
         functions.forEach(function -> builder.function(function.options()));
         builder.router(router());
+        Path filters = configuration.find(Settings.FILTERS_PATH);
+        if (filters != null) {
+            FilterJars.load(filters).forEach(builder::filter);
+        }
         direct(builder);
         publicListeners().forEach(listener -> builder.publicListener(sockets.attach(listener.options)));
         builder.workerListener(sockets.attach(workerListener()));

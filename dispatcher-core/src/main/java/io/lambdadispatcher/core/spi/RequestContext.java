@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import java.net.SocketAddress;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -45,6 +46,13 @@ public interface RequestContext {
     /** Returns the function that gets the request; {@code null} before the router has run. */
     @Nullable
     String function();
+
+    /**
+     * Returns how long the client and the route still wait, 0 or more; {@code null} = nothing
+     * limits it. The policy of the route counts when the router has run.
+     */
+    @Nullable
+    Duration timeLeft();
 
     /** Returns what the request's filters tell each other, by names of their own. */
     Map<String, Object> attributes();

@@ -1,16 +1,15 @@
 package io.lambdadispatcher.core.spi;
 
-import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Follows or changes the response to one request that a {@link Filter} has passed on: {@link
- * #onHead} at most once, then {@link #onData} for each part of the body, then {@link #onEnd} once.
- * If one of the first two throws, the response fails.
+ * #onHead} at most once, then the body as {@link BodyFilter} says, then {@link #onEnd} once. If one
+ * of them throws before the end, the response fails.
  *
  * <p><b>Threading.</b> Called on the client's event loop, so it must not block.
  */
-public interface ResponseFilter {
+public interface ResponseFilter extends BodyFilter {
     /**
      * The final response headers have arrived. Interim responses pass by.
      *
@@ -20,21 +19,22 @@ public interface ResponseFilter {
     default void onHead(int status, HeaderFields headers) {}
 
     /**
-     * A part of the body has arrived.
+     * The dispatcher refuses the request, and no handler has begun. Called at most once, and never
+     * for a response of the application or a failure of its handler.
      *
-     * @param data belongs to the filter, also if it throws
-     * @return what the client gets instead, which belongs to the dispatcher; may be {@code data},
-     *     or empty. Flow control follows the client's reading, whatever its size
+     * @param failure the token of the failure, for example {@code queue_full}
+     * @return what the client gets instead; {@link Decision#pass()} = the refusal. Also if {@link
+     *     Decision#later} fails
      */
-    default ByteBuf onData(ByteBuf data) {
-        return data;
+    default Decision onRefused(String failure) {
+        return Decision.pass();
     }
 
     /**
      * The response has ended.
      *
      * @param failure the token of the failure, {@code cancelled} if the client has gone; {@code
-     *     null} if the response is complete
+     *     null} if the response is complete, or is the answer of {@link #onRefused}
      */
     default void onEnd(@Nullable String failure) {}
 }

@@ -8,6 +8,7 @@ import static io.lambdadispatcher.server.config.ValueType.addresses;
 import static io.lambdadispatcher.server.config.ValueType.allOf;
 import static io.lambdadispatcher.server.config.ValueType.choice;
 import static io.lambdadispatcher.server.config.ValueType.choices;
+import static io.lambdadispatcher.server.config.ValueType.directory;
 import static io.lambdadispatcher.server.config.ValueType.duration;
 import static io.lambdadispatcher.server.config.ValueType.durationOrOff;
 import static io.lambdadispatcher.server.config.ValueType.file;
@@ -229,6 +230,9 @@ public final class Settings {
             .doc(
                     "Body of the dispatcher's own error responses: text = one line of text, problem-json = problem details in"
                             + " JSON (RFC 9457).");
+
+    public static final Setting<Path> FILTERS_PATH = HTTP.setting("filters.path", directory())
+            .doc("Directory of jars with filters of requests. If it is not set, there are no filters.");
 
     public static final Setting<String> HTTP_FAILURE_HEADER = HTTP.setting("http.failure-header", headerName())
             .doc("Header of the dispatcher's own error responses that names the failure, for example"

@@ -457,6 +457,14 @@ public record ValueType<T>(
         });
     }
 
+    static ValueType<Path> directory() {
+        return single("DIR", "a directory", text -> {
+            Path path = Path.of(text);
+            require(Files.isDirectory(path) && Files.isReadable(path));
+            return path;
+        });
+    }
+
     /** A URL without user and password, because URLs are shown and logged. */
     static ValueType<URI> uri() {
         return single(URL, "a URL such as http://host:4566, without user and password", text -> {

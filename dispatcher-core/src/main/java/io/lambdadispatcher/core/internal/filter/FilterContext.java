@@ -1,7 +1,11 @@
 package io.lambdadispatcher.core.internal.filter;
 
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.policy.DeadlineHeaders;
+import io.lambdadispatcher.core.internal.policy.DeadlineRule;
 import io.lambdadispatcher.core.observe.ClientProtocol;
+import io.lambdadispatcher.core.options.DeadlinePolicy;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.spi.HeaderFields;
@@ -11,6 +15,7 @@ import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.HeaderText;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.net.SocketAddress;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
@@ -26,6 +31,11 @@ final class FilterContext implements RequestContext {
     private Http2Headers head;
     private boolean copied;
     private @Nullable String function;
+    private @Nullable FilteredRequest current;
+
+    /** How long filters before the router have waited. */
+    private long unroutedNanos;
+
     private @Nullable Map<String, Object> attributes;
 
     FilterContext(Http2Headers head, ResponseSink client, FilterLoop home) {
@@ -37,6 +47,40 @@ final class FilterContext implements RequestContext {
     /** The router has chosen. It may have replaced the path. */
     void setFunction(@Nullable String value) {
         function = value;
+    }
+
+    /** The request is at this filter. */
+    void enter(FilteredRequest request) {
+        current = request;
+    }
+
+    /** Returns the policy with less time, because a filter has waited. Its headers say so, too. */
+    TrafficPolicy rest(TrafficPolicy policy, long waitedNanos) {
+        if (function == null) {
+            // No policy is known yet.
+            unroutedNanos += waitedNanos;
+            return policy;
+        }
+        return shortened(policy, waitedNanos);
+    }
+
+    /** Returns the policy that the router has chosen, with the time that is left. */
+    TrafficPolicy routed(TrafficPolicy policy) {
+        long waited = unroutedNanos;
+        unroutedNanos = 0;
+        return waited == 0 ? policy : shortened(policy, waited);
+    }
+
+    private TrafficPolicy shortened(TrafficPolicy policy, long waitedNanos) {
+        DeadlinePolicy deadline = policy.deadline();
+        long budget = policy.isTimed() ? DeadlineHeaders.budgetNanos(deadline, head) : Long.MAX_VALUE;
+        if (budget == Long.MAX_VALUE) {
+            return policy;
+        }
+        DeadlineHeaders.writeLeft(deadline, ownHead(), Math.max(0, budget - waitedNanos));
+        return policy.toBuilder()
+                .deadline(DeadlineRule.rest(deadline, deadline, waitedNanos))
+                .build();
     }
 
     /** The headers are passed on. What gets them may keep them, so a later change is not theirs. */
@@ -105,6 +149,12 @@ final class FilterContext implements RequestContext {
     @Override
     public @Nullable String function() {
         return function;
+    }
+
+    @Override
+    public @Nullable Duration timeLeft() {
+        long left = current == null ? Long.MAX_VALUE : current.leftNanos();
+        return left == Long.MAX_VALUE ? null : Duration.ofNanos(left);
     }
 
     @Override

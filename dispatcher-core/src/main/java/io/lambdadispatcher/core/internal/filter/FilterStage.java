@@ -57,6 +57,30 @@ record FilterStage(Filter filter, @Nullable String function, FunctionOpener next
         }
     }
 
+    /** Where the router sends requests of filters before it: their wait counts. */
+    record Routed(String function, FunctionOpener next) implements FunctionOpener {
+        @Override
+        public RequestSink open(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy policy) {
+            if (response instanceof FilteredRequest outer) {
+                FilterContext context = outer.context();
+                context.setFunction(function);
+                TrafficPolicy rest = context.routed(policy);
+                return next.open(context.passOn(), end, response, rest);
+            }
+            return next.open(head, end, response, policy);
+        }
+
+        @Override
+        public RequestSink refuse(Http2Headers head, ResponseSink response, Failure failure) {
+            return next.refuse(head, response, failure);
+        }
+
+        @Override
+        public TrafficPolicy policy() {
+            return next.policy();
+        }
+    }
+
     @Override
     public TrafficPolicy policy() {
         return next.policy();

@@ -5,7 +5,6 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.exchange.UnsentExchange;
 import io.lambdadispatcher.core.internal.policy.DeadlineHeaders;
-import io.lambdadispatcher.core.internal.policy.DeadlineRule;
 import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.spi.Decision;
@@ -19,22 +18,19 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
-import io.netty.util.ReferenceCountUtil;
-import io.netty.util.concurrent.Future;
-import java.util.ArrayDeque;
 import java.util.Locale;
 import java.util.Objects;
-import java.util.Queue;
-import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A request at one filter of the program: {@code UNDECIDED → OPENING → PASSED}, or {@code ENDED}
- * from each of them. Until it is passed on, its body waits here, within the client's flow-control
- * window. Confined to the client's event loop.
+ * A request at one filter of the program: {@code UNDECIDED → OPENING → PASSED → REPLACING}, or
+ * {@code ENDED} from each of them. Until it is passed on, its body waits here, within the client's
+ * flow-control window or the size that the filter has allowed. Confined to the client's event loop.
  */
 final class FilteredRequest implements RequestSink, ForwardingSink {
     private enum State {
@@ -42,6 +38,8 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         /** The next stage is being opened, or gets what has waited. */
         OPENING,
         PASSED,
+        /** Refused, and the filter decides what the client gets instead. */
+        REPLACING,
         /** Answered here, failed here, or cancelled. */
         ENDED
     }
@@ -59,21 +57,30 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     private final boolean bodyless;
     private final long startNanos;
 
-    /** Buffers, and trailers as the last one. */
-    private final Queue<Object> waiting = new ArrayDeque<>(0);
+    private final WaitingBody waiting = new WaitingBody();
+    private final FilteredBody request = new ToFunction();
+    private final FilteredBody response = new ToClient();
 
     private State state = State.UNDECIDED;
     private boolean requestEnded;
     private @Nullable RequestSink target;
     private @Nullable ErrorCode cancelled;
-    private @Nullable Future<?> timer;
+    private @Nullable PendingDecision pending;
     private @Nullable ResponseFilter follower;
+
+    /** The filter waits for the body. */
+    private Decision.@Nullable WithBody holding;
+
+    private boolean responseBegun;
+    private boolean responseEnded;
+
+    /** What the filter says to the refusal of the request. */
+    private @Nullable Decision instead;
+
+    private @Nullable Failure refusal;
 
     /** Bytes of the response that the client has read before {@link #target} was known. */
     private int takenEarly;
-
-    /** Bytes that the filter has added to the response, which no function has sent. */
-    private int surplus;
 
     FilteredRequest(FilterStage stage, FilterContext context, boolean end, ResponseSink outer, TrafficPolicy policy) {
         this.stage = stage;
@@ -83,6 +90,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         bodyless = end;
         requestEnded = end;
         startNanos = nanoTime();
+        context.enter(this);
     }
 
     FilterContext context() {
@@ -100,9 +108,38 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     // The decision.
 
     void begin() {
+        decideBy(() -> stage.filter().onRequest(context));
+    }
+
+    private void decide(@Nullable Decision decision) {
+        if (decision instanceof Decision.Pass pass) {
+            if (refusal != null) {
+                passRefusal();
+            } else {
+                request.filter(pass.request());
+                follower = pass.response();
+                response.filter(follower);
+                pass();
+            }
+        } else if (decision instanceof Decision.Answer answer) {
+            answer(answer);
+        } else if (decision instanceof Decision.Later later) {
+            awaitDecision(later.decision());
+        } else if (decision instanceof Decision.Resume resume) {
+            decideBy(() -> resume.then().apply(context));
+        } else if (decision instanceof Decision.WithBody withBody && refusal == null) {
+            holding = withBody;
+            pending().waitAtMost(leftNanos());
+            holdBody();
+        } else {
+            failFilter(new IllegalStateException("the filter decides " + decision));
+        }
+    }
+
+    private void decideBy(Supplier<Decision> source) {
         Decision decision;
         try {
-            decision = stage.filter().onRequest(context);
+            decision = source.get();
         } catch (Throwable e) {
             failFilter(e);
             return;
@@ -110,43 +147,52 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         decide(decision);
     }
 
-    private void decide(@Nullable Decision decision) {
-        if (decision instanceof Decision.Pass pass) {
-            follower = pass.response();
-            pass();
-        } else if (decision instanceof Decision.Answer answer) {
-            answer(answer);
-        } else if (decision instanceof Decision.Later later) {
-            awaitDecision(later);
-        } else {
-            failFilter(new NullPointerException("the filter's decision"));
+    private PendingDecision pending() {
+        if (pending == null) {
+            pending = new PendingDecision(stage.loop(), this::failLate);
         }
+        stage.home().onUndecided(this);
+        return pending;
     }
 
-    private void awaitDecision(Decision.Later later) {
-        if (timer == null) {
-            long wait = Math.max(0, Math.min(MAX_WAIT_NANOS, budgetNanos()) - waitedNanos());
-            timer = stage.loop().schedule(this::failLate, wait, TimeUnit.NANOSECONDS);
-            stage.home().onUndecided(this);
+    private void awaitDecision(CompletionStage<Decision> decision) {
+        PendingDecision its = pending();
+        if (!its.isTimed()) {
+            its.waitAtMost(Math.min(MAX_WAIT_NANOS, leftNanos()));
         }
-        later.decision().whenComplete((decision, error) -> {
-            try {
-                stage.loop().execute(() -> resume(decision, error));
-            } catch (RejectedExecutionException e) {
-                // The event loop has ended, and its clients with it.
+        its.ask(decision, (decided, error) -> {
+            if (error != null) {
+                failFilter(error);
+            } else {
+                decide(decided);
             }
         });
     }
 
-    private void resume(@Nullable Decision decision, @Nullable Throwable error) {
-        if (state != State.UNDECIDED) {
+    private void holdBody() {
+        Decision.WithBody its = holding;
+        if (its == null) {
             return;
         }
-        if (error != null) {
-            failFilter(error);
-        } else {
-            decide(decision);
+        boolean tooLarge = waiting.bytes() > its.maxBytes();
+        if (tooLarge || requestEnded) {
+            holding = null;
+            stopWaiting();
+            ByteBuf body = tooLarge ? null : waiting.gather().asReadOnly();
+            decideBy(() -> its.then().apply(body));
+            return;
         }
+        int more = waiting.hold();
+        if (more > 0) {
+            request.onSurplus(more);
+            outer.onRequestTaken(more);
+        }
+    }
+
+    /** Returns how long the request may still take; {@code Long.MAX_VALUE} = nothing limits it. */
+    long leftNanos() {
+        long budget = budgetNanos();
+        return budget == Long.MAX_VALUE ? budget : Math.max(0, budget - waitedNanos());
     }
 
     private long budgetNanos() {
@@ -154,9 +200,11 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     }
 
     private void failLate() {
-        if (state == State.UNDECIDED) {
+        if (refusal != null) {
+            passRefusal();
+        } else if (state == State.UNDECIDED) {
             fail(
-                    budgetNanos() < MAX_WAIT_NANOS
+                    leftNanos() == 0
                             ? new Failure(
                                     Failure.Kind.DEADLINE_EXCEEDED, "a filter has not decided within the deadline")
                             : new Failure(Failure.Kind.FILTER_FAILED, "a filter has not decided within 10 s"));
@@ -168,8 +216,12 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         fail(new Failure(Failure.Kind.FILTER_FAILED, "a filter failed: " + error));
     }
 
-    /** The request has not been passed on. */
+    /** The filter has not decided. A request that is refused already, stays refused. */
     void fail(Failure failure) {
+        if (refusal != null) {
+            passRefusal();
+            return;
+        }
         endHere();
         unsent().reportFailed(stage.observer(), failure, waitedNanos());
         outer.onFailure(failure);
@@ -188,12 +240,24 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         boolean end = none
                 || body.length == 0
                 || HttpMethod.HEAD.asciiName().contentEquals(context.head().method());
-        unsent().reportAnswered(
-                        stage.observer(), answer.status(), Substitute.FILTER, end ? 0 : body.length, waitedNanos());
+        if (refusal == null) {
+            unsent().reportAnswered(
+                            stage.observer(), answer.status(), Substitute.FILTER, end ? 0 : body.length, waitedNanos());
+        } else if (!end) {
+            response.onSurplus(body.length);
+        }
         outer.onHead(head, end);
         if (!end && cancelled == null) {
             outer.onData(Unpooled.wrappedBuffer(body), true);
         }
+        tellEnd(null);
+    }
+
+    private void passRefusal() {
+        Failure its = Objects.requireNonNull(refusal, "refusal");
+        endHere();
+        outer.onFailure(its);
+        tellEnd(its.kind().token());
     }
 
     private UnsentExchange unsent() {
@@ -202,33 +266,26 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
 
     private void endHere() {
         state = State.ENDED;
-        cancelTimer();
-        dropWaiting();
+        holding = null;
+        stopWaiting();
+        waiting.drop();
     }
 
-    private void cancelTimer() {
-        if (timer != null) {
-            timer.cancel(false);
-            timer = null;
+    private void stopWaiting() {
+        if (pending != null) {
+            pending.stop();
             stage.home().onDecided(this);
         }
     }
 
-    private void dropWaiting() {
-        for (Object each = waiting.poll(); each != null; each = waiting.poll()) {
-            ReferenceCountUtil.release(each);
-        }
-    }
-
     private void pass() {
-        boolean late = timer != null;
-        cancelTimer();
+        stopWaiting();
         state = State.OPENING;
-        TrafficPolicy rest = late ? rest() : policy;
+        TrafficPolicy rest = pending != null ? context.rest(policy, waitedNanos()) : policy;
         RequestSink opened = stage.next().open(context.passOn(), bodyless, this, rest);
         target = opened;
         if (takenEarly > 0) {
-            opened.responseTaken(takenEarly);
+            tellTaken(opened, takenEarly);
         }
         if (cancelled != null) {
             opened.cancel(cancelled);
@@ -237,27 +294,14 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         // More can arrive during these calls, and waits its turn.
         for (Object each = waiting.poll(); each != null; each = waiting.poll()) {
             if (each instanceof ByteBuf data) {
-                opened.data(data, requestEnded && waiting.isEmpty());
+                request.data(data, requestEnded && waiting.isEmpty());
             } else {
-                opened.trailers((Http2Headers) each);
+                request.trailers((Http2Headers) each);
             }
         }
         if (state == State.OPENING) {
             state = State.PASSED;
         }
-    }
-
-    /** The wait counts, so the function has less time. */
-    private TrafficPolicy rest() {
-        long budget = budgetNanos();
-        long waited = waitedNanos();
-        if (budget == Long.MAX_VALUE) {
-            return policy;
-        }
-        DeadlineHeaders.writeLeft(policy.deadline(), context.ownHead(), Math.max(0, budget - waited));
-        return policy.toBuilder()
-                .deadline(DeadlineRule.rest(policy.deadline(), policy.deadline(), waited))
-                .build();
     }
 
     // From the client.
@@ -266,9 +310,13 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     public void data(ByteBuf data, boolean end) {
         requestEnded |= end;
         switch (state) {
-            case UNDECIDED, OPENING -> waiting.add(data);
-            case PASSED -> target().data(data, end);
-            case ENDED -> data.release();
+            case UNDECIDED -> {
+                waiting.add(data);
+                holdBody();
+            }
+            case OPENING -> waiting.add(data);
+            case PASSED -> request.data(data, end);
+            case REPLACING, ENDED -> data.release();
         }
     }
 
@@ -276,9 +324,45 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     public void trailers(Http2Headers trailers) {
         requestEnded = true;
         switch (state) {
-            case UNDECIDED, OPENING -> waiting.add(trailers);
-            case PASSED -> target().trailers(trailers);
-            case ENDED -> {}
+            case UNDECIDED -> {
+                waiting.add(trailers);
+                holdBody();
+            }
+            case OPENING -> waiting.add(trailers);
+            case PASSED -> request.trailers(trailers);
+            case REPLACING, ENDED -> {}
+        }
+    }
+
+    private abstract class Direction extends FilteredBody {
+        @Override
+        void fail(Throwable error) {
+            failPassed(error);
+        }
+
+        @Override
+        boolean isOver() {
+            return state == State.ENDED;
+        }
+    }
+
+    /** What the client sends. */
+    private final class ToFunction extends Direction {
+        @Override
+        void pass(ByteBuf data, boolean end) {
+            target().data(data, end);
+        }
+
+        @Override
+        void pass(Http2Headers trailers) {
+            target().trailers(trailers);
+        }
+
+        @Override
+        void giveBack(int bytes) {
+            if (state != State.ENDED) {
+                outer.onRequestTaken(bytes);
+            }
         }
     }
 
@@ -296,6 +380,9 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         if (before == State.UNDECIDED) {
             endHere();
             unsent().reportCancelled(stage.observer(), waitedNanos());
+        } else if (before == State.REPLACING) {
+            endHere();
+            tellEnd("cancelled");
         } else if (before != State.ENDED) {
             cancelPassed(code);
             tellEnd("cancelled");
@@ -312,25 +399,30 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
 
     @Override
     public void responseTaken(int bytes) {
-        int own = Math.min(surplus, bytes);
-        surplus -= own;
-        giveBack(bytes - own);
+        giveBack(response.sendersOf(bytes));
     }
 
     private void giveBack(int bytes) {
         if (target == null) {
             takenEarly += bytes;
         } else if (bytes > 0) {
-            target.responseTaken(bytes);
+            tellTaken(target, bytes);
+        }
+    }
+
+    private void tellTaken(RequestSink by, int bytes) {
+        if (responseEnded) {
+            by.endedResponseTaken(bytes);
+        } else {
+            by.responseTaken(bytes);
         }
     }
 
     @Override
     public void endedResponseTaken(int bytes) {
-        int own = Math.min(surplus, bytes);
-        surplus -= own;
-        if (target != null && bytes > own) {
-            target.endedResponseTaken(bytes - own);
+        int senders = response.sendersOf(bytes);
+        if (target != null && senders > 0) {
+            target.endedResponseTaken(senders);
         }
     }
 
@@ -343,7 +435,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
 
     @Override
     public long heldBytes() {
-        return target == null ? HELD_BYTES : target.heldBytes();
+        return target == null ? HELD_BYTES + waiting.held() : target.heldBytes();
     }
 
     // From the function.
@@ -366,15 +458,22 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     }
 
     @Override
+    public @Nullable Substitute substitute(int status, @Nullable Failure failure) {
+        return failure != null && replaces(failure) ? Substitute.FILTER : outer.substitute(status, failure);
+    }
+
+    @Override
     public void onHead(Http2Headers head, boolean end) {
+        responseEnded = end;
         if (state == State.ENDED) {
             return;
         }
+        responseBegun = true;
         if (follower != null) {
             try {
                 follower.onHead(StatusCode.parse(head.status()), new NettyFields(() -> head, () -> head));
             } catch (Throwable e) {
-                failResponse(e);
+                failPassed(e);
                 return;
             }
         }
@@ -384,56 +483,92 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
 
     @Override
     public void onData(ByteBuf data, boolean end) {
+        responseEnded = end;
         if (state == State.ENDED) {
             giveBack(data.readableBytes());
             data.release();
             return;
         }
-        ByteBuf passed = data;
-        if (follower != null) {
-            int arrived = data.readableBytes();
-            try {
-                passed = Objects.requireNonNull(follower.onData(data), "what the filter returns");
-            } catch (Throwable e) {
-                giveBack(arrived);
-                failResponse(e);
-                return;
-            }
-            int more = passed.readableBytes() - arrived;
-            if (more > 0) {
-                surplus += more;
-            } else {
-                giveBack(-more);
-            }
-        }
-        outer.onData(passed, end);
+        response.data(data, end);
         tellEndIf(end);
+    }
+
+    /** What the function sends. */
+    private final class ToClient extends Direction {
+        @Override
+        void pass(ByteBuf data, boolean end) {
+            outer.onData(data, end);
+        }
+
+        @Override
+        void pass(Http2Headers trailers) {
+            outer.onTrailers(trailers);
+        }
+
+        @Override
+        void giveBack(int bytes) {
+            FilteredRequest.this.giveBack(bytes);
+        }
     }
 
     @Override
     public void onTrailers(Http2Headers trailers) {
+        responseEnded = true;
         if (state != State.ENDED) {
-            outer.onTrailers(trailers);
-            tellEndIf(true);
+            response.trailers(trailers);
+            tellEndIf(state != State.ENDED);
         }
     }
 
     @Override
     public void onFailure(Failure failure) {
-        if (state != State.ENDED) {
+        responseEnded = true;
+        if (state == State.ENDED) {
+            return;
+        }
+        if (replaces(failure)) {
+            refusal = failure;
+            state = State.REPLACING;
+            waiting.drop();
+            decide(instead);
+        } else {
+            endHere();
             outer.onFailure(failure);
             tellEnd(failure.kind().token());
         }
     }
 
+    /** Asks the filter once. */
+    private boolean replaces(Failure failure) {
+        if (instead == null) {
+            instead = Decision.pass();
+            ResponseFilter its = follower;
+            if (its != null && state != State.ENDED && !responseBegun && isRefusal(failure)) {
+                try {
+                    instead =
+                            Objects.requireNonNull(its.onRefused(failure.kind().token()), "the filter's decision");
+                } catch (Throwable e) {
+                    log.error("filter {} failed", stage.filter().getClass().getName(), e);
+                }
+            }
+        }
+        return !(instead instanceof Decision.Pass);
+    }
+
+    /** A dispatcher that shuts down can answer nothing else. */
+    private static boolean isRefusal(Failure failure) {
+        return failure.wasNotTried() && failure.kind() != Failure.Kind.SHUTTING_DOWN;
+    }
+
     @Override
     public void onRequestTaken(int bytes) {
-        if (state != State.ENDED) {
-            outer.onRequestTaken(bytes);
+        int senders = request.sendersOf(bytes);
+        if (state != State.ENDED && senders > 0) {
+            outer.onRequestTaken(senders);
         }
     }
 
-    private void failResponse(Throwable error) {
+    private void failPassed(Throwable error) {
         log.error("filter {} failed", stage.filter().getClass().getName(), error);
         Failure failure = new Failure(Failure.Kind.FILTER_FAILED, "a filter failed: " + error);
         cancelPassed(ErrorCode.INTERNAL);
@@ -451,6 +586,8 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     private void tellEnd(@Nullable String failure) {
         ResponseFilter its = follower;
         follower = null;
+        request.filter(null);
+        response.filter(null);
         if (its != null) {
             try {
                 its.onEnd(failure);

@@ -38,6 +38,9 @@ public record RequestFilters(List<Filter> ofAll, Map<String, List<Filter>> ofFun
         List<Filter> filters = sorted(Stream.concat(
                 ofAll.stream().filter(each -> !isBeforeRouter(each)),
                 ofFunctions.getOrDefault(function, List.of()).stream()));
-        return FilterStage.before(target, filters, function, home);
+        FunctionOpener first = FilterStage.before(target, filters, function, home);
+        return ofAll.stream().anyMatch(RequestFilters::isBeforeRouter)
+                ? new FilterStage.Routed(function, first)
+                : first;
     }
 }

@@ -9,16 +9,20 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.exchange.UnsentExchange;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.spi.BodyFilter;
 import io.lambdadispatcher.core.spi.Decision;
 import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.HeaderFields;
 import io.lambdadispatcher.core.spi.RequestContext;
 import io.lambdadispatcher.core.spi.ResponseFilter;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -79,6 +83,17 @@ class FilteredRequestTest {
 
     private static final class Client extends SilentClient {
         final StringBuilder log = new StringBuilder();
+        int returned;
+
+        @Override
+        public void onRequestTaken(int bytes) {
+            returned += bytes;
+        }
+
+        @Override
+        public void onTrailers(Http2Headers trailers) {
+            log.append(trailers.get("x-end")).append('$');
+        }
 
         @Override
         public void onHead(Http2Headers head, boolean end) {
@@ -250,6 +265,358 @@ class FilteredRequestTest {
         assertThat(observer.ends).hasSize(1);
     }
 
+    // Bodies.
+
+    /** Takes a request and responds when told. */
+    private final class Held implements FunctionOpener, RequestSink {
+        final StringBuilder log = new StringBuilder();
+        Http2Headers head;
+        ResponseSink response;
+        TrafficPolicy applied;
+        int taken;
+
+        @Override
+        public TrafficPolicy policy() {
+            return TrafficPolicy.NEUTRAL;
+        }
+
+        @Override
+        public RequestSink open(Http2Headers given, boolean end, ResponseSink to, TrafficPolicy with) {
+            head = given;
+            response = to;
+            applied = with;
+            return this;
+        }
+
+        @Override
+        public void data(ByteBuf data, boolean end) {
+            log.append(data.toString(StandardCharsets.US_ASCII)).append(end ? "$" : " ");
+            int bytes = data.readableBytes();
+            data.release();
+            response.onRequestTaken(bytes);
+        }
+
+        @Override
+        public void trailers(Http2Headers trailers) {
+            log.append(trailers.get("x-end")).append('$');
+        }
+
+        @Override
+        public void cancel(ErrorCode code) {
+            log.append("cancelled");
+        }
+
+        @Override
+        public void responseTaken(int bytes) {
+            taken += bytes;
+        }
+
+        @Override
+        public void endedResponseTaken(int bytes) {
+            log.append("ended ").append(bytes);
+        }
+    }
+
+    private static ByteBuf ascii(String text) {
+        return Unpooled.copiedBuffer(text, StandardCharsets.US_ASCII);
+    }
+
+    /** Drops what arrives, counts it, and says so at the end. */
+    private static final class Counting implements ResponseFilter {
+        private int bytes;
+
+        @Override
+        public ByteBuf onData(ByteBuf data) {
+            bytes += data.readableBytes();
+            data.release();
+            return Unpooled.EMPTY_BUFFER;
+        }
+
+        @Override
+        public ByteBuf onBodyEnd() {
+            return ascii(bytes + " bytes");
+        }
+
+        @Override
+        public void onTrailers(HeaderFields trailers) {
+            trailers.set("x-end", "of the filter");
+        }
+    }
+
+    @Test
+    void should_add_the_last_bytes_of_a_response() {
+        Held function = new Held();
+        Client client = new Client();
+        RequestSink request =
+                behind(function, context -> Decision.pass(new Counting())).open(head(), true, client);
+        function.response.onHead(new DefaultHttp2Headers().status("200"), false);
+        function.response.onData(ascii("abc"), false);
+        assertThat(function.taken).isEqualTo(3);
+        function.response.onData(ascii("de"), true);
+        assertThat(client.log).hasToString("200 5 bytes$");
+        // The stream may carry another request by now, and never sent the filter's bytes.
+        request.responseTaken(7);
+        assertThat(function.taken).isEqualTo(3);
+        assertThat(function.log).hasToString("ended 2");
+    }
+
+    @Test
+    void should_change_the_trailers_of_a_response_after_its_last_bytes() {
+        Held function = new Held();
+        Client client = new Client();
+        behind(function, context -> Decision.pass(new Counting())).open(head(), true, client);
+        function.response.onHead(new DefaultHttp2Headers().status("200"), false);
+        function.response.onTrailers(new DefaultHttp2Headers().set("x-end", "of the function"));
+        assertThat(client.log).hasToString("200 0 bytes of the filter$");
+    }
+
+    @Test
+    void should_replace_the_body_of_a_request() {
+        Held function = new Held();
+        Client client = new Client();
+        RequestSink request = behind(function, context -> Decision.pass(new Counting(), new ResponseFilter() {}))
+                .open(head(), false, client);
+        request.data(ascii("abc"), false);
+        assertThat(client.returned).isEqualTo(3);
+        request.data(ascii("de"), false);
+        Http2Headers trailers = new DefaultHttp2Headers().set("x-end", "of the client");
+        request.trailers(trailers);
+        assertThat(function.log).hasToString("5 bytes of the filter$");
+        assertThat(client.returned).isEqualTo(5);
+        assertThat(trailers.get("x-end")).hasToString("of the client");
+    }
+
+    @Test
+    void should_fail_a_request_whose_body_filter_throws() {
+        Held function = new Held();
+        Client client = new Client();
+        BodyFilter broken = new BodyFilter() {
+            @Override
+            public ByteBuf onBodyEnd() {
+                throw new IllegalStateException("for the test");
+            }
+        };
+        RequestSink request = behind(function, context -> Decision.pass(broken, new ResponseFilter() {}))
+                .open(head(), false, client);
+        ByteBuf data = ascii("abc");
+        request.data(data, true);
+        assertThat(data.refCnt()).isZero();
+        assertThat(function.log).hasToString("cancelled");
+        assertThat(client.log).hasToString("FILTER_FAILED");
+    }
+
+    @Test
+    void should_hold_a_body_and_pass_it_on() {
+        Held function = new Held();
+        Client client = new Client();
+        List<String> held = new ArrayList<>();
+        List<ByteBuf> kept = new ArrayList<>();
+        RequestSink request = behind(
+                        function,
+                        context -> Decision.withBody(5, body -> {
+                            held.add(body.toString(StandardCharsets.US_ASCII));
+                            kept.add(body.retain());
+                            return Decision.pass();
+                        }))
+                .open(head(), false, client);
+        request.data(ascii("abc"), false);
+        assertThat(client.returned).as("so that more arrives").isEqualTo(3);
+        assertThat(request.heldBytes()).isGreaterThanOrEqualTo(3);
+        request.data(ascii("de"), true);
+        assertThat(held).containsExactly("abcde");
+        assertThat(function.log).hasToString("abcde$");
+        assertThat(client.returned).isEqualTo(5);
+        assertThat(kept).singleElement().satisfies(body -> {
+            assertThat(body.isReadOnly()).isTrue();
+            assertThat(body.toString(StandardCharsets.US_ASCII)).isEqualTo("abcde");
+            assertThat(body.release()).isTrue();
+        });
+    }
+
+    @Test
+    void should_hold_no_more_than_the_filter_allows() {
+        Held function = new Held();
+        Client client = new Client();
+        List<Object> held = new ArrayList<>();
+        RequestSink request = behind(
+                        function,
+                        context -> Decision.withBody(4, body -> {
+                            held.add(body == null);
+                            return Decision.pass();
+                        }))
+                .open(head(), false, client);
+        request.data(ascii("abc"), false);
+        request.data(ascii("de"), false);
+        assertThat(held).containsExactly(true);
+        request.data(ascii("f"), true);
+        assertThat(function.log).hasToString("abc de f$");
+        assertThat(client.returned).isEqualTo(6);
+    }
+
+    @Test
+    void should_hold_the_empty_body_of_a_request_without_one() {
+        Held function = new Held();
+        List<Integer> held = new ArrayList<>();
+        behind(
+                        function,
+                        context -> Decision.withBody(4, body -> {
+                            held.add(body.readableBytes());
+                            return Decision.pass();
+                        }))
+                .open(head(), true, new Client());
+        assertThat(held).containsExactly(0);
+        assertThat(function.log).isEmpty();
+    }
+
+    // Time, and what happens after `later`.
+
+    @Test
+    void should_change_headers_after_an_answer() {
+        CompletableFuture<Decision> asked = new CompletableFuture<>();
+        Held function = new Held();
+        behind(function, context -> Decision.later(asked)).open(head(), true, new Client());
+        asked.complete(Decision.resume(context -> {
+            context.headers().set("x-user", "u1");
+            return Decision.pass();
+        }));
+        run();
+        assertThat(function.head.get("x-user")).hasToString("u1");
+    }
+
+    @Test
+    void should_cancel_what_it_asks_when_the_client_leaves() {
+        CompletableFuture<Decision> asked = new CompletableFuture<>();
+        RequestSink request =
+                behind(new Held(), context -> Decision.later(asked)).open(head(), true, new Client());
+        request.cancel(ErrorCode.CANCELLED);
+        assertThat(asked).isCancelled();
+        run();
+        assertThat(home.isQuiet()).isTrue();
+    }
+
+    @Test
+    void should_count_the_wait_before_the_router() {
+        CompletableFuture<Decision> asked = new CompletableFuture<>();
+        List<Duration> left = new ArrayList<>();
+        Filter first = at(Filter.Phase.AUTHENTICATE, context -> {
+            left.add(context.timeLeft());
+            return Decision.later(asked);
+        });
+        Filter second = context -> {
+            left.add(context.timeLeft());
+            return Decision.pass();
+        };
+        Held function = new Held();
+        RequestFilters filters = new RequestFilters(List.of(first, second), Map.of());
+        FunctionOpener routed = filters.beforeFunction("f", function, home);
+        TrafficPolicy policy = new Target(List.of()).policy();
+        filters.beforeRouter((given, end, to) -> routed.open(given, end, to, policy), home)
+                .open(head(), true, new Client());
+        pass(1500);
+        asked.complete(Decision.pass());
+        run();
+        assertThat(left).containsExactly(null, Duration.ofMillis(500));
+        assertThat(function.applied.deadline().limit()).isEqualTo(Duration.ofMillis(500));
+    }
+
+    // Refusals.
+
+    private ResponseFilter instead(List<String> seen, Decision decision) {
+        return new ResponseFilter() {
+            @Override
+            public Decision onRefused(String failure) {
+                seen.add(failure);
+                return decision;
+            }
+
+            @Override
+            public void onEnd(String failure) {
+                seen.add("end " + failure);
+            }
+        };
+    }
+
+    private Held refused(Client client, List<String> seen, Decision decision, Failure.Kind kind) {
+        Held function = new Held();
+        RequestSink request = behind(function, context -> Decision.pass(instead(seen, decision)))
+                .open(head(), true, client);
+        Failure failure = new Failure(kind, "for the test");
+        new UnsentExchange("f", head(), function.response).reportFailed(observer, failure);
+        function.response.onFailure(failure);
+        run();
+        request.responseTaken(9);
+        assertThat(function.taken).as("of the function").isZero();
+        return function;
+    }
+
+    @Test
+    void should_answer_in_place_of_a_refusal() {
+        for (boolean later : List.of(false, true)) {
+            observer.ends.clear();
+            Client client = new Client();
+            List<String> seen = new ArrayList<>();
+            Decision answer = Decision.answer(200, "of others");
+            Decision decision = later ? Decision.later(CompletableFuture.completedFuture(answer)) : answer;
+            refused(client, seen, decision, Failure.Kind.QUEUE_FULL);
+            assertThat(client.log).hasToString("200 of others$");
+            assertThat(seen).containsExactly("queue_full", "end null");
+            assertThat(observer.ends)
+                    .singleElement()
+                    .extracting(ExchangeEnd::substitute)
+                    .isEqualTo(Substitute.FILTER);
+        }
+    }
+
+    @Test
+    void should_refuse_if_the_filter_has_no_answer() {
+        List<Decision> decisions = List.of(
+                Decision.pass(),
+                Decision.later(CompletableFuture.failedFuture(new IllegalStateException("for the test"))),
+                Decision.resume(context -> {
+                    throw new IllegalStateException("for the test");
+                }),
+                Decision.withBody(1, body -> Decision.pass()));
+        for (Decision decision : decisions) {
+            Client client = new Client();
+            List<String> seen = new ArrayList<>();
+            refused(client, seen, decision, Failure.Kind.BREAKER_OPEN);
+            assertThat(client.log).hasToString("BREAKER_OPEN");
+            assertThat(seen).containsExactly("breaker_open", "end breaker_open");
+            assertThat(home.isQuiet()).isTrue();
+        }
+    }
+
+    @Test
+    void should_refuse_if_the_answer_takes_too_long() {
+        Client client = new Client();
+        CompletableFuture<Decision> never = new CompletableFuture<>();
+        refused(client, new ArrayList<>(), Decision.later(never), Failure.Kind.QUEUE_FULL);
+        pass(9_999);
+        assertThat(client.log).isEmpty();
+        pass(1);
+        assertThat(client.log).hasToString("QUEUE_FULL");
+        assertThat(never).isCancelled();
+    }
+
+    @Test
+    void should_replace_no_failure_of_a_handler() {
+        for (Failure.Kind kind : List.of(Failure.Kind.HANDLER_FAILED, Failure.Kind.SHUTTING_DOWN)) {
+            Client client = new Client();
+            List<String> seen = new ArrayList<>();
+            refused(client, seen, Decision.answer(200, "of others"), kind);
+            assertThat(client.log).hasToString(kind.name());
+            assertThat(seen).containsExactly("end " + kind.token());
+        }
+        Held function = new Held();
+        Client client = new Client();
+        List<String> seen = new ArrayList<>();
+        behind(function, context -> Decision.pass(instead(seen, Decision.answer(200, "of others"))))
+                .open(head(), true, client);
+        function.response.onHead(new DefaultHttp2Headers().status("503"), true);
+        assertThat(client.log).hasToString("503$");
+        assertThat(seen).containsExactly("end null");
+    }
+
     // The contract, with filters that do anything.
 
     private static final class AnyFilter implements Filter {
@@ -286,11 +653,55 @@ class FilteredRequestTest {
             if (world.oneIn(8)) {
                 return Decision.answer(401, Map.of(), new byte[0]);
             }
-            return world.oneIn(2) ? Decision.pass() : Decision.pass(new Follower());
+            if (world.oneIn(8)) {
+                return Decision.resume(request -> decide());
+            }
+            if (world.oneIn(6)) {
+                return Decision.withBody(1 + world.random.nextInt(8000), body -> decide());
+            }
+            Follower follower = new Follower();
+            return switch (world.random.nextInt(3)) {
+                case 0 -> Decision.pass();
+                case 1 -> Decision.pass(follower);
+                default -> Decision.pass(follower.request, follower);
+            };
+        }
+
+        /** Keeps some parts until the end. */
+        private final class Keeper implements BodyFilter {
+            private final List<ByteBuf> kept = new ArrayList<>();
+
+            @Override
+            public ByteBuf onData(ByteBuf data) {
+                if (world.oneIn(20)) {
+                    data.release();
+                    throw new IllegalStateException("for the test");
+                }
+                if (world.oneIn(2) && kept.isEmpty()) {
+                    return data;
+                }
+                kept.add(data);
+                return Unpooled.EMPTY_BUFFER;
+            }
+
+            @Override
+            public ByteBuf onBodyEnd() {
+                ByteBuf last = Unpooled.wrappedBuffer(kept.toArray(ByteBuf[]::new));
+                kept.clear();
+                return last;
+            }
+
+            void release() {
+                kept.forEach(ByteBuf::release);
+                kept.clear();
+            }
         }
 
         private final class Follower implements ResponseFilter {
+            final Keeper request = new Keeper();
+            private final Keeper response = new Keeper();
             private boolean begun;
+            private boolean complete;
             private boolean over;
 
             @Override
@@ -304,18 +715,34 @@ class FilteredRequestTest {
 
             @Override
             public ByteBuf onData(ByteBuf data) {
-                assertThat(begun && !over).isTrue();
-                if (world.oneIn(20)) {
-                    data.release();
-                    throw new IllegalStateException("for the test");
-                }
-                return data;
+                assertThat(begun && !complete && !over).isTrue();
+                return response.onData(data);
+            }
+
+            @Override
+            public ByteBuf onBodyEnd() {
+                assertThat(begun && !complete && !over).isTrue();
+                complete = true;
+                return response.onBodyEnd();
+            }
+
+            @Override
+            public void onTrailers(HeaderFields trailers) {
+                assertThat(complete && !over).isTrue();
+            }
+
+            @Override
+            public Decision onRefused(String failure) {
+                assertThat(begun || over).isFalse();
+                return world.oneIn(3) ? Decision.pass() : onRequest(null);
             }
 
             @Override
             public void onEnd(String failure) {
                 assertThat(over).isFalse();
                 over = true;
+                request.release();
+                response.release();
             }
         }
     }
@@ -344,6 +771,12 @@ class FilteredRequestTest {
         }
         StageContractTest.run(channel);
         world.clients.stream().filter(client -> world.oneIn(3)).forEach(ContractWorld.Client::leave);
+        // The end of a body or a refusal can lead to a decision that takes time.
+        for (int i = 0; i < 4; i++) {
+            pass(60_000);
+            world.clients.forEach(ContractWorld.Client::finish);
+            List.copyOf(world.calls).forEach(ContractWorld.Call::finish);
+        }
         pass(60_000);
         StageContractTest.end(world, channel);
         world.clients.forEach(client -> StageContractTest.checkReport(world, client, observer));

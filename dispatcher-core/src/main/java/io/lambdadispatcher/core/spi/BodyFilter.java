@@ -1,0 +1,39 @@
+package io.lambdadispatcher.core.spi;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+
+/**
+ * Follows or changes a body, part by part: {@link #onData} for each part, then {@link #onBodyEnd}
+ * once, then {@link #onTrailers} if there are any. None of them is called for a message without a
+ * body, and none after one has thrown, or after the request has ended in another way.
+ *
+ * <p>Flow control follows the reader: what the filter adds is not the sender's, and what it drops
+ * returns to the sender at once.
+ *
+ * <p><b>Threading.</b> Called on the client's event loop, so it must not block.
+ */
+public interface BodyFilter {
+    /**
+     * A part of the body has arrived.
+     *
+     * @param data belongs to the filter, also if it throws
+     * @return what is passed on instead, which belongs to the dispatcher; may be {@code data}, or
+     *     empty
+     */
+    default ByteBuf onData(ByteBuf data) {
+        return data;
+    }
+
+    /**
+     * The body is complete.
+     *
+     * @return its last bytes, which belong to the dispatcher; empty = there are no more
+     */
+    default ByteBuf onBodyEnd() {
+        return Unpooled.EMPTY_BUFFER;
+    }
+
+    /** @param trailers may be changed until this returns, and not be used later */
+    default void onTrailers(HeaderFields trailers) {}
+}
