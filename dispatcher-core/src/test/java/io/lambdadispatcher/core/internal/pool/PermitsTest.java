@@ -33,8 +33,9 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Random operations on a pool of three event loops. Workers connect, disconnect, are limited and
  * ejected, and gain and lose streams. Requests of several clients arrive, cross over, are answered,
  * refused or cancelled, with and without bodies that end later. With even seeds, requests of a user
- * prefer one worker, or wait for one, which may have no room. The first two are base workers. Whenever all loops are idle, the
- * permits of each shard must equal what its workers can take, and no request may wait while there
+ * prefer one worker, or wait for one, which may have no room. The first two are base workers.
+ * Whenever all loops are idle, the permits of each shard must equal what its workers can take, its
+ * base permits what base workers can take below their target, and no request may wait while there
  * is a permit.
  */
 class PermitsTest {
