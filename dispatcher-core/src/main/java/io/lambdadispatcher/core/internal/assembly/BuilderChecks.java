@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.assembly;
 
 import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
+import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import java.util.List;
@@ -91,7 +92,7 @@ final class BuilderChecks {
         options.launching.launchers.keySet().forEach(function -> requireConfigured("launcher", function));
         options.functions.forEach(this::requireLauncher);
         options.launching.direct.keySet().forEach(this::requireInvoker);
-        options.workers.inProcess.keySet().forEach(function -> requireConfigured("inProcess", function));
+        options.workers.inProcess.keySet().forEach(this::requireWorkers);
     }
 
     private void requireLauncher(FunctionOptions function) {
@@ -108,6 +109,16 @@ final class BuilderChecks {
         if (options.launching.invoker == null) {
             throw new IllegalArgumentException(
                     "invoker: not set, expected an invoker for the direct function '" + function + "'");
+        }
+    }
+
+    /** A handler of this process is a worker, which a function without workers never uses. */
+    private void requireWorkers(String function) {
+        requireConfigured("inProcess", function);
+        DirectOptions direct = options.launching.direct.get(function);
+        if (direct != null && direct.overflowAfter() == null) {
+            throw new IllegalArgumentException("inProcess: '" + function
+                    + "', expected a function whose requests are not all direct: set overflowAfter");
         }
     }
 

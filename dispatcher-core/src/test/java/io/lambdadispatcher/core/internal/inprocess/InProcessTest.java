@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
+import io.lambdadispatcher.core.options.DirectEventFormat;
+import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchException;
@@ -556,5 +558,75 @@ class InProcessTest {
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .inProcess("order", waiting(), 1);
         assertThatThrownBy(other::start).hasMessage("inProcess: 'order', expected the name of one of the functions");
+        DispatcherBuilder direct = Dispatcher.builder()
+                .function(FunctionOptions.of("orders"))
+                .workerListener(ListenerOptions.plain("127.0.0.1", 0))
+                .direct("orders", DirectOptions.of(DirectEventFormat.ALB))
+                .invoker((function, event) -> new CompletableFuture<>())
+                .inProcess("orders", waiting(), 1);
+        assertThatThrownBy(direct::start)
+                .hasMessage(
+                        "inProcess: 'orders', expected a function whose requests are not all direct: set overflowAfter");
+    }
+
+    /** Whatever handlers and clients do, all places are free in the end, and no buffer is lost. */
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5})
+    void should_have_all_places_again_in_the_end(long seed) throws Exception {
+        Random random = new Random(seed);
+        Dispatcher dispatcher = serving(
+                (request, response) -> {
+                    switch (request.path()) {
+                        case "/echo" -> request.body().transferTo(response.body());
+                        case "/throw" -> throw new IllegalStateException("broken");
+                        case "/late" -> {
+                            response.body().write(request.body().readNBytes(10_000));
+                            response.body().flush();
+                            throw new IllegalStateException("broken");
+                        }
+                        case "/closed" -> {
+                            request.body().read();
+                            request.body().close();
+                            response.body().write(new byte[300_000]);
+                        }
+                        case "/long" -> response.header("content-length", "1").respond(200, "longer");
+                        case "/wait" -> Thread.sleep(60_000); // until the client leaves
+                        default -> response.status(204);
+                    }
+                },
+                7);
+        List<String> paths = List.of("/echo", "/throw", "/late", "/closed", "/long", "/wait", "/empty");
+        List<CompletableFuture<DispatchResponse>> all = new ArrayList<>();
+        for (int i = 0; i < 300; i++) {
+            String path = paths.get(random.nextInt(paths.size()));
+            int bytes = random.nextInt(3) == 0 ? random.nextInt(1_000_000) : random.nextInt(20_000);
+            DispatchRequest.Builder request = DispatchRequest.post(path);
+            request.body(new Upload(new byte[bytes], 1 + random.nextInt(50_000)));
+            CompletableFuture<DispatchResponse> response =
+                    dispatcher.dispatch(request.build()).toCompletableFuture();
+            all.add(response);
+            int then = random.nextInt(4);
+            if (path.equals("/wait") || then == 0) {
+                CompletableFuture.delayedExecutor(random.nextInt(100), TimeUnit.MILLISECONDS)
+                        .execute(() -> response.cancel(false));
+            }
+            response.thenAccept(answer -> {
+                if (then == 1) {
+                    answer.bodyAsBytes(20_000);
+                } else if (then == 2) {
+                    answer.discard();
+                } else {
+                    answer.bodyAsBytes();
+                }
+            });
+        }
+        for (CompletableFuture<DispatchResponse> each : all) {
+            each.handle((answer, error) -> null).get(60, TimeUnit.SECONDS);
+        }
+        Await.until("all places are free", () -> worker(dispatcher).busy() == 0);
+        assertThat(worker(dispatcher).streams()).isEqualTo(7);
+        assertThat(response(dispatcher.dispatch(DispatchRequest.get("/empty").build()))
+                        .status())
+                .isEqualTo(204);
     }
 }
