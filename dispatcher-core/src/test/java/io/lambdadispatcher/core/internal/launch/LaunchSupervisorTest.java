@@ -27,6 +27,7 @@ import io.netty.util.concurrent.Ticker;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -147,7 +148,8 @@ class LaunchSupervisorTest {
     void should_launch_nothing_before_it_is_started() {
         LaunchSupervisor supervisor = created(CapacityPolicy.fixed(3));
         supervisor.onWorkerDialled("earlier");
-        supervisor.onWorkerReady("earlier", null, "");
+        // It has a deadline. Otherwise it would be a base worker, which does not count as launched.
+        supervisor.onWorkerReady("earlier", Instant.now().plusSeconds(600), "");
         pass(Duration.ofSeconds(1));
         assertThat(launcher.asked).isZero();
         supervisor.start(List.of(InetSocketAddress.createUnresolved("a", 1)));
