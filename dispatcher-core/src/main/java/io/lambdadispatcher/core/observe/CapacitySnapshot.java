@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
  * launches have one.
  *
  * @param function the name of the function
- * @param desired the number of launched workers that the function should have, within the capacity policy
- *     and the spending limit
+ * @param desired the number of launched workers that the function should have, within the capacity
+ *     policy and the spending limit
  * @param starting workers that have been launched or have dialled in, but are not ready
  * @param ready workers that are ready, ejected and self-launched ones included
  * @param draining workers that finish their requests and take no new ones

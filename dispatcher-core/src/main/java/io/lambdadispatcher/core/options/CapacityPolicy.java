@@ -246,8 +246,8 @@ public final class CapacityPolicy {
         /**
          * Sets how long surplus workers are kept. The dispatcher keeps the largest number of
          * workers that was wanted within this time, and drains the others. Beside workers that
-         * nobody launches, it is at most half of this time, and less if starts are short. Default: 1
-         * minute.
+         * nobody launches, it is at most half of this time, and less if starts are short. Default:
+         * 1 minute.
          *
          * @param time 0 to 366 days
          */

@@ -73,7 +73,8 @@ final class Backlog {
      * @param demand the latest sample
      * @param supply streams of the workers that serve or start
      * @param startNanos mean time from launch until a worker is ready
-     * @param besideBase whether a base serves. It is full now and then without a rise of the traffic
+     * @param besideBase whether a base serves. It is full now and then without a rise of the
+     *     traffic
      */
     double streams(long nowNanos, Demand demand, OfferedLoad load, double supply, long startNanos, boolean besideBase) {
         int pending = demand.pending();

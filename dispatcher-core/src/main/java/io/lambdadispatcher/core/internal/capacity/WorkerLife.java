@@ -239,9 +239,9 @@ final class WorkerLife {
     }
 
     /**
-     * Returns whether the worker is part of the base: nobody has launched it for a time, so it states
-     * no deadline. A worker with a deadline was launched by another dispatcher of the fleet, or by the
-     * dispatcher before this one.
+     * Returns whether the worker is part of the base: nobody has launched it for a time, so it
+     * states no deadline. A worker with a deadline was launched by another dispatcher of the fleet,
+     * or by the dispatcher before this one.
      */
     boolean isBase() {
         return !ours && !hasDeadline() && !id.startsWith(WorkerLives.FLEET_PREFIX);

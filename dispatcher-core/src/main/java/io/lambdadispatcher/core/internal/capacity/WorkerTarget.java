@@ -22,8 +22,8 @@ final class WorkerTarget {
     private static final double LEAST_STREAMS = 0.001;
 
     /**
-     * The price of a start, as a multiple of its time: 1 is what is billed, and the rest is the price
-     * of the latency that it causes.
+     * The price of a start, as a multiple of its time: 1 is what is billed, and the rest is the
+     * price of the latency that it causes.
      */
     private static final int START_PRICE = 15;
     /** The time for which a worker is slow after its start, because its code is cold. */

@@ -145,7 +145,9 @@ final class InProcessStream implements Carrier, RequestSink {
         }
     }
 
-    /** Begins to wait for the response: before that, the client may be slow, but not the handler. */
+    /**
+     * Begins to wait for the response: before that, the client may be slow, but not the handler.
+     */
     private void onRequestEnded() {
         state = State.AWAITING;
         if (answerNanos == PooledConnection.UNANSWERED) {

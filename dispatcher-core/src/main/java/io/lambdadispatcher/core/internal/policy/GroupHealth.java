@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What all workers of one kind do together for a function: what {@link WorkerHealth} compares a
  * worker with, and how many workers may be ejected. Base workers and launched workers are two
- * groups, because they differ in speed and version. It reads no clock. Times are like {@link System#nanoTime}.
+ * groups, because they differ in speed and version. It reads no clock. Times are like {@link
+ * System#nanoTime}.
  *
  * <p><i>Threading:</i> any thread. Each event loop counts its exchanges in its own {@link Tally}.
  */

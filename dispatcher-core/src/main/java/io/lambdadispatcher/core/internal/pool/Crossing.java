@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><i>Threading:</i> {@link Carrier} and {@link RequestSink} are called on the exchange's loop,
  * {@link Attempt} on the stream's loop. All mutable state is confined to the stream's loop, except
- * the worker's id, which is volatile, the kind of the worker, and whether the exchange's side has cancelled.
+ * the worker's id, which is volatile, the kind of the worker, and whether the exchange's side has
+ * cancelled.
  *
  * <p><i>Buffers:</i> a call owns its buffer until the call has run. If the other loop rejects the
  * call, this class releases the buffer.

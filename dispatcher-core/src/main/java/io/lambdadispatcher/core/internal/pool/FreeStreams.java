@@ -18,16 +18,17 @@ import org.jspecify.annotations.Nullable;
  * moment if streams close whose permits are taken. Such a permit finds no stream, and {@link
  * WakeUps#onPermitUnused} returns it.
  *
- * <p>If a function has base workers and launched ones, base workers come first below their target. A
- * <i>base permit</i> is the right to the preference of one stream, which comes with a permit. Base
- * permits = what the base workers below their targets can take − base permits that were taken but
- * not used yet. No request waits for a base permit, so {@link WakeUps} does not look at them.
+ * <p>If a function has base workers and launched ones, base workers come first below their target.
+ * A <i>base permit</i> is the right to the preference of one stream, which comes with a permit.
+ * Base permits = what the base workers below their targets can take − base permits that were taken
+ * but not used yet. No request waits for a base permit, so {@link WakeUps} does not look at them.
  *
  * <p>A connection is a candidate while it offers a stream. Whoever changes what a connection can
  * take must call {@link #settle} in the same turn of the event loop.
  *
  * <p><i>Threading:</i> {@link #tryAcquire}, {@link #tryAcquireBase}, {@link #permits} and
- * {@link #basePermits} may be called on any thread. All other methods must be called on the event loop.
+ * {@link #basePermits} may be called on any thread. All other methods must be called on the event
+ * loop.
  */
 final class FreeStreams {
     /** When a base worker in doubt is looked at again: after the time of a doubt. */

@@ -38,7 +38,7 @@ public interface WorkerEvents {
         PROTOCOL,
         /** It does not use TLS as the port does, or does not accept the key of the port. */
         TLS,
-        /** It is no worker, but for example a browser or a health check. */
+        /** It is no worker. It can be a browser or a health check. */
         STRANGER;
 
         private final String token = name().toLowerCase(Locale.ROOT);

@@ -99,7 +99,9 @@ class BaseTest {
         }
     }
 
-    /** Without the streams that it has opened, it would count as 100, and the request would fail. */
+    /**
+     * Without the streams that it has opened, it would count as 100, and the request would fail.
+     */
     @Test
     void should_launch_at_once_if_the_base_is_full() {
         connect("base", 4);
@@ -115,7 +117,10 @@ class BaseTest {
         assertThat(launched).hasSize(1);
     }
 
-    /** 14 streams never end, and so are no part of the mean load, for which the base is large enough. */
+    /**
+     * 14 streams never end, and so are no part of the mean load, for which the base is large
+     * enough.
+     */
     @Test
     void should_launch_within_two_seconds_if_long_requests_occupy_the_base() {
         connect("base", 18);

@@ -14,7 +14,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Base workers get requests before launched ones do, below their target of 80 % of their streams. */
+/**
+ * Base workers get requests before launched ones do, below their target of 80 % of their streams.
+ */
 class BaseFirstTest extends OnTwoLoops {
     private static final int STREAMS = 10;
     private static final int TARGET = 8;

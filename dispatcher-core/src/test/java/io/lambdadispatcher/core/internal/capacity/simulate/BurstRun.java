@@ -14,7 +14,9 @@ final class BurstRun {
     private static final double SPIKE_SECONDS = 5;
     /** A step by this factor is a spike. */
     private static final double SPIKE_FACTOR = 1.2;
-    /** The least number of launches is that of one who knows the future, and keeps workers so long. */
+    /**
+     * The least number of launches is that of one who knows the future, and keeps workers so long.
+     */
     private static final int KEPT_SECONDS = 60;
 
     final EventQueue time = new EventQueue();
@@ -41,8 +43,9 @@ final class BurstRun {
     }
 
     /**
-     * Returns settings: requests of 200 ms in the mean and with a heavy tail, a maximum that is never
-     * reached, and the measured medians of starts with 512 MB (docs/performance/measurements.md).
+     * Returns settings: requests of 200 ms in the mean and with a heavy tail, a maximum that is
+     * never reached, and the measured medians of starts with 512 MB
+     * (docs/performance/measurements.md).
      */
     static SimulationSettings settings(int baseWorkers, int baseStreams) {
         return SimulationSettings.defaults()
@@ -90,9 +93,9 @@ final class BurstRun {
     }
 
     /**
-     * Returns the launches that one needs who knows all arrivals: the sum of the rises of the workers
-     * that the mean concurrency of each second needs beside the base. A worker is kept if it is needed
-     * again within a minute.
+     * Returns the launches that one needs who knows all arrivals: the sum of the rises of the
+     * workers that the mean concurrency of each second needs beside the base. A worker is kept if
+     * it is needed again within a minute.
      */
     int leastLaunches() {
         List<Integer> needed = new Unlimited().needed();

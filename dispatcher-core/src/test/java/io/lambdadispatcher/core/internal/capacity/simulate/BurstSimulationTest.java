@@ -101,7 +101,10 @@ class BurstSimulationTest {
         assertThat(run.path.tally.wait.getMaxValue()).isLessThanOrEqualTo(2 * run.path.longestStartNanos);
     }
 
-    /** Takes two days around the peak of each record at 50 requests/s, and six hours at higher rates. */
+    /**
+     * Takes two days around the peak of each record at 50 requests/s, and six hours at higher
+     * rates.
+     */
     @ParameterizedTest
     @CsvSource({"elb, 50", "news, 50", "elb, 400", "news, 400", "elb, 2000", "news, 2000"})
     @EnabledIfSystemProperty(named = "burst.traces", matches = ".+")

@@ -5,8 +5,8 @@ import java.util.random.RandomGenerator;
 
 /**
  * A rate that changes at once from one bin of time to the next, and within the bins jumps between a
- * high and a low value after exponential times: a Markov-modulated Poisson process. Time must not go
- * back.
+ * high and a low value after exponential times: a Markov-modulated Poisson process. Time must not
+ * go back.
  */
 final class Modulated implements DoubleUnaryOperator {
     /** Mean time between two jumps. */
@@ -41,8 +41,8 @@ final class Modulated implements DoubleUnaryOperator {
     }
 
     /**
-     * Returns the relative amplitude that gives a rate the dispersion: 1 + rate x amplitude² x jump x
-     * (1 - (1 - exp(-2/jump)) x jump/2), by the autocovariance exp(-2t/jump) of the two states.
+     * Returns the relative amplitude that gives a rate the dispersion: 1 + rate x amplitude² x jump
+     * x (1 - (1 - exp(-2/jump)) x jump/2), by the autocovariance exp(-2t/jump) of the two states.
      */
     private double amplitude(double rate) {
         double share = 1 - JUMP_SECONDS / 2 * -Math.expm1(-2 / JUMP_SECONDS);
