@@ -83,7 +83,6 @@ class InProcessIT {
         Launcher launcher = new Launcher(excess);
         try (Dispatcher dispatcher = Dispatcher.builder()
                 .function(FunctionOptions.builder("orders")
-                        // Today, capacity takes the program for a worker of as many streams.
                         .streamsPerConnection(4)
                         .capacity(CapacityPolicy.between(0, 4))
                         .queue(1_000, Duration.ofSeconds(60))
@@ -120,7 +119,7 @@ class InProcessIT {
         InProcessHandler base = (request, response) -> response.respond(200, "hello from " + request.path());
         DispatcherBuilder builder = Dispatcher.builder()
                 .function(FunctionOptions.builder("hello")
-                        .streamsPerConnection(4)
+                        .streamsPerConnection(4) // of each launched worker
                         .capacity(CapacityPolicy.between(0, 4))
                         .build())
                 .inProcess("hello", base, 4) // at most four requests at a time
