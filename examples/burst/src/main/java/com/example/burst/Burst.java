@@ -58,7 +58,9 @@ public final class Burst {
         builder.environment().put("LAMBDA_DISPATCHER_STREAMS", "10");
         builder.environment().put("LAMBDA_DISPATCHER_EXIT_WITH_PARENT", "true");
         builder.environment().put(SlowHandler.KIND_VARIABLE, "base");
-        builder.redirectErrorStream(true).redirectOutput(new File("target/base-worker.log")).start();
+        builder.redirectErrorStream(true)
+                .redirectOutput(new File("target/base-worker.log"))
+                .start();
     }
 
     private void load() {
@@ -84,7 +86,9 @@ public final class Burst {
     }
 
     private void count(HttpResponse<String> response, Throwable failure) {
-        String answer = failure == null && response.statusCode() == 200 ? response.body().strip() : "";
+        String answer = failure == null && response.statusCode() == 200
+                ? response.body().strip()
+                : "";
         (answer.equals("base") ? base : answer.equals("launched") ? launched : failed).incrementAndGet();
     }
 }
