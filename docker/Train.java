@@ -9,6 +9,12 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublisher;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,6 +40,10 @@ public final class Train {
     private static final String FINGERPRINT = "40ac233af2e9645e5bf18ab2000561c98a7063935ed720e5be4b159745d1341e";
 
     private static final int REQUESTS = 20;
+    /** For each version of HTTP. The JVM must have compiled the path of a request by then. */
+    private static final int LOAD_SECONDS = 5;
+
+    private static final int CONCURRENT_REQUESTS = 16;
 
     /** The cache contains objects only if G1 writes it. Other collectors can read them. */
     private static final Map<String, String> WRITER = Map.of("JDK_AOT_VM_OPTIONS", "-XX:-UseSerialGC -XX:+UseG1GC");
@@ -67,15 +77,80 @@ public final class Train {
         }
     }
 
-    /** There are no workers, so requests are answered with 503 almost immediately. */
+    /**
+     * Lets the dispatcher do what it will do on AWS: it launches a worker through a stand-in for
+     * Lambda, and serves a load, so the cache contains the classes and profiles of both.
+     */
     private static void serve() throws Exception {
+        HttpServer lambda = lambda();
         Process server = start(
                 List.of(JAVA, "@" + HOME + "/server.flags", cacheOutput(), classPath(), "io.lambdadispatcher.server.Main", "serve"),
-                settings(WRITER, Map.of("LAMBDA_DISPATCHER_FUNCTION_QUEUE_TIMEOUT", "1ms")));
-        for (String path : List.of(READY, ADMIN_PORT + "/metrics", PUBLIC, PUBLIC)) {
-            await(path, 200, 503);
+                settings(
+                        WRITER,
+                        Map.of(
+                                "LAMBDA_DISPATCHER_FUNCTION_LAUNCHER", "lambda",
+                                "LAMBDA_DISPATCHER_FUNCTION_LAMBDA", "trained",
+                                "LAMBDA_DISPATCHER_FUNCTION_MAX_WORKERS", "1",
+                                "LAMBDA_DISPATCHER_FUNCTION_MIN_WORKERS", "1",
+                                "LAMBDA_DISPATCHER_AWS_ENDPOINT", "http://127.0.0.1:" + lambda.getAddress().getPort(),
+                                "LAMBDA_DISPATCHER_WORKERS_ADVERTISED_ADDRESSES", "127.0.0.1:" + WORKERS_PORT,
+                                "AWS_REGION", "us-east-1",
+                                "AWS_ACCESS_KEY_ID", "none",
+                                "AWS_SECRET_ACCESS_KEY", "none")));
+        await(READY, 200);
+        for (HttpClient.Version version : HttpClient.Version.values()) {
+            load(version);
         }
+        await(ADMIN_PORT + "/metrics", 200);
         end(server);
+        lambda.stop(0);
+    }
+
+    /** Starts a stand-in for Lambda, which serves each invocation with a process of its own. */
+    private static HttpServer lambda() throws IOException {
+        HttpServer server = httpServer();
+        server.createContext("/2015-03-31/functions/", exchange -> {
+            String payload = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+            if ("DryRun".equals(exchange.getRequestHeaders().getFirst("X-Amz-Invocation-Type"))) {
+                exchange.sendResponseHeaders(204, -1);
+                exchange.close();
+                return;
+            }
+            Process worker = start(
+                    List.of(JAVA, "@" + HOME + "/server.flags", classPath(), "io.lambdadispatcher.worker.WorkerMain"),
+                    Map.of(
+                            "LAMBDA_DISPATCHER_PAYLOAD", payload,
+                            "LAMBDA_DISPATCHER_HANDLER", "io.lambdadispatcher.server.demo.DemoHandler"));
+            worker.onExit().join();
+            answer(exchange, 200, "{}");
+        });
+        server.start();
+        return server;
+    }
+
+    /** Sends requests with small and large bodies for some seconds. */
+    private static void load(HttpClient.Version version) {
+        HttpClient client = HttpClient.newBuilder().version(version).build();
+        BodyPublisher body = BodyPublishers.ofByteArray(new byte[100_000]);
+        HttpRequest small = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + PUBLIC + "ping")).build();
+        HttpRequest large =
+                HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + PUBLIC + "echo")).POST(body).build();
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LOAD_SECONDS);
+        int sent = 0;
+        while (System.nanoTime() - end < 0) {
+            List<CompletableFuture<HttpResponse<Void>>> answers = new ArrayList<>();
+            for (int i = 0; i < CONCURRENT_REQUESTS; i++) {
+                answers.add(client.sendAsync(i == 0 ? large : small, BodyHandlers.discarding()));
+            }
+            for (CompletableFuture<HttpResponse<Void>> answer : answers) {
+                int status = answer.join().statusCode();
+                if (status != HttpURLConnection.HTTP_OK) {
+                    throw new IllegalStateException("a request was answered with " + status);
+                }
+                sent++;
+            }
+        }
+        System.out.println(sent + " requests over " + version);
     }
 
     private static void image(String dispatcherClassPath) throws Exception {
@@ -179,12 +254,7 @@ public final class Train {
      * ended.
      */
     private static HttpServer runtimeApi(String event, CompletableFuture<String> response) throws IOException {
-        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        server.setExecutor(Executors.newCachedThreadPool(task -> {
-            Thread thread = new Thread(task);
-            thread.setDaemon(true);
-            return thread;
-        }));
+        HttpServer server = httpServer();
         CompletableFuture<Void> taken = new CompletableFuture<>();
         server.createContext("/2018-06-01/runtime/", exchange -> {
             if (exchange.getRequestMethod().equals("GET")) {
@@ -209,6 +279,16 @@ public final class Train {
         });
         server.createContext("/2026-01-15/metadata/", exchange -> answer(exchange, 200, "{\"AvailabilityZoneID\":\"use1-az1\"}"));
         server.start();
+        return server;
+    }
+
+    private static HttpServer httpServer() throws IOException {
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.setExecutor(Executors.newCachedThreadPool(task -> {
+            Thread thread = new Thread(task);
+            thread.setDaemon(true);
+            return thread;
+        }));
         return server;
     }
 
@@ -277,7 +357,7 @@ public final class Train {
     /** Waits until this path of the dispatcher answers with one of these statuses; none = any. */
     private static void await(String portAndPath, Integer... expected) throws InterruptedException {
         int status = 0;
-        for (int attempt = 0; attempt < 300; attempt++) {
+        for (int attempt = 0; attempt < 1_200; attempt++) {
             status = status(portAndPath);
             if (expected.length == 0 ? status > 0 : List.of(expected).contains(status)) {
                 System.out.println(portAndPath + " " + status);
