@@ -1,5 +1,7 @@
 package io.lambdadispatcher.server;
 
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 import picocli.CommandLine;
@@ -19,10 +21,13 @@ public final class Main {
     private Main() {}
 
     public static void main(String[] arguments) {
-        System.exit(commandLine(System.getenv(), Termination::onSignals).execute(arguments));
+        System.exit(
+                commandLine(System.getenv(), Termination::onSignals, arguments).execute(arguments));
     }
 
-    static CommandLine commandLine(Map<String, String> environment, Supplier<Termination> termination) {
+    /** @param arguments may be left out; then there are all commands */
+    static CommandLine commandLine(
+            Map<String, String> environment, Supplier<Termination> termination, String... arguments) {
         CommandSpec root = CommandSpec.create().name("dispatcher");
         root.usageMessage()
                 .autoWidth(false)
@@ -37,18 +42,11 @@ public final class Main {
                 .build());
         root.version("Lambda Dispatcher " + StartupReport.version() + " on Java " + Runtime.version());
         CommandLine line = new CommandLine(root);
-        line.addSubcommand(new ServeCommand(environment, termination).spec());
-        line.addSubcommand(new DemoCommand(environment, termination).spec());
-        line.addSubcommand(new CheckConfigCommand(environment).spec());
-        line.addSubcommand(new WorkerKeysCommand(environment).spec());
-        line.addSubcommand(FleetInitCommand.fleet(environment));
-        line.addSubcommand(new StatusCommand(environment).spec());
-        line.addSubcommand(WorkersCommand.workers(environment));
-        line.addSubcommand(SettingCommand.weights(environment).spec());
-        line.addSubcommand(SettingCommand.launching(environment).spec());
-        line.addSubcommand(SettingCommand.rollout(environment).spec());
-        line.addSubcommand(SettingCommand.clearCache(environment).spec());
-        line.addSubcommand(SettingCommand.logLevel(environment).spec());
+        Map<String, Supplier<CommandSpec>> commands = commands(environment, termination);
+        // The others are not created, because each of them has an option for every setting. On a
+        // quarter of a processor, that takes a second of the start.
+        Supplier<CommandSpec> called = arguments.length == 0 ? null : commands.get(arguments[0]);
+        (called == null ? commands.values() : List.of(called)).forEach(one -> line.addSubcommand(one.get()));
         line.setExecutionStrategy(Main::execute);
         line.setParameterExceptionHandler((failure, given) -> refuse(failure));
         line.setExecutionExceptionHandler((failure, command, parsed) -> {
@@ -59,6 +57,25 @@ public final class Main {
             return ExitCode.FAILED;
         });
         return line;
+    }
+
+    /** Returns all commands by name, in the order of the help. */
+    private static Map<String, Supplier<CommandSpec>> commands(
+            Map<String, String> environment, Supplier<Termination> termination) {
+        Map<String, Supplier<CommandSpec>> commands = new LinkedHashMap<>();
+        commands.put("serve", () -> new ServeCommand(environment, termination).spec());
+        commands.put("demo", () -> new DemoCommand(environment, termination).spec());
+        commands.put("check-config", () -> new CheckConfigCommand(environment).spec());
+        commands.put("worker-keys", () -> new WorkerKeysCommand(environment).spec());
+        commands.put("fleet", () -> FleetInitCommand.fleet(environment));
+        commands.put("status", () -> new StatusCommand(environment).spec());
+        commands.put("workers", () -> WorkersCommand.workers(environment));
+        commands.put("weights", () -> SettingCommand.weights(environment).spec());
+        commands.put("launching", () -> SettingCommand.launching(environment).spec());
+        commands.put("rollout", () -> SettingCommand.rollout(environment).spec());
+        commands.put("clear-cache", () -> SettingCommand.clearCache(environment).spec());
+        commands.put("log-level", () -> SettingCommand.logLevel(environment).spec());
+        return commands;
     }
 
     static OptionSpec help() {

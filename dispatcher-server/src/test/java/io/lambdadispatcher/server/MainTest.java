@@ -187,6 +187,18 @@ class MainTest {
     }
 
     @Test
+    void should_create_only_the_command_that_is_called() {
+        CommandLine all = Main.commandLine(Map.of(), Termination::new);
+        for (String name : all.getSubcommands().keySet()) {
+            assertThat(Main.commandLine(Map.of(), Termination::new, name, "--help")
+                            .getSubcommands())
+                    .containsOnlyKeys(name);
+        }
+        assertThat(Main.commandLine(Map.of(), Termination::new, "server").getSubcommands())
+                .hasSameSizeAs(all.getSubcommands());
+    }
+
+    @Test
     void should_find_the_admin_port_in_the_environment() {
         Map<String, String> environment = Map.of("LAMBDA_DISPATCHER_ADMIN_PORT", "19901");
         CommandLine line = Main.commandLine(environment, MainTest::alreadyRequested);

@@ -200,7 +200,7 @@ class WorkerPortKeyTest {
                     .isEqualTo(PortKey.of(secret).getPublic());
             // An operator sees why no worker connects.
             assertThat(rejections)
-                    .anyMatch(reason -> reason.startsWith("TLS has failed: not an SSL/TLS record"))
+                    .anyMatch(reason -> reason.startsWith("it does not use TLS, but this port does"))
                     .anyMatch(reason -> reason.matches("TLS has failed: .*(?i:certificate.unknown).*"));
         }
     }

@@ -61,9 +61,7 @@ class ContainerFaultsIT {
                         .idleAfter(Duration.ofMinutes(5))
                         .scaleInAfter(Duration.ofSeconds(5))
                         .build())
-                .launching(LaunchLimits.builder()
-                        .launchTimeout(LAUNCH_TIMEOUT)
-                        .build())
+                .launching(LaunchLimits.builder().launchTimeout(LAUNCH_TIMEOUT).build())
                 .streamsPerConnection(10)
                 .queue(1000, Duration.ofSeconds(30))
                 .build();
@@ -170,15 +168,13 @@ class ContainerFaultsIT {
         DOCKER.pauseContainerCmd(localStack).exec();
         try {
             DOCKER.killContainerCmd(oneWorker()).exec();
-            Await.until(
-                    "a replacement is launched",
-                    Duration.ofSeconds(20),
-                    () -> observer.launches.size() > launched);
+            Await.until("a replacement is launched", Duration.ofSeconds(20), () -> observer.launches.size() > launched);
             String replacement = List.copyOf(observer.launches).get(launched).workerId();
             Await.until(
                     "its launch has timed out",
                     LAUNCH_TIMEOUT.plusSeconds(30),
-                    () -> observer.launchEnds.stream().anyMatch(end -> end.workerId().equals(replacement)));
+                    () -> observer.launchEnds.stream()
+                            .anyMatch(end -> end.workerId().equals(replacement)));
             assertThat(rig.pool().readyWorkers()).isEqualTo(2);
             awaitAnswers(100);
         } finally {

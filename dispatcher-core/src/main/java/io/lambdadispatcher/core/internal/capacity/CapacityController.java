@@ -152,7 +152,8 @@ public final class CapacityController {
     }
 
     private long earlier(long deadlineNanos, WorkerLife worker) {
-        if (function.capacity().maxWorkerAge().isZero()) {
+        // A base worker has no deadline, because nobody here may replace it.
+        if (function.capacity().maxWorkerAge().isZero() || deadlineNanos == WorkerLife.NEVER && worker.isBase()) {
             return deadlineNanos;
         }
         long own = worker.launchedNanos + function.capacity().maxWorkerAge().toNanos();
@@ -343,7 +344,7 @@ public final class CapacityController {
                 worker.onStreams(one.streams());
                 int before = worker.allowed();
                 WorkerDemand second = worker.onSecond(now, one);
-                if (second != null) {
+                if (second != null && !worker.isBase()) {
                     rollout.onExchanges(now, worker, second);
                 }
                 draft.limitIfChanged(worker, before);
@@ -405,7 +406,11 @@ public final class CapacityController {
                         worker.id, worker.everReady(), worker.isCapacity(nowNanos), worker.downstream.held()));
             }
         }
-        return new FleetReport(workers.ids(), target.neededStreams(), plan.ungranted(), uses, rollout.proposal());
+        // What this process serves itself is no need that others could serve.
+        int own =
+                workers.base(worker -> worker.id.startsWith(WorkerLives.IN_PROCESS_PREFIX) ? worker.concurrency() : 0);
+        double needed = Math.max(0, target.neededStreams() - own);
+        return new FleetReport(workers.ids(), needed, plan.ungranted(), uses, rollout.proposal());
     }
 
     /** Returns for how long launches are delayed because one was throttled. 0 = they are not. */

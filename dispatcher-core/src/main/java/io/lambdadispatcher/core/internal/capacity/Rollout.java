@@ -390,7 +390,7 @@ public final class Rollout {
     /** Begins with the version that most workers have. They may be of an earlier process. */
     private RolloutPhase first(String version, WorkerLives workers) {
         Map<String, Integer> counts = new HashMap<>();
-        for (WorkerLife worker : workers.ready()) {
+        for (WorkerLife worker : workers.readyLaunched()) {
             if (!worker.version.isEmpty()) {
                 counts.merge(worker.version, 1, Integer::sum);
             }
@@ -420,8 +420,13 @@ public final class Rollout {
     private RolloutPhase rolled(RolloutPhase now, WorkerLives workers) {
         boolean fleet = !seat.self().isEmpty();
         int left = workers.count(
-                worker -> stays(worker) && !isNext(worker) && (worker.ours || fleet && !worker.version.isEmpty()));
+                worker -> stays(worker) && !isNext(worker) && (worker.ours || fleet && isForeign(worker)));
         return left == 0 ? RolloutPhase.steady(now.next(), "") : now;
+    }
+
+    /** Returns whether another dispatcher of the fleet has launched the worker. */
+    private static boolean isForeign(WorkerLife worker) {
+        return !worker.isBase() && !worker.version.isEmpty();
     }
 
     private static boolean stays(WorkerLife worker) {

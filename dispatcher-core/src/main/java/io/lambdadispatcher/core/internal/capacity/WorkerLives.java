@@ -23,6 +23,9 @@ public final class WorkerLives {
     /** The ids of workers that a fleet has launched begin with this, those of others do not. */
     public static final String FLEET_PREFIX = "fleet-";
 
+    /** The ids of in-process handlers begin with this. They serve the clients of one dispatcher. */
+    public static final String IN_PROCESS_PREFIX = "in-process-";
+
     private final Map<String, WorkerLife> workers = new LinkedHashMap<>();
     private final int streamsPerWorker;
 

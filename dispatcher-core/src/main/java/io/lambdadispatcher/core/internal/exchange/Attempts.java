@@ -249,7 +249,8 @@ public final class Attempts {
         }
     }
 
-    private void avoid(@Nullable String workerId) {
+    /** Lets the next tries go to other workers if possible. {@code null} has no effect. */
+    public void avoid(@Nullable String workerId) {
         if (workerId != null && !tried.contains(workerId)) {
             List<String> more = new ArrayList<>(tried);
             more.add(workerId);

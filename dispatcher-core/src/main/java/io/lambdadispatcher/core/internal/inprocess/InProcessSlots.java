@@ -22,7 +22,7 @@ final class InProcessSlots {
     /** @param onGone called once, when all streams are closed */
     InProcessSlots(PoolShard shard, String workerId, InProcessCall.Factory calls, Runnable onGone) {
         this.shard = shard;
-        this.pooled = new PooledConnection(workerId);
+        this.pooled = new PooledConnection(workerId, true);
         this.calls = calls;
         this.onGone = onGone;
     }

@@ -89,6 +89,11 @@ final class InProcessStream implements Carrier, RequestSink {
     }
 
     @Override
+    public boolean isOfBase() {
+        return true;
+    }
+
+    @Override
     public void onGivenUp() {
         slots.shard.workers().onGivenUp(slots.pooled);
     }
@@ -158,6 +163,9 @@ final class InProcessStream implements Carrier, RequestSink {
     @Override
     public void cancel(ErrorCode code) {
         if (attempt != null) {
+            if (state == State.SENDING) {
+                onRequestEnded(); // The client was slow, not the handler.
+            }
             leave(failed || code == ErrorCode.TIMEOUT || code == ErrorCode.BAD_MESSAGE);
             if (call != null) {
                 call.cancel();

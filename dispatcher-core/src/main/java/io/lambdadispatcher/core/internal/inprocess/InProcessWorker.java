@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.inprocess;
 
+import io.lambdadispatcher.core.internal.capacity.WorkerLives;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents;
@@ -26,7 +27,6 @@ import org.jspecify.annotations.Nullable;
  * worker that has launched itself and is always ready. Any thread.
  */
 public final class InProcessWorker implements WorkerLink {
-    private static final String ID_PREFIX = "in-process-";
     private static final SocketAddress ADDRESS = new InProcess();
 
     /** What is shown in place of the address of a worker of this process. */
@@ -40,7 +40,8 @@ public final class InProcessWorker implements WorkerLink {
     }
 
     // Random, so that a session of another dispatcher does not find this one's worker.
-    private final String workerId = ID_PREFIX + UUID.randomUUID().toString().substring(0, 8);
+    private final String workerId =
+            WorkerLives.IN_PROCESS_PREFIX + UUID.randomUUID().toString().substring(0, 8);
     private final FunctionPool pool;
     private final int concurrency;
     private final WorkerEvents events;
@@ -71,6 +72,7 @@ public final class InProcessWorker implements WorkerLink {
         if (events.admit(token, this, false) != null) {
             return; // The dispatcher is closing already.
         }
+        pool.setWithoutTunnels(workerId);
         int version = WireLimits.PROTOCOL_VERSION;
         events.onHello(this, new Hello(version, version, concurrency, Hello.NO_DEADLINE, "in process", "", "", ""));
         observer.onWorkerConnected(function, workerId, ADDRESS, concurrency);

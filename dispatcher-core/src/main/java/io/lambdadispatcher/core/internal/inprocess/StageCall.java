@@ -119,7 +119,9 @@ final class StageCall implements InProcessCall {
             end();
         } else {
             stream.onHead(this, fields, false);
-            if (!over) {
+            if (over) {
+                answer.discard();
+            } else {
                 answer.body().subscribe(responseBody);
             }
         }

@@ -59,7 +59,7 @@ final class Ejection {
         times++;
         good = 0;
         dueNanos = nowNanos + Math.min(times, MOST_TIMES_LONGER) * TIME_NANOS;
-        dueEnded = group.totals().ended() + EXCHANGES;
+        dueEnded = group.endedOfAll() + EXCHANGES;
     }
 
     void restore() {
@@ -71,7 +71,7 @@ final class Ejection {
     /** Returns after how many nanoseconds a probe may be due; 0 = now. */
     long waitNanos(long nowNanos) {
         long left = dueNanos - nowNanos;
-        return left > 0 ? left : group.totals().ended() < dueEnded ? GroupHealth.SECOND : 0;
+        return left > 0 ? left : group.endedOfAll() < dueEnded ? GroupHealth.SECOND : 0;
     }
 
     void offer() {

@@ -136,6 +136,12 @@ public final class GroupHealth {
 
     // How many exchanges are bad.
 
+    /** Returns how many exchanges of the function have ended, on workers of either kind. */
+    long endedOfAll() {
+        GroupHealth others = other;
+        return totals().ended() + (others == null ? 0 : others.totals().ended());
+    }
+
     Counts totals() {
         long ended = 0;
         long bad = 0;

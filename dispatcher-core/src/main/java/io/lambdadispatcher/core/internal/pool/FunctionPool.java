@@ -75,6 +75,9 @@ public final class FunctionPool {
     final RequestAdmission admission;
     final OpenWorkers openWorkers = new OpenWorkers(this);
 
+    /** The worker that serves no WebSockets; {@code null} = each worker does. */
+    private volatile @Nullable String withoutTunnels;
+
     final PriorityShares priorities = new PriorityShares();
 
     /**
@@ -144,6 +147,16 @@ public final class FunctionPool {
      */
     public void setShared() {
         shared = true;
+    }
+
+    /** Lets WebSockets avoid a worker that serves none. Call before it is open for requests. */
+    public void setWithoutTunnels(String workerId) {
+        withoutTunnels = workerId;
+    }
+
+    @Nullable
+    String withoutTunnels() {
+        return withoutTunnels;
     }
 
     /**

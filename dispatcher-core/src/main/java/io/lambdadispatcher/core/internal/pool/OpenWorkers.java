@@ -57,14 +57,15 @@ final class OpenWorkers {
             members.remove(member);
         }
         open = members.toArray(PooledConnection[]::new);
-        if (healthOf(member.base).setOpen(idsOf(members, member.base))) {
-            pool.onShards(shard -> shard.workers().ejector.onGroupChange());
-        }
         boolean nowMixed =
                 !idsOf(members, true).isEmpty() && !idsOf(members, false).isEmpty();
         if (nowMixed != mixed) {
             mixed = nowMixed;
             pool.onShards(shard -> shard.workers().preferBase());
+        }
+        // Last, because it can serve queued requests, which can close a connection meanwhile.
+        if (healthOf(member.base).setOpen(idsOf(members, member.base))) {
+            pool.onShards(shard -> shard.workers().ejector.onGroupChange());
         }
         endEjectionsIfNone();
     }

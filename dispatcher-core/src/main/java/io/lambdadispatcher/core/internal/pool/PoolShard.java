@@ -168,6 +168,10 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
         if (policy.affinity() != Affinity.NONE) {
             exchange.place().setSession(ClientSession.of(policy.affinity(), head));
         }
+        String withoutTunnels = pool.withoutTunnels();
+        if (withoutTunnels != null && exchange.asksForTunnel()) {
+            exchange.attempts().avoid(withoutTunnels);
+        }
         if (observed) {
             exchange.announceTo(observer);
         }

@@ -372,7 +372,10 @@ class Http1PoolTest {
     @Test
     void should_repeat_a_request_that_met_the_end_of_a_connection_opened_for_another() throws Exception {
         try (RawApp app = new RawApp(connection -> {
-                    if (!connection.readHead().isEmpty() && connection.index > 0) {
+                    String head = connection.readHead();
+                    if (head.startsWith("GET /gone")) {
+                        connection.awaitEnd(); // It was sent before it was cancelled.
+                    } else if (!head.isEmpty() && connection.index > 0) {
                         connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
                         connection.awaitEnd();
                     }
