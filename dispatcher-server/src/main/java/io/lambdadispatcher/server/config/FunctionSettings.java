@@ -280,12 +280,12 @@ public final class FunctionSettings {
     public static final Setting<Integer> FUNCTION_MIN_WORKERS = SCALING.setting(
                     "function.min-workers", number(0, 100_000), "0")
             .reloads()
-            .doc("Minimum number of launched workers. Workers that connect by themselves do not count.");
+            .doc("Minimum number of launched workers. External workers do not count.");
     public static final Setting<Integer> FUNCTION_MAX_WORKERS = SCALING.setting(
                     "function.max-workers", number(0, 100_000), "0")
             .reloads()
             .doc("Maximum number of launched workers. While workers are being replaced, there can be up to twice as "
-                    + "many. Workers that connect by themselves do not count: they are the base, beside which the"
+                    + "many. External workers do not count: they are the base, beside which the"
                     + " launchers local and lambda launch only what exceeds it. Launcher external launches none.");
     public static final Setting<Downstream> FUNCTION_DOWNSTREAM_CONNECTIONS = SCALING.setting(
                     "function.downstream-connections", PolicyValueTypes.downstream(), "off")

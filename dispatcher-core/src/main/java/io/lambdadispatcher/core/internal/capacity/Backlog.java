@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class Backlog {
     private static final long TOGETHER_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    /** For so long, a full base can be an accident of the arrivals. */
+    /** Within this time, a full base can be due to chance. */
     private static final long MOMENT_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);

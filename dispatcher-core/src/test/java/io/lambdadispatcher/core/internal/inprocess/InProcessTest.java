@@ -590,7 +590,7 @@ class InProcessTest {
                             response.body().write(new byte[300_000]);
                         }
                         case "/long" -> response.header("content-length", "1").respond(200, "longer");
-                        case "/wait" -> Thread.sleep(60_000); // until the client leaves
+                        case "/wait" -> new CountDownLatch(1).await(); // until the client disconnects
                         default -> response.status(204);
                     }
                 },
