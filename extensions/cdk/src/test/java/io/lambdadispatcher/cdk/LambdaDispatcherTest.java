@@ -622,11 +622,17 @@ class LambdaDispatcherTest {
                 .hasMessageStartingWith("workers.secret: fleet() generates this secret");
     }
 
-    /** {@code com.example.Deployment} compiles. */
+    /** {@code com.example.Deployment} and {@code com.example.ExistingLoadBalancer} compile. */
     @Test
-    void should_be_what_the_guide_shows() throws IOException {
+    void should_be_what_the_guides_show() throws IOException {
         assertThat(Files.readString(Path.of("../../docs/guides/deploy-on-ecs.md")))
                 .contains(Files.readString(Path.of("src/test/java/com/example/Deployment.java")));
+
+        String compiled = Files.readString(Path.of("src/test/java/com/example/ExistingLoadBalancer.java"));
+        int start = compiled.indexOf("        LambdaDispatcher.Builder");
+        int end = compiled.indexOf(".build();", start) + ".build();".length();
+        assertThat(Files.readString(Path.of("../../docs/guides/move-one-path.md")))
+                .contains(compiled.substring(start, end).stripIndent());
     }
 
     @Test
