@@ -79,8 +79,8 @@ import software.constructs.Construct;
  * that launched them, so the load balancer has no listener for the worker port.
  *
  * <p><b>Permissions.</b> The tasks may call {@code lambda:InvokeFunction} on the function, with an
- * alias also {@code lambda:GetAlias}, and, in a fleet, use its table and its secret. They have no
- * other permission.
+ * alias also {@code lambda:GetAlias}, in a fleet use its table and its secret, and, if {@code
+ * metrics.endpoint} is CloudWatch's, put metrics there. They have no other permission.
  *
  * <p><b>Errors.</b> Values that cannot be right throw {@link IllegalArgumentException} when they
  * are given. The dispatcher itself checks all settings when it starts. If it refuses them, ECS
@@ -208,6 +208,12 @@ public final class LambdaDispatcher extends Construct {
         settings.put("function.lambda", function.getFunctionArn());
         if (fleetTable != null) {
             settings.put("fleet.table", fleetTable.getTableName());
+        }
+        if (settings.getOrDefault("metrics.endpoint", "").startsWith("https://monitoring.")) {
+            task.addToTaskRolePolicy(PolicyStatement.Builder.create()
+                    .actions(List.of("cloudwatch:PutMetricData"))
+                    .resources(List.of("*")) // This action knows no resources.
+                    .build());
         }
         return ContainerDefinitionOptions.builder()
                 .image(Objects.requireNonNull(from.image))

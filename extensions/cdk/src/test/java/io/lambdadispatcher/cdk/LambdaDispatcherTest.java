@@ -195,6 +195,21 @@ class LambdaDispatcherTest {
     }
 
     @Test
+    void should_allow_the_tasks_to_send_metrics_to_cloudwatch_if_they_do() {
+        Rendered rendered = render(builder -> builder.setting(
+                "metrics.endpoint", "https://monitoring." + stack.getRegion() + ".amazonaws.com/v1/metrics"));
+
+        assertThat(rendered.allowedToTasks()).containsOnlyKeys("lambda:InvokeFunction", "cloudwatch:PutMetricData");
+    }
+
+    @Test
+    void should_allow_the_tasks_nothing_for_metrics_to_a_collector() {
+        Rendered rendered = render(builder -> builder.setting("metrics.endpoint", "http://collector:4318/v1/metrics"));
+
+        assertThat(rendered.allowedToTasks()).containsOnlyKeys("lambda:InvokeFunction");
+    }
+
+    @Test
     void should_allow_a_fleet_three_actions_on_its_table() {
         Rendered rendered = render(LambdaDispatcher.Builder::fleet);
 
