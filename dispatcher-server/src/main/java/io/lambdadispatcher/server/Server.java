@@ -79,7 +79,7 @@ final class Server {
     private final Readiness readiness = new Readiness();
     private final Launching launching = new Launching();
     private final WorkerControl workerControl = new WorkerControl();
-    private final Metrics metrics = new Metrics();
+    private final Metrics metrics;
     private final Live live = new Live();
     private @Nullable DispatcherAssembly assembly;
     private @Nullable AccessLog accessLog;
@@ -96,6 +96,7 @@ final class Server {
         this.configuration = configuration;
         this.guest = guest;
         this.environment = environment;
+        metrics = new Metrics(configuration.find(Settings.METRICS_ENDPOINT));
         expiry = new CertificateExpiry(metrics::onCertificate);
     }
 

@@ -327,8 +327,16 @@ public final class Settings {
             .setting("access-log.fields", choices("FIELD...", AccessField.class), allOf(AccessField.class))
             .doc("Fields of a line of the access log, in their order.");
 
+    public static final Setting<URI> METRICS_ENDPOINT = OBSERVING
+            .setting("metrics.endpoint", ValueType.collectorOf("metrics", false))
+            .doc("URL to which all metrics are sent once a minute by OTLP over HTTP: of a collector, for example"
+                    + " http://collector:4318/v1/metrics, or of CloudWatch, for example"
+                    + " https://monitoring.eu-west-1.amazonaws.com/v1/metrics. Requests to CloudWatch are signed. If it is not"
+                    + " set, metrics are only shown at /metrics of the admin port.");
+
     private static final SettingTopic TRACING = new SettingTopic("Tracing");
-    public static final Setting<URI> TRACING_ENDPOINT = TRACING.setting("tracing.endpoint", ValueType.collector())
+    public static final Setting<URI> TRACING_ENDPOINT = TRACING.setting(
+                    "tracing.endpoint", ValueType.collectorOf("traces", true))
             .doc(
                     "URL of the collector that receives traces by OTLP: by gRPC, for example http://collector:4317, or by HTTP,"
                             + " for example http://collector:4318/v1/traces. If it is not set, the dispatcher traces nothing.");

@@ -67,10 +67,6 @@ public record ValueType<T>(
             "a port from 1 to 65535, or 0 for any free port, optionally after an address, such"
                     + " as 8080 or 127.0.0.1:8080";
 
-    private static final String COLLECTOR =
-            "a URL without user, password and query, and without a path for gRPC, such as"
-                    + " http://collector:4317, or with the path of HTTP, such as http://collector:4318/v1/traces";
-
     /** Stands for standard output instead of a file. */
     public static final Path STDOUT = Path.of("stdout");
 
@@ -475,13 +471,25 @@ public record ValueType<T>(
         });
     }
 
-    /** The URL of a collector of traces: without a path for gRPC, or with that of HTTP. */
-    static ValueType<URI> collector() {
+    /**
+     * A collector of OTLP.
+     *
+     * @param signal what it collects, which is the end of its path
+     * @param grpc whether a URL without a path stands for gRPC
+     */
+    static ValueType<URI> collectorOf(String signal, boolean grpc) {
+        String path = "/v1/" + signal;
+        String expected = "a URL without user, password and query, "
+                + (grpc
+                        ? "and without a path for gRPC, such as http://collector:4317, or with the path of HTTP"
+                        : "with the path " + path)
+                + ", such as http://collector:4318" + path;
         ValueType<URI> uri = uri();
-        return single(URL, COLLECTOR, text -> {
+        return single(URL, expected, text -> {
             URI collector = uri.parser.apply(List.of(text));
             require(collector.getQuery() == null && collector.getFragment() == null);
-            require(collector.getPath().matches("/?|.*/v1/traces"));
+            require(collector.getPath().endsWith(path)
+                    || grpc && collector.getPath().length() <= 1);
             return collector;
         });
     }

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.micrometer.DispatcherMetrics;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.jvm.ClassLoaderMetrics;
 import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
@@ -14,30 +15,40 @@ import io.micrometer.core.instrument.binder.netty4.NettyAllocatorMetrics;
 import io.micrometer.core.instrument.binder.system.FileDescriptorMetrics;
 import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
 import io.micrometer.core.instrument.binder.system.UptimeMetrics;
+import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufAllocatorMetricProvider;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import java.net.URI;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The metrics that {@code /metrics} shows: of the dispatcher, of the JVM and of Netty's allocator.
- * Thread-safe after {@link #watch}.
+ * The metrics of the dispatcher, of the JVM and of Netty's allocator, which {@code /metrics} shows
+ * and a collector may receive. Thread-safe after {@link #watch}.
  */
 public final class Metrics implements AutoCloseable {
     private final CoarseClock clock = new CoarseClock();
-    private final PrometheusMeterRegistry registry =
+    private final PrometheusMeterRegistry shown =
             new PrometheusMeterRegistry(PrometheusConfig.DEFAULT, new PrometheusRegistry(), clock);
-    private final DispatcherMetrics observer = new DispatcherMetrics(registry);
+    private final MeterRegistry registry;
+    private final DispatcherMetrics observer;
     private final Map<String, AtomicLong> certificates = new ConcurrentHashMap<>();
     private final JvmGcMetrics garbageCollection = new JvmGcMetrics();
 
-    public Metrics() {
+    /** @param endpoint receives the metrics once a minute by OTLP; null = nobody does */
+    public Metrics(@Nullable URI endpoint) {
+        registry = endpoint == null
+                ? shown // A composite would cost each recording an indirection.
+                : new CompositeMeterRegistry(clock, List.of(shown, MetricsExport.registry(endpoint, clock)));
+        observer = new DispatcherMetrics(registry);
         new JvmMemoryMetrics().bindTo(registry);
         new JvmThreadMetrics().bindTo(registry);
         new ClassLoaderMetrics().bindTo(registry);
@@ -91,12 +102,15 @@ public final class Metrics implements AutoCloseable {
 
     /** Returns all metrics in Prometheus text format. */
     public String scrape() {
-        return registry.scrape();
+        return shown.scrape();
     }
 
     @Override
     public void close() {
         garbageCollection.close();
+        if (registry instanceof CompositeMeterRegistry composite) {
+            composite.getRegistries().forEach(MeterRegistry::close); // One sends what is left.
+        }
         registry.close();
         clock.close();
     }

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 class MetricsTest {
     @Test
     void should_show_the_dispatcher_readiness_the_jvm_and_the_allocator() {
-        try (Metrics metrics = new Metrics()) {
+        try (Metrics metrics = new Metrics(null)) {
             metrics.watchReadiness(() -> true);
             metrics.observer().onClientConnected();
             metrics.onCertificate("public.tls", Instant.ofEpochSecond(1));

@@ -18,6 +18,7 @@ import software.amazon.awscdk.services.ec2.IVpc;
 import software.amazon.awscdk.services.ec2.Port;
 import software.amazon.awscdk.services.ecs.AwsLogDriverProps;
 import software.amazon.awscdk.services.ecs.Cluster;
+import software.amazon.awscdk.services.ecs.ContainerDefinition;
 import software.amazon.awscdk.services.ecs.ContainerDefinitionOptions;
 import software.amazon.awscdk.services.ecs.ContainerImage;
 import software.amazon.awscdk.services.ecs.CpuArchitecture;
@@ -73,13 +74,13 @@ import software.constructs.Construct;
  * }</pre>
  *
  * <p><b>Network.</b> Clients reach port 8080 of the dispatchers, through the load balancer. The
- * security group of the function reaches the worker port, 8444. The load balancer reaches the admin
+ * security group of the function, and of a base, reaches the worker port, 8444. The load balancer reaches the admin
  * port, 9901, for its health check. Nothing else may connect. Workers dial the address of the task
  * that launched them, so the load balancer has no listener for the worker port.
  *
  * <p><b>Permissions.</b> The tasks may call {@code lambda:InvokeFunction} on the function, with an
- * alias also {@code lambda:GetAlias}, and, in a fleet, use its table and its secret. They have no
- * other permission.
+ * alias also {@code lambda:GetAlias}, in a fleet use its table and its secret, and, if {@code
+ * metrics.endpoint} is CloudWatch's, put metrics there. They have no other permission.
  *
  * <p><b>Errors.</b> Values that cannot be right throw {@link IllegalArgumentException} when they
  * are given. The dispatcher itself checks all settings when it starts. If it refuses them, ECS
@@ -122,8 +123,12 @@ public final class LambdaDispatcher extends Construct {
                         .operatingSystemFamily(OperatingSystemFamily.LINUX)
                         .build())
                 .build();
+        Map<String, Secret> secrets = new TreeMap<>(from.secrets);
         fleetTable = from.fleet ? fleetTable(from.settings.all().getOrDefault("fleet.name", "default")) : null;
-        task.addContainer("dispatcher", container(from));
+        if (fleetTable != null) {
+            secrets.computeIfAbsent("workers.secret", name -> workersSecret());
+        }
+        task.addContainer("dispatcher", container(from, secrets));
         service = FargateService.Builder.create(this, "Service")
                 .cluster(from.cluster != null ? from.cluster : cluster(vpc))
                 .taskDefinition(task)
@@ -146,6 +151,10 @@ public final class LambdaDispatcher extends Construct {
         IFunction function = withoutQualifier(Objects.requireNonNull(from.function));
         service.getConnections()
                 .allowFrom(function, Port.tcp(WORKER_PORT), "Workers dial the dispatcher that launched them");
+        if (from.base != null) {
+            String name = from.settings.all().get("function.name");
+            from.base.connect(this, vpc, service, WORKER_PORT, name, secrets.get("workers.secret"));
+        }
         if (from.alarmTopic != null) {
             new Monitoring(this, function, from.alarmTopic);
         }
@@ -187,7 +196,7 @@ public final class LambdaDispatcher extends Construct {
                 .build());
     }
 
-    private ContainerDefinitionOptions container(Builder from) {
+    private ContainerDefinitionOptions container(Builder from, Map<String, Secret> secrets) {
         IFunction function = Objects.requireNonNull(from.function);
         if (function instanceof IAlias alias) {
             followAlias(alias);
@@ -197,10 +206,14 @@ public final class LambdaDispatcher extends Construct {
         Map<String, String> settings = new TreeMap<>(from.settings.all());
         settings.put("aws.region", Stack.of(this).getRegion());
         settings.put("function.lambda", function.getFunctionArn());
-        Map<String, Secret> secrets = new TreeMap<>(from.secrets);
         if (fleetTable != null) {
             settings.put("fleet.table", fleetTable.getTableName());
-            secrets.put("workers.secret", workersSecret());
+        }
+        if (settings.getOrDefault("metrics.endpoint", "").startsWith("https://monitoring.")) {
+            task.addToTaskRolePolicy(PolicyStatement.Builder.create()
+                    .actions(List.of("cloudwatch:PutMetricData"))
+                    .resources(List.of("*")) // This action knows no resources.
+                    .build());
         }
         return ContainerDefinitionOptions.builder()
                 .image(Objects.requireNonNull(from.image))
@@ -307,6 +320,7 @@ public final class LambdaDispatcher extends Construct {
         private boolean fleet;
         private boolean executeCommand;
         private Entrance.@Nullable Rule rule;
+        private @Nullable Base base;
         private @Nullable ITopic alarmTopic;
 
         private Builder(Construct scope, String id) {
@@ -481,12 +495,31 @@ public final class LambdaDispatcher extends Construct {
         }
 
         /**
-         * Lets the dispatchers share limits and workers: adds a DynamoDB table and a secret.
-         * Without it, each dispatcher has its own workers, and limits hold for each of them.
+         * Lets the dispatchers share limits and workers: adds a DynamoDB table, and a secret unless
+         * {@code workers.secret} is set. Without it, each dispatcher has its own workers, and limits
+         * hold for each of them.
          */
         public Builder fleet() {
             fleet = true;
             return this;
+        }
+
+        /**
+         * Makes the containers of a service workers, which carry the base of the function's traffic.
+         * The function is invoked only for what exceeds it, so {@code function.min-workers} is 0 by
+         * default. The dispatchers become a {@link #fleet}, and the containers find them by a DNS
+         * name. Each container still needs its handler or web application, see the page "Burst a
+         * service to Lambda".
+         *
+         * @param service in the same stack and VPC
+         * @param container gets the environment variables and the secret of a worker
+         * @param streams how many requests a container serves concurrently, at most {@code
+         *     function.worker-concurrency}
+         */
+        public Builder base(FargateService service, ContainerDefinition container, int streams) {
+            base = new Base(service, container, streams);
+            settings.byDefault("function.min-workers", "0");
+            return fleet();
         }
 
         /** Sets how many dispatchers run. Default: 2. */
@@ -522,15 +555,15 @@ public final class LambdaDispatcher extends Construct {
          * @throws IllegalStateException if a required part is missing, or parts contradict each
          *     other
          * @throws IllegalArgumentException if {@code shutdown.delay} and {@code shutdown.grace} are
-         *     longer than Fargate allows, or {@code http.idle-timeout} is not longer than the load
-         *     balancer's
+         *     longer than Fargate allows, {@code http.idle-timeout} is not longer than the load
+         *     balancer's, or a container of the base has more streams than the dispatchers use
          */
         public LambdaDispatcher build() {
             expect("vpc", vpc);
             expect("image", image);
             expect("function", function);
-            if (fleet && secrets.containsKey("workers.secret")) {
-                throw new IllegalStateException("workers.secret: fleet() generates this secret, so do not set it");
+            if (base != null) {
+                settings.expectConcurrency(base.streams());
             }
             if (rule != null && (plainHttp || internetFacing || !certificates.isEmpty())) {
                 throw new IllegalStateException("LambdaDispatcher " + id + ": expected either listenerRule(...), or"

@@ -33,7 +33,7 @@ final class TaskSettings {
     /** For the goodbyes of workers, and for the end of the JVM. */
     private static final int END_SECONDS = 20;
 
-    private final Map<String, String> values = new TreeMap<>(Map.of(
+    private final Map<String, String> defaults = new TreeMap<>(Map.of(
             "admin.port", "0.0.0.0:9901",
             "forwarding.trust", "append", // The load balancer sets x-forwarded-for.
             "function.launcher", "lambda",
@@ -43,6 +43,7 @@ final class TaskSettings {
             // Longer than the load balancer's health check needs, which is 10 s.
             "shutdown.delay", "15s",
             "shutdown.grace", "60s"));
+    private final Map<String, String> values = new TreeMap<>();
 
     void set(String name, String value) {
         if (!NAME.matcher(name).matches()) {
@@ -60,6 +61,10 @@ final class TaskSettings {
         values.put(name, value);
     }
 
+    void byDefault(String name, String value) {
+        defaults.put(name, value);
+    }
+
     /** Sets what {@link #set} refuses. */
     void own(String name, String value) {
         values.put(name, value);
@@ -74,7 +79,9 @@ final class TaskSettings {
     }
 
     Map<String, String> all() {
-        return values;
+        Map<String, String> all = new TreeMap<>(defaults);
+        all.putAll(values);
+        return all;
     }
 
     static <T> Map<String, T> asEnvironment(Map<String, T> settings) {
@@ -94,8 +101,8 @@ final class TaskSettings {
         if (needed > MAX_STOP_SECONDS) {
             throw new IllegalArgumentException("shutdown.delay and shutdown.grace: expected at most "
                     + (MAX_STOP_SECONDS - END_SECONDS) + " s together, because Fargate kills a task after "
-                    + MAX_STOP_SECONDS + " s, got " + values.get("shutdown.delay") + " and "
-                    + values.get("shutdown.grace"));
+                    + MAX_STOP_SECONDS + " s, got " + all().get("shutdown.delay") + " and "
+                    + all().get("shutdown.grace"));
         }
         return (int) needed;
     }
@@ -115,8 +122,26 @@ final class TaskSettings {
         }
     }
 
+    /**
+     * Expects that the dispatchers use all streams of a worker that opens as many.
+     *
+     * @throws IllegalArgumentException if {@code function.worker-concurrency} is smaller
+     */
+    void expectConcurrency(int streams) {
+        String name = "function.worker-concurrency";
+        String text = all().get(name);
+        if (streams < 1) {
+            throw new IllegalArgumentException("base: expected at least 1 stream, got " + streams);
+        }
+        if (text.matches("[0-9]{1,9}") && streams > Integer.parseInt(text)) {
+            throw new IllegalArgumentException("base: expected at most " + text + " streams, which is " + name
+                    + ", got " + streams + ". The dispatchers would not use more: raise " + name
+                    + ", or give fewer streams");
+        }
+    }
+
     private long seconds(String name) {
-        String text = values.get(name);
+        String text = all().get(name);
         if (text == null || Boolean.TRUE.equals(Token.isUnresolved(text))) {
             throw new IllegalArgumentException(name + ": expected a duration such as 15s, because other parts of the"
                     + " stack depend on it, got a token");

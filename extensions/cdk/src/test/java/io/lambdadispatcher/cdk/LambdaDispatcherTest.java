@@ -13,9 +13,11 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -26,8 +28,12 @@ import software.amazon.awscdk.assertions.Template;
 import software.amazon.awscdk.services.ec2.SecurityGroup;
 import software.amazon.awscdk.services.ec2.Vpc;
 import software.amazon.awscdk.services.ecs.Cluster;
+import software.amazon.awscdk.services.ecs.ContainerDefinition;
+import software.amazon.awscdk.services.ecs.ContainerDefinitionOptions;
 import software.amazon.awscdk.services.ecs.ContainerImage;
 import software.amazon.awscdk.services.ecs.CpuArchitecture;
+import software.amazon.awscdk.services.ecs.FargateService;
+import software.amazon.awscdk.services.ecs.FargateTaskDefinition;
 import software.amazon.awscdk.services.ecs.Secret;
 import software.amazon.awscdk.services.elasticloadbalancingv2.ApplicationListener;
 import software.amazon.awscdk.services.elasticloadbalancingv2.ApplicationListenerAttributes;
@@ -53,6 +59,7 @@ import software.amazon.awscdk.services.s3.Bucket;
 import software.amazon.awscdk.services.sns.Topic;
 
 class LambdaDispatcherTest {
+    private static final Pattern JAVA = Pattern.compile("(?ms)^```java\\n(.*?)^```$");
     private static final String CERTIFICATE = "arn:aws:acm:eu-west-1:123456789012:certificate/1";
 
     private final Stack stack = new Stack(new App(), "stack");
@@ -185,6 +192,21 @@ class LambdaDispatcherTest {
 
         assertThat(rendered.allowedToTasks()).containsOnlyKeys("lambda:InvokeFunction");
         assertThat(rendered.allowedToTasks().toString()).contains("Workers").doesNotContain("[*]", "=*");
+    }
+
+    @Test
+    void should_allow_the_tasks_to_send_metrics_to_cloudwatch_if_they_do() {
+        Rendered rendered = render(builder -> builder.setting(
+                "metrics.endpoint", "https://monitoring." + stack.getRegion() + ".amazonaws.com/v1/metrics"));
+
+        assertThat(rendered.allowedToTasks()).containsOnlyKeys("lambda:InvokeFunction", "cloudwatch:PutMetricData");
+    }
+
+    @Test
+    void should_allow_the_tasks_nothing_for_metrics_to_a_collector() {
+        Rendered rendered = render(builder -> builder.setting("metrics.endpoint", "http://collector:4318/v1/metrics"));
+
+        assertThat(rendered.allowedToTasks()).containsOnlyKeys("lambda:InvokeFunction");
     }
 
     @Test
@@ -608,31 +630,117 @@ class LambdaDispatcherTest {
     }
 
     @Test
-    void should_refuse_a_second_secret_for_a_fleet() {
-        LambdaDispatcher.Builder builder = builder()
-                .fleet()
+    void should_use_the_secret_that_is_given_to_a_fleet() {
+        Rendered rendered = render(builder -> builder.fleet()
                 .secret(
                         "workers.secret",
                         Secret.fromSecretsManager(
                                 software.amazon.awscdk.services.secretsmanager.Secret.fromSecretNameV2(
-                                        stack, "Own", "own")));
+                                        stack, "Own", "own"))));
 
-        assertThatThrownBy(builder::build)
-                .isInstanceOf(IllegalStateException.class)
-                .hasMessageStartingWith("workers.secret: fleet() generates this secret");
+        assertThat(rendered.all("AWS::SecretsManager::Secret", "")).isEmpty();
+        assertThat(rendered.container().get("Secrets").toString())
+                .contains("Name=LAMBDA_DISPATCHER_WORKERS_SECRET")
+                .contains(":secret:own");
     }
 
-    /** {@code com.example.Deployment} and {@code com.example.ExistingLoadBalancer} compile. */
+    /** Each class of {@code com.example} compiles. */
     @Test
     void should_be_what_the_guides_show() throws IOException {
-        assertThat(Files.readString(Path.of("../../docs/guides/deploy-on-ecs.md")))
-                .contains(Files.readString(Path.of("src/test/java/com/example/Deployment.java")));
+        StringBuilder compiled = new StringBuilder();
+        for (Path file : files(Path.of("src/test/java/com/example"))) {
+            compiled.append(Files.readString(file))
+                    .append(Files.readString(file).indent(-8));
+        }
+        int examples = 0;
+        for (Path page : files(Path.of("../../docs/guides"))) {
+            for (MatchResult block :
+                    JAVA.matcher(Files.readString(page)).results().toList()) {
+                if (block.group(1).contains("LambdaDispatcher.Builder")) {
+                    assertThat(compiled).as(page.toString()).contains(block.group(1));
+                    examples++;
+                }
+            }
+        }
+        assertThat(examples).isEqualTo(3);
+    }
 
-        String compiled = Files.readString(Path.of("src/test/java/com/example/ExistingLoadBalancer.java"));
-        int start = compiled.indexOf("        LambdaDispatcher.Builder");
-        int end = compiled.indexOf(".build();", start) + ".build();".length();
-        assertThat(Files.readString(Path.of("../../docs/guides/move-one-path.md")))
-                .contains(compiled.substring(start, end).stripIndent());
+    private static List<Path> files(Path directory) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.filter(Files::isRegularFile).sorted().toList();
+        }
+    }
+
+    private LambdaDispatcher.Builder withBase(LambdaDispatcher.Builder builder, int streams) {
+        FargateTaskDefinition task =
+                FargateTaskDefinition.Builder.create(stack, "BaseTask").build();
+        ContainerDefinition container = task.addContainer(
+                "shop",
+                ContainerDefinitionOptions.builder()
+                        .image(ContainerImage.fromRegistry("registry.example.org/shop:1"))
+                        .build());
+        FargateService service = FargateService.Builder.create(stack, "Base")
+                .cluster(Cluster.Builder.create(stack, "BaseCluster").vpc(vpc).build())
+                .taskDefinition(task)
+                .build();
+        return builder.base(service, container, streams);
+    }
+
+    @Test
+    void should_let_a_base_find_reach_and_convince_the_dispatchers() {
+        withBase(builder(), 10).build();
+        Rendered rendered = Rendered.of(stack);
+
+        assertThat(rendered.sourcesOfWorkers()).hasSize(2).anyMatch(group -> group.contains("BaseSecurityGroup"));
+        String namespace = (String) rendered.one("AWS::ServiceDiscovery::PrivateDnsNamespace", "DispatcherNames")
+                .get("Name");
+        assertThat(rendered.one("AWS::ServiceDiscovery::Service", "DispatcherService"))
+                .containsEntry("Name", "dispatcher");
+        assertThat(rendered.one("AWS::ECS::Service", "DispatcherService")).containsKey("ServiceRegistries");
+        Map<String, Object> base = Rendered.map(Rendered.list(
+                        rendered.one("AWS::ECS::TaskDefinition", "BaseTask").get("ContainerDefinitions"))
+                .get(0));
+        assertThat(base.get("Environment"))
+                .isEqualTo(List.of(
+                        variable("LAMBDA_DISPATCHER_ADDRESSES", "dispatcher." + namespace + ":8444"),
+                        variable("LAMBDA_DISPATCHER_FUNCTION", "api"),
+                        variable("LAMBDA_DISPATCHER_STREAMS", "10")));
+        Map<String, Object> secret =
+                Rendered.map(Rendered.list(rendered.container().get("Secrets")).get(0));
+        assertThat(base.get("Secrets"))
+                .isEqualTo(List.of(Map.of("Name", "LAMBDA_DISPATCHER_SECRET", "ValueFrom", secret.get("ValueFrom"))));
+        assertThat(rendered.environment())
+                .containsKey("LAMBDA_DISPATCHER_FLEET_TABLE")
+                .containsEntry("LAMBDA_DISPATCHER_FUNCTION_MIN_WORKERS", "0");
+    }
+
+    private static Map<String, Object> variable(String name, String value) {
+        return Map.of("Name", name, "Value", value);
+    }
+
+    @Test
+    void should_keep_a_minimum_that_is_set_before_the_base() {
+        withBase(builder().setting("function.min-workers", "2"), 10).build();
+
+        assertThat(Rendered.of(stack).environment()).containsEntry("LAMBDA_DISPATCHER_FUNCTION_MIN_WORKERS", "2");
+    }
+
+    @Test
+    void should_refuse_streams_of_a_base_that_would_stay_unused() {
+        LambdaDispatcher.Builder builder = withBase(builder(), 20);
+
+        assertThatThrownBy(builder::build)
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("base: expected at most 10 streams, which is function.worker-concurrency, got 20. The"
+                        + " dispatchers would not use more: raise function.worker-concurrency, or give fewer streams");
+    }
+
+    @Test
+    void should_use_more_streams_of_a_base_if_the_concurrency_is_raised_later() {
+        withBase(builder(), 20).setting("function.worker-concurrency", "20").build();
+
+        assertThat(Rendered.of(stack).environment())
+                .containsEntry("LAMBDA_DISPATCHER_FUNCTION_WORKER_CONCURRENCY", "20");
     }
 
     @Test
