@@ -21,9 +21,9 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Compiles each Java example in the documents and in the Javadoc of the exported packages. The
- * examples for Spring Boot and the AWS CDK are not compiled here, because these are not on the class
- * path of this module. Complete files in the documents are compared with those of {@code it/consumers},
- * which are compiled and run.
+ * examples for Spring Boot and the AWS CDK are not compiled here, because these are not on the
+ * class path of this module. Complete files in the documents are compared with those of {@code
+ * it/consumers}, which are compiled and run.
  */
 class JavaExamplesTest {
     private static final List<String> MODULES = List.of(

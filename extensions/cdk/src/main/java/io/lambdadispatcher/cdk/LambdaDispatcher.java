@@ -74,9 +74,9 @@ import software.constructs.Construct;
  * }</pre>
  *
  * <p><b>Network.</b> Clients reach port 8080 of the dispatchers, through the load balancer. The
- * security group of the function, and of a base, reaches the worker port, 8444. The load balancer reaches the admin
- * port, 9901, for its health check. Nothing else may connect. Workers dial the address of the task
- * that launched them, so the load balancer has no listener for the worker port.
+ * security group of the function, and of a base, reaches the worker port, 8444. The load balancer
+ * reaches the admin port, 9901, for its health check. Nothing else may connect. Workers dial the
+ * address of the task that launched them, so the load balancer has no listener for the worker port.
  *
  * <p><b>Permissions.</b> The tasks may call {@code lambda:InvokeFunction} on the function, with an
  * alias also {@code lambda:GetAlias}, in a fleet use its table and its secret, and, if {@code
@@ -496,8 +496,8 @@ public final class LambdaDispatcher extends Construct {
 
         /**
          * Lets the dispatchers share limits and workers: adds a DynamoDB table, and a secret unless
-         * {@code workers.secret} is set. Without it, each dispatcher has its own workers, and limits
-         * hold for each of them.
+         * {@code workers.secret} is set. Without it, each dispatcher has its own workers, and
+         * limits hold for each of them.
          */
         public Builder fleet() {
             fleet = true;
@@ -505,9 +505,9 @@ public final class LambdaDispatcher extends Construct {
         }
 
         /**
-         * Makes the containers of a service workers, which carry the base of the function's traffic.
-         * The function is invoked only for what exceeds it, so {@code function.min-workers} is 0 by
-         * default. The dispatchers become a {@link #fleet}, and the containers find them by a DNS
+         * Makes the containers of a service workers, which carry the base of the function's
+         * traffic. The function is invoked only for what exceeds it, so {@code
+         * function.min-workers} is 0 by default. The dispatchers become a {@link #fleet}, and the containers find them by a DNS
          * name. Each container still needs its handler or web application, see the page "Burst a
          * service to Lambda".
          *
