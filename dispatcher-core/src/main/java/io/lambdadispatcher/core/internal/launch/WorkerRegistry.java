@@ -468,7 +468,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @Override
-    public void onGone(WorkerLink connection, boolean clean, String reason) {
+    public void onGone(WorkerLink connection, Departure departure, String reason) {
         String function;
         String workerId = connection.workerId();
         CompletableFuture<Void> nowEmpty;
@@ -477,9 +477,9 @@ public final class WorkerRegistry implements WorkerEvents {
             if (worker == null) {
                 return;
             }
+        boolean clean = departure == Departure.ENDED;
             worker.connections.remove(connection);
-            boolean last = worker.connections.isEmpty();
-            if (!last) {
+            if (!worker.connections.isEmpty()) {
                 if (worker.changesReadiness()) {
                     tellReadiness(connection, false);
                 }
@@ -491,7 +491,7 @@ public final class WorkerRegistry implements WorkerEvents {
             tellSupervisor(function, supervisor -> supervisor.onWorkerGone(connection.workerId(), clean));
         }
         log.info("worker {} of function {} has disconnected: {}", workerId, function, reason);
-        if (!clean) {
+        if (departure == Departure.LOST) {
             incidents.count(Incident.Kind.WORKERS_LOST, function, "", () -> "worker " + workerId + ": " + reason);
         }
         if (nowEmpty != null) {
