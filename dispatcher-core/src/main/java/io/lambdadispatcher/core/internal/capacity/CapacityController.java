@@ -13,6 +13,7 @@ import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.Set;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -286,6 +287,21 @@ public final class CapacityController {
     }
 
     /** Stops a change to another version that has begun. The old version keeps serving. */
+    /**
+     * Returns the connected workers that are replaced soon: because their deadline is near, or they
+     * do not fit the version or the options, or an operator wants it.
+     */
+    public Set<String> due() {
+        Set<String> due = new HashSet<>();
+        for (WorkerLife worker : workers.ready()) {
+            if (worker.isExpiring() || recycling.isWaiting(worker)) {
+                due.add(worker.id);
+            }
+        }
+        rollout.outdated(workers).forEach(worker -> due.add(worker.id));
+        return due;
+    }
+
     public void stopRollout() {
         rollout.stop();
     }

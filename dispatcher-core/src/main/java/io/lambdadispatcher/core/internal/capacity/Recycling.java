@@ -46,6 +46,11 @@ final class Recycling {
         return true;
     }
 
+    /** Returns whether the worker's turn to be replaced has not come yet. */
+    boolean isWaiting(WorkerLife worker) {
+        return waiting.contains(worker.id);
+    }
+
     /** Returns whether the worker is being replaced for one of these reasons. */
     boolean has(WorkerLife worker) {
         return marked.contains(worker.id);

@@ -324,6 +324,7 @@ public final class LaunchSupervisor {
             assert executor.inEventLoop();
             Set<String> recycled =
                     workerIds.stream().filter(controller::recycle).collect(Collectors.toSet());
+            pool.setDue(controller.due());
             lookSoon();
             return recycled;
         }
@@ -504,6 +505,7 @@ public final class LaunchSupervisor {
             if (isFirst()) {
                 environments.keep(
                         now, closed || switchedOff ? 0 : function.capacity().warmEnvironments());
+            pool.setDue(controller.due());
             }
         }
 

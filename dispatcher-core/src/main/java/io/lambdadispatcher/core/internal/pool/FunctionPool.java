@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
@@ -163,6 +164,19 @@ public final class FunctionPool {
      * Returns how many workers serve only probes, because they are ejected.
      *
      * @param base whether to count base workers or launched ones
+    /**
+     * Sets which workers are replaced soon. Long exchanges avoid them as long as others can come.
+     */
+    public void setDue(Set<String> workerIds) {
+        openWorkers.setDue(workerIds);
+    }
+
+    /** Returns whether workers can be launched here, as far as is known. */
+    boolean launches() {
+        Supplier<CapacitySnapshot> supplier = launching;
+        return supplier != null && supplier.get().blockedReason() == null;
+    }
+
      */
     public int ejectedWorkers(boolean base) {
         return openWorkers.ejected(base);
