@@ -169,8 +169,7 @@ final class OpenWorkers {
     PooledConnection leastBusyStaying(List<String> tried) {
         PooledConnection least = null;
         for (PooledConnection each : staying()) {
-            boolean comesFirst = least == null
-                    || (each.base == least.base ? each.load() < least.load() : each.base);
+            boolean comesFirst = least == null || (each.base == least.base ? each.load() < least.load() : each.base);
             if (comesFirst && each.hasRoom() && !tried.contains(each.workerId())) {
                 least = each;
             }

@@ -248,7 +248,9 @@ final class ShardQueue {
         }
         if (!placement.dispatch(exchange)) {
             exchange.fail(limits.timeout(
-                    forSession ? "the worker of the session has no room" : "no other worker has replaced those that leave"));
+                    forSession
+                            ? "the worker of the session has no room"
+                            : "no other worker has replaced those that leave"));
         }
     }
 

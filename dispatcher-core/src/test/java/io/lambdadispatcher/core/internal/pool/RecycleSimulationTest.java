@@ -64,7 +64,8 @@ class RecycleSimulationTest extends OnTwoLoops {
 
         void connect() {
             askedMillis = nowMillis;
-            Http2Headers head = new DefaultHttp2Headers().scheme("http").authority("a").path("/session");
+            Http2Headers head =
+                    new DefaultHttp2Headers().scheme("http").authority("a").path("/session");
             boolean webSocket = number % 2 == 0;
             head.method(webSocket ? "CONNECT" : "GET");
             if (!webSocket) {
@@ -170,8 +171,7 @@ class RecycleSimulationTest extends OnTwoLoops {
     }
 
     private void second() {
-        pool.sample(true)
-                .thenAccept(demand -> carryOut(controller.evaluate(nanos(), demand, FleetView.ALONE)));
+        pool.sample(true).thenAccept(demand -> carryOut(controller.evaluate(nanos(), demand, FleetView.ALONE)));
         after(1000, this::second);
     }
 
@@ -215,7 +215,8 @@ class RecycleSimulationTest extends OnTwoLoops {
     }
 
     private void recycleAll() {
-        List.copyOf(workers.keySet()).forEach(id -> assertThat(controller.recycle(id)).isTrue());
+        List.copyOf(workers.keySet())
+                .forEach(id -> assertThat(controller.recycle(id)).isTrue());
         pool.setDue(controller.due());
     }
 

@@ -65,8 +65,7 @@ class SheddingSimulationTest {
         @Override
         boolean drops(int waited, int now) {
             standing.begin(TimeUnit.MILLISECONDS.toNanos(busySince));
-            return standing.isStale(
-                    TimeUnit.MILLISECONDS.toNanos(now - waited), TimeUnit.MILLISECONDS.toNanos(now));
+            return standing.isStale(TimeUnit.MILLISECONDS.toNanos(now - waited), TimeUnit.MILLISECONDS.toNanos(now));
         }
     }
 

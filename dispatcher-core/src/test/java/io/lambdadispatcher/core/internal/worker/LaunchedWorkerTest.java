@@ -222,8 +222,7 @@ class LaunchedWorkerTest {
             assertThat(next(observer.partings).clean())
                     .as("it is not lost, because it was cut off")
                     .isTrue();
-            assertThat(observer.incidents)
-                    .noneMatch(incident -> incident.kind() == Incident.Kind.WORKERS_LOST);
+            assertThat(observer.incidents).noneMatch(incident -> incident.kind() == Incident.Kind.WORKERS_LOST);
             try (ScriptedWorker back = new ScriptedWorker(loops, impatient.workerAddress(), token)) {
                 back.openControl();
                 back.expect("1 :status 403");

@@ -86,8 +86,8 @@ class WorkerDepartureTest {
                                             .toCompletableFuture()
                                             .get(10, TimeUnit.SECONDS))
                                     .singleElement()
-                                    .satisfies(
-                                            result -> assertThat(result.outcome()).isEqualTo(Outcome.DONE));
+                                    .satisfies(result ->
+                                            assertThat(result.outcome()).isEqualTo(Outcome.DONE));
                             worker.expect("1 DRAIN");
                             goodbye(worker);
                         }),
@@ -124,8 +124,7 @@ class WorkerDepartureTest {
     }
 
     private Parting partingAfter(End end) throws Exception {
-        try (ScriptedWorker worker =
-                new ScriptedWorker(loops, dispatcher.workerAddress(), "f", "w", SECRET).ready(1)) {
+        try (ScriptedWorker worker = new ScriptedWorker(loops, dispatcher.workerAddress(), "f", "w", SECRET).ready(1)) {
             Await.until("it is ready", () -> dispatcher.pools().get(0).readyWorkers() == 1);
             end.come(worker, dispatcher);
             Parting parting = observer.partings.poll(10, TimeUnit.SECONDS);
