@@ -4,8 +4,8 @@ import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 
 /**
- * Says why workers are launched and why they end, in words for operators: in the log, and beside the
- * worker. Confined to the controller's thread, except {@link #ofDrain}.
+ * Says why workers are launched and why they end, in words for operators: in the log, and beside
+ * the worker. Confined to the controller's thread, except {@link #ofDrain}.
  */
 public final class WorkerReasons {
     private WorkerReasons() {}
@@ -36,7 +36,7 @@ public final class WorkerReasons {
         return workers.base(WorkerLife::concurrency) > 0 ? "excess over base" : "traffic";
     }
 
-    /** Returns why a worker drains that nobody has told to, or that the controller does not know. */
+    /** Returns why a worker drains by itself, or one that the controller does not know. */
     public static String ofDrain(DrainCode reason) {
         return switch (reason) {
             case SHUTDOWN -> "shutdown";

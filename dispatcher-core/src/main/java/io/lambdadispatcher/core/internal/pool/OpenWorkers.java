@@ -163,7 +163,7 @@ final class OpenWorkers {
      * Returns the connection with the fewest requests, of any event loop, that has room and whose
      * worker is not replaced soon. Base workers come first; {@code null} if there is none.
      *
-     * @param tried the workers of failed attempts, which come not into question
+     * @param tried the workers of failed attempts, which must not be chosen
      */
     @Nullable
     PooledConnection leastBusyStaying(List<String> tried) {

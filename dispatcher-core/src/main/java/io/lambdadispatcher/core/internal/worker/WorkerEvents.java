@@ -92,7 +92,7 @@ public interface WorkerEvents {
          * was cut off because it has not started or exited in time.
          */
         LEFT,
-        /** There was no GOODBYE: the worker was killed or is silent, or its connection was reset. */
+        /** There was no GOODBYE: the worker was killed or is silent, or a connection was reset. */
         LOST
     }
 

@@ -13,9 +13,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * What part of the requests that arrive in each second of an overload is answered. Workers serve 200
- * requests per second of 80 to 120 ms, in virtual time. The queue timeout is 10 s. {@link #main}
- * prints the parts.
+ * What part of the requests that arrive in each second of an overload is answered. Workers serve
+ * 200 requests per second of 80 to 120 ms, in virtual time. The queue timeout is 10 s. {@link
+ * #main} prints the parts.
  */
 class OverloadSimulationTest {
     private static final int SERVED_PER_SECOND = 200;
