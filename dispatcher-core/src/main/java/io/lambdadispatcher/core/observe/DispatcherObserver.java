@@ -63,7 +63,8 @@ public interface DispatcherObserver {
      *
      * @param function the name of the function
      * @param workerId the id of the worker
-     * @param clean whether the worker said GOODBYE first, as it does after draining
+     * @param clean whether the worker or the dispatcher said GOODBYE first. A worker does so after
+     *     draining. If neither did, the worker is lost
      * @param reason why the connection was closed, in one line
      */
     default void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {}

@@ -5,7 +5,10 @@ import org.jspecify.annotations.Nullable;
 
 /** Why a request is queued, from what was known when it was queued. */
 public enum WaitReason {
-    /** No worker is ready, but workers have been launched or are about to be. */
+    /**
+     * No worker is ready, or a WebSocket or server-sent events find only workers that are replaced
+     * soon. Workers have been launched or are about to be.
+     */
     WORKERS_STARTING,
     /** A launch limit delays launches, or launching is paused. */
     LAUNCHES_BLOCKED,

@@ -30,6 +30,9 @@ import org.jspecify.annotations.Nullable;
  * @param logStream the name of the log that has its output, as the worker says; empty if it does
  *     not
  * @param zone the availability zone in which it runs, as the worker says; empty if it does not
+ * @param launchReason why it was launched, for example {@code minimum} or {@code 12 waiting
+ *     requests}; empty if this dispatcher has not launched it
+ * @param endReason why it drains, for example {@code deadline}; empty if it does not
  */
 public record WorkerSnapshot(
         String function,
@@ -49,7 +52,9 @@ public record WorkerSnapshot(
         @Nullable String ejection,
         String version,
         String logStream,
-        String zone) {
+        String zone,
+        String launchReason,
+        String endReason) {
 
     /** What a worker does. */
     public enum State {

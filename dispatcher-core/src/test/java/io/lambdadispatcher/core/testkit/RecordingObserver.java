@@ -31,7 +31,7 @@ public final class RecordingObserver implements DispatcherObserver, ExchangeList
     public record FailedAttempt(int number, @Nullable String workerId, String failure) {}
 
     /** A worker connection that was closed. */
-    public record Parting(String workerId, String reason) {}
+    public record Parting(String workerId, boolean clean, String reason) {}
 
     /** A launch of a worker. */
     public record Launch(long nanos, String workerId) {}
@@ -92,7 +92,7 @@ public final class RecordingObserver implements DispatcherObserver, ExchangeList
 
     @Override
     public void onWorkerDisconnected(String function, String workerId, boolean clean, String reason) {
-        partings.add(new Parting(workerId, reason));
+        partings.add(new Parting(workerId, clean, reason));
     }
 
     @Override

@@ -82,8 +82,8 @@ public final class FunctionSettings {
                     "function.queue-timeout", duration(), "10s")
             .reloads()
             .doc("Maximum time that a queued request waits for a worker before it gets 503. Under lasting overload, "
-                    + "when the queue has not been empty for this time, a request gets 503 after a twentieth of it, but not "
-                    + "before 500 ms.");
+                    + "when the queue has not been empty for this time, the maximum falls by and by to a twentieth of it, but "
+                    + "not below 500 ms.");
     public static final Setting<Duration> FUNCTION_WORKER_TIMEOUT = FUNCTION.setting(
                     "function.worker-timeout", durationOrOff(), "15m")
             .reloads()

@@ -325,6 +325,8 @@ public final class Documents {
         }
         put(members, "version", worker.version().isEmpty() ? null : worker.version());
         put(members, "zone", worker.zone().isEmpty() ? null : worker.zone());
+        put(members, "launchReason", worker.launchReason().isEmpty() ? null : worker.launchReason());
+        put(members, "endReason", worker.endReason().isEmpty() ? null : worker.endReason());
         put(members, "logStream", worker.logStream().isEmpty() ? null : worker.logStream());
         return members;
     }

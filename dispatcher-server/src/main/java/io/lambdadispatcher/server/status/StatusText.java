@@ -61,6 +61,7 @@ final class StatusText {
             number("CPU", of -> percent(of, "cpu")),
             number("HEAP", of -> percent(of, "heap")),
             number("LAG", of -> of.has("loopLagMillis") ? amount(of.number("loopLagMillis")) + "ms" : Members.UNKNOWN),
+            text("WHY", StatusText::why),
             text("ADDRESS", "address"),
             text("LOG", "logStream"));
 
@@ -288,6 +289,11 @@ final class StatusText {
         return whole < 60
                 ? whole + "s"
                 : whole < 3600 ? whole / 60 + "m" + whole % 60 + "s" : whole / 3600 + "h" + whole % 3600 / 60 + "m";
+    }
+
+    /** Returns why a worker drains, or else why it was launched. */
+    private static String why(Members of) {
+        return of.text(of.has("endReason") ? "endReason" : "launchReason");
     }
 
     private static String request(Members of) {

@@ -256,6 +256,8 @@ class AdminServerTest {
                     null,
                     version,
                     "",
+                    "",
+                    "",
                     "");
         }
 

@@ -11,7 +11,9 @@ import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -252,7 +254,7 @@ public final class CapacityController {
     /** Records that a worker must not serve, because the fleet has given it up. */
     public Plan onGivenUp(long nowNanos, String workerId) {
         WorkerLife worker = workers.get(workerId);
-        return worker == null ? Plan.NOTHING : drained(nowNanos, worker);
+        return worker == null ? Plan.NOTHING : drained(nowNanos, worker, "the fleet has given it up");
     }
 
     // What an operator asks for.
@@ -265,13 +267,13 @@ public final class CapacityController {
     public Plan drainNow(long nowNanos, String workerId) {
         WorkerLife worker = workers.get(workerId);
         return worker != null && (worker.is(State.DIALLED) || worker.is(State.READY))
-                ? drained(nowNanos, worker)
+                ? drained(nowNanos, worker, "drained by an operator")
                 : Plan.NOTHING;
     }
 
-    private static Plan drained(long nowNanos, WorkerLife worker) {
+    private static Plan drained(long nowNanos, WorkerLife worker, String why) {
         PlanDraft draft = new PlanDraft(nowNanos);
-        draft.drain(worker, DrainCode.REQUESTED);
+        draft.drain(worker, DrainCode.REQUESTED, why);
         return draft.plan();
     }
 
@@ -283,6 +285,21 @@ public final class CapacityController {
      */
     public boolean recycle(String workerId) {
         return recycling.add(workerId);
+    }
+
+    /**
+     * Returns the connected workers that are replaced soon: because their deadline is near, or they
+     * do not fit the version or the options, or an operator wants it.
+     */
+    public Set<String> due() {
+        Set<String> due = new HashSet<>();
+        for (WorkerLife worker : workers.ready()) {
+            if (worker.isExpiring() || recycling.isWaiting(worker)) {
+                due.add(worker.id);
+            }
+        }
+        rollout.outdated(workers).forEach(worker -> due.add(worker.id));
+        return due;
     }
 
     /** Stops a change to another version that has begun. The old version keeps serving. */
@@ -323,12 +340,12 @@ public final class CapacityController {
         if (closed) {
             return draft.plan();
         }
-        int ungranted = launchMissing(draft);
+        int ungranted = launchMissing(draft, demand.pending());
         recycling.drainEarly(draft);
         retirement
                 .replaced(nowNanos, workers.readyLaunched(), target.wanted())
-                .forEach(worker ->
-                        draft.drain(worker, recycling.has(worker) ? DrainCode.REQUESTED : DrainCode.DEADLINE));
+                .forEach(worker -> draft.drain(
+                        worker, recycling.has(worker) ? DrainCode.REQUESTED : DrainCode.DEADLINE, worker.expiresFor()));
         if (seen != null && view.mayScaleIn()) {
             scaleIn(draft);
         }
@@ -360,22 +377,28 @@ public final class CapacityController {
                 draft.kill(worker, overdue);
             }
             if (worker.ours && worker.isEjected() && worker.ejections() >= MOST_EJECTIONS) {
-                draft.drain(worker, DrainCode.REQUESTED);
+                draft.drain(worker, DrainCode.REQUESTED, "ejected " + MOST_EJECTIONS + " times");
             }
         }
         rollout.onSecond(now, workers, now - startedNanos >= RETURN_NANOS);
     }
 
     /** Returns how many more workers would be launched if the fleet permitted them. */
-    private int launchMissing(PlanDraft draft) {
+    private int launchMissing(PlanDraft draft, int pending) {
         long now = draft.nowNanos;
         int most = function.capacity().maxWorkers();
         MissingWorkers missing = MissingWorkers.count(draft, target.wanted(), fleet.workers(), most, workers, rollout);
         int starting = workers.count(WorkerLife::isStarting);
         int permitted = guard.permitted(now, downstream.permitted(now, missing.all(), workers), starting);
         int count = Math.min(permitted, fleet.launchable());
+        int there = fleet.workers() + workers.launchedCapacity(now);
         for (int i = 0; i < count; i++) {
-            draft.launch(rollout.launchVersion(i >= missing.ordinary()), downstream.ofNewWorker());
+            boolean watched = i >= missing.ordinary();
+            String version = rollout.launchVersion(watched);
+            String reason = watched
+                    ? "tries version " + version
+                    : WorkerReasons.ofLaunch(workers, function.capacity(), there + i, target.needed(), pending);
+            draft.launch(version, downstream.ofNewWorker(), reason);
         }
         return permitted - count;
     }
@@ -388,7 +411,7 @@ public final class CapacityController {
         ready.removeIf(worker -> target.kept() > 0 && rollout.isWatched(worker));
         int draining = workers.count(worker -> worker.is(State.DRAINING) && !worker.isBase());
         Retirement.surplus(ready, kept, draining, workers.base(WorkerLife::concurrency) > 0)
-                .forEach(worker -> draft.drain(worker, DrainCode.SCALE_IN));
+                .forEach(worker -> draft.drain(worker, DrainCode.SCALE_IN, WorkerReasons.ofDrain(DrainCode.SCALE_IN)));
     }
 
     // What is known.

@@ -50,7 +50,7 @@ record MissingWorkers(int ordinary, int all) {
         int left = missing;
         for (WorkerLife worker : workers.ready()) {
             if (left > places && worker.ours && worker.isEjected()) {
-                draft.drain(worker, DrainCode.REQUESTED);
+                draft.drain(worker, DrainCode.REQUESTED, "ejected");
                 left--;
             }
         }
@@ -72,7 +72,7 @@ record MissingWorkers(int ordinary, int all) {
         int left = tooMany;
         for (WorkerLife worker : workers.ready()) {
             if (left > 0 && worker.ours && worker.isCapacity(nowNanos) && !rollout.isWatched(worker)) {
-                worker.expire();
+                worker.expire("a new version is tried");
                 left--;
             }
         }

@@ -35,15 +35,17 @@ public record Plan(
      *
      * @param version the version that it must have; empty = the launcher chooses
      * @param downstreamShare how many downstream connections it may open; 0 = not limited
+     * @param reason why it is launched, for operators
      */
-    public record Launch(String version, int downstreamShare) {}
+    public record Launch(String version, int downstreamShare, String reason) {}
 
     /**
      * A worker gets no more requests, and exits when it has answered those in flight.
      *
      * @param graceNanos time after which it exits even if it has not answered them
+     * @param why why it must exit, for operators
      */
-    public record Drain(String workerId, DrainCode reason, long graceNanos) {}
+    public record Drain(String workerId, DrainCode reason, long graceNanos, String why) {}
 
     /** @param reason predicate of a sentence about the worker */
     public record Kill(String workerId, String reason) {}

@@ -19,23 +19,29 @@ final class PlanDraft {
         this.nowNanos = nowNanos;
     }
 
-    void launch(String version, int downstreamShare) {
-        launches.add(new Plan.Launch(version, downstreamShare));
+    void launch(String version, int downstreamShare, String reason) {
+        launches.add(new Plan.Launch(version, downstreamShare, reason));
     }
 
-    /** Drains a worker that does not drain yet. */
-    void drain(WorkerLife worker, DrainCode reason) {
+    /**
+     * Drains a worker that does not drain yet.
+     *
+     * @param why for operators
+     */
+    void drain(WorkerLife worker, DrainCode reason, String why) {
         if (worker.onDraining(nowNanos)) {
+            worker.endsFor(why);
             tellToDrain(worker, reason);
         }
     }
 
     /** Tells a worker to drain, even if it was told before. */
     void tellToDrain(WorkerLife worker, DrainCode reason) {
-        drains.add(new Plan.Drain(worker.id, reason, Retirement.graceNanos(nowNanos, worker)));
+        drains.add(new Plan.Drain(worker.id, reason, Retirement.graceNanos(nowNanos, worker), worker.endReason()));
     }
 
     void kill(WorkerLife worker, String reason) {
+        worker.endsFor(reason);
         kills.add(new Plan.Kill(worker.id, reason));
     }
 

@@ -46,6 +46,11 @@ final class Recycling {
         return true;
     }
 
+    /** Returns whether the worker's turn to be replaced has not come yet. */
+    boolean isWaiting(WorkerLife worker) {
+        return waiting.contains(worker.id);
+    }
+
     /** Returns whether the worker is being replaced for one of these reasons. */
     boolean has(WorkerLife worker) {
         return marked.contains(worker.id);
@@ -70,12 +75,12 @@ final class Recycling {
             next.remove();
             WorkerLife worker = workers.get(id);
             if (worker != null) {
-                mark(worker);
+                mark(worker, "recycled by an operator");
             }
         }
         for (Iterator<WorkerLife> next = unfit.iterator(); room > 0 && next.hasNext(); ) {
             WorkerLife worker = next.next();
-            if (!hasLeft(worker) && mark(worker)) {
+            if (!hasLeft(worker) && mark(worker, why(worker))) {
                 room--;
             }
         }
@@ -103,14 +108,18 @@ final class Recycling {
         int count = downstream.drainable(workers);
         for (WorkerLife worker : count == 0 ? List.<WorkerLife>of() : downstream.outdated(draft.nowNanos, workers)) {
             if (count > 0 && has(worker)) {
-                draft.drain(worker, DrainCode.REQUESTED);
+                draft.drain(worker, DrainCode.REQUESTED, worker.expiresFor());
                 count--;
             }
         }
     }
 
-    private boolean mark(WorkerLife worker) {
-        worker.expire();
+    private String why(WorkerLife worker) {
+        return rollout.outdated(workers).contains(worker) ? "version " + worker.version : "changed options";
+    }
+
+    private boolean mark(WorkerLife worker, String why) {
+        worker.expire(why);
         return marked.add(worker.id);
     }
 

@@ -58,7 +58,7 @@ final class Retirement {
     void markExpiring(long nowNanos, List<WorkerLife> ready) {
         for (WorkerLife worker : ready) {
             if (worker.ours && worker.hasDeadline() && needsReplacement(nowNanos, worker)) {
-                worker.expire();
+                worker.expire("deadline");
             }
         }
     }

@@ -9,9 +9,13 @@ import org.jspecify.annotations.Nullable;
  * @param launched whether the dispatcher launched it
  * @param ageNanos time since its launch or, if it is self-launched, since it connected
  * @param ejection why it gets no requests for some time; {@code null} if it is not ejected
+ * @param launchReason why it was launched; empty if this dispatcher has not launched it
+ * @param endReason why it drains; empty if it does not
  */
 public record WorkerFacts(
         boolean starting,
         boolean launched,
         long ageNanos,
-        @Nullable String ejection) {}
+        @Nullable String ejection,
+        String launchReason,
+        String endReason) {}

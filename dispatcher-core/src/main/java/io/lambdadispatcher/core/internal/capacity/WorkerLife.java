@@ -71,7 +71,18 @@ final class WorkerLife {
     private boolean exited;
     private boolean lost;
     private boolean parted;
-    private boolean expiring;
+
+    /** Why the worker is being replaced; empty = it is not. */
+    private String expiresFor = "";
+
+    /** Whether a worker has been launched in its place. */
+    private boolean replaced;
+
+    /** Why it was launched; empty if this dispatcher has not launched it. */
+    String launchReason = "";
+
+    /** Why it drains or is killed; empty = it is not. */
+    private String endReason = "";
 
     /** What its exchanges were at the latest second. */
     private @Nullable WorkerDemand last;
@@ -174,7 +185,7 @@ final class WorkerLife {
         return switch (state) {
             case LAUNCHED -> isExpected(nowNanos);
             case DIALLED -> !exited && !killed && isExpected(nowNanos);
-            case READY -> !isEjected() && !expiring;
+            case READY -> !isEjected() && !isExpiring();
             case DRAINING, GONE -> false;
         };
     }
@@ -284,13 +295,36 @@ final class WorkerLife {
     /**
      * Marks the worker as being replaced. This is final, even if the estimates behind the decision
      * change, because its replacement may be starting.
+     *
+     * @param why for operators, not empty
      */
-    void expire() {
-        expiring = true;
+    void expire(String why) {
+        expiresFor = isExpiring() ? expiresFor : why;
     }
 
     boolean isExpiring() {
-        return expiring;
+        return !expiresFor.isEmpty();
+    }
+
+    /** Returns why the worker is being replaced; empty = it is not. */
+    String expiresFor() {
+        return expiresFor;
+    }
+
+    /** Returns true once, for the launch of its replacement. */
+    boolean claimsReplacement() {
+        boolean first = !replaced;
+        replaced = true;
+        return first;
+    }
+
+    /** Notes why the worker ends. The first reason counts. */
+    void endsFor(String why) {
+        endReason = endReason.isEmpty() ? why : endReason;
+    }
+
+    String endReason() {
+        return endReason;
     }
 
     boolean hasDeadline() {

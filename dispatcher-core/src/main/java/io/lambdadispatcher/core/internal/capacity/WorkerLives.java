@@ -38,6 +38,7 @@ public final class WorkerLives {
     void onLaunched(long nowNanos, String id, Launch launch) {
         WorkerLife worker = WorkerLife.launched(id, nowNanos, streamsPerWorker, launch.downstreamShare());
         worker.version = launch.version();
+        worker.launchReason = launch.reason();
         workers.put(id, worker);
     }
 
@@ -58,9 +59,22 @@ public final class WorkerLives {
         ifKnown(id, worker -> worker.onUnready(nowNanos));
     }
 
-    /** Records that a worker drains, by itself or because something else drained it. */
-    public void onDraining(long nowNanos, String id) {
-        ifKnown(id, worker -> worker.onDraining(nowNanos));
+    /**
+     * Records that a worker drains, by itself or because something else drained it.
+     *
+     * @param why for operators
+     */
+    public void onDraining(long nowNanos, String id, String why) {
+        ifKnown(id, worker -> {
+            worker.onDraining(nowNanos);
+            worker.endsFor(why);
+        });
+    }
+
+    /** Returns why a worker ends, for operators; empty if that is not known. */
+    public String endReason(String id) {
+        WorkerLife worker = workers.get(id);
+        return worker == null ? "" : worker.endReason();
     }
 
     /**
@@ -89,7 +103,7 @@ public final class WorkerLives {
 
     /** Records that a worker must be replaced and drained soon. */
     public void onExpiring(String id) {
-        ifKnown(id, WorkerLife::expire);
+        ifKnown(id, worker -> worker.expire("another dispatcher replaces it"));
     }
 
     private void ifKnown(String id, Consumer<WorkerLife> event) {
@@ -142,7 +156,9 @@ public final class WorkerLives {
                             worker.is(State.LAUNCHED),
                             worker.ours,
                             nowNanos - worker.launchedNanos,
-                            worker.ejection()));
+                            worker.ejection(),
+                            worker.launchReason,
+                            worker.endReason()));
         }
         return facts;
     }

@@ -35,6 +35,7 @@ final class WorkerTarget {
     private double neededStreams;
     private double launchedStreams;
     private int affordable = Integer.MAX_VALUE;
+    private int needed;
     private int wanted;
     private int kept;
 
@@ -72,7 +73,7 @@ final class WorkerTarget {
                 ? 0
                 : Math.max(LEAST_STREAMS, Math.max(load.streams() * (1 + policy.headroom()), instant));
         launchedStreams = base == 0 ? neededStreams + fleet.streams() : excess(base, instant, fleet.streams());
-        int needed = (int) Math.min(Integer.MAX_VALUE, Math.ceil(launchedStreams / exchangesPerWorker));
+        needed = (int) Math.min(Integer.MAX_VALUE, Math.ceil(launchedStreams / exchangesPerWorker));
         boolean spares = neededStreams + fleet.streams() > 0 || policy.minWorkers() > 0;
         int spare = spares ? policy.warmWorkers() : 0;
         int within = (int) Math.min(policy.maxWorkers(), Math.max(policy.minWorkers(), (long) needed + spare));
@@ -127,6 +128,11 @@ final class WorkerTarget {
     /** Returns how many worker streams are needed beside the base, or without it. */
     double launchedStreams() {
         return launchedStreams;
+    }
+
+    /** Returns how many launched workers the traffic needs, without spare ones and limits. */
+    int needed() {
+        return needed;
     }
 
     /** Returns how many launched workers there should be now. */

@@ -419,6 +419,11 @@ public final class Exchange extends DeadlineQueue.Entry implements RequestSink {
         return head.asksForTunnel();
     }
 
+    /** Returns whether the exchange probably lasts until its worker or its client ends it. */
+    public boolean lastsLong() {
+        return head.lastsLong();
+    }
+
     Http2Headers headers() {
         return head.fields();
     }

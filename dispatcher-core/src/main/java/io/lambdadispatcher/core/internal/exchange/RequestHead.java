@@ -3,6 +3,8 @@ package io.lambdadispatcher.core.internal.exchange;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.Methods;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
@@ -15,6 +17,9 @@ import java.util.Map;
 final class RequestHead {
     /** With this header, a client says that its request can be repeated. */
     private static final AsciiString IDEMPOTENCY_KEY = AsciiString.cached("idempotency-key");
+
+    /** The media type of server-sent events. Each client of them accepts it. */
+    private static final AsciiString EVENT_STREAM = HttpHeaderValues.TEXT_EVENT_STREAM;
 
     /** Memory of the objects of a header, without its characters. */
     private static final int FIELD_BYTES = 96;
@@ -61,6 +66,15 @@ final class RequestHead {
     /** Returns whether the client asks for a tunnel. */
     boolean asksForTunnel() {
         return tunnel;
+    }
+
+    /**
+     * Returns whether the exchange probably lasts until its worker or its client ends it: a tunnel,
+     * or server-sent events.
+     */
+    boolean lastsLong() {
+        CharSequence accepted = tunnel ? null : fields.get(HttpHeaderNames.ACCEPT);
+        return tunnel || accepted != null && AsciiString.containsIgnoreCase(accepted, EVENT_STREAM);
     }
 
     /**

@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.capacity.WorkerLives;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents;
+import io.lambdadispatcher.core.internal.worker.WorkerEvents.Departure;
 import io.lambdadispatcher.core.internal.worker.WorkerLink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
@@ -98,7 +99,7 @@ public final class InProcessWorker implements WorkerLink {
 
     private void onSlotsGone() {
         if (ungone.decrementAndGet() == 0) {
-            events.onGone(this, true, goneReason);
+            events.onGone(this, Departure.ENDED, goneReason);
             observer.onWorkerDisconnected(pool.options().name(), workerId, true, goneReason);
         }
     }

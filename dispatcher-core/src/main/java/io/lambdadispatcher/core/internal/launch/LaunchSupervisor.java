@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.FleetView;
 import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.capacity.WorkerFacts;
+import io.lambdadispatcher.core.internal.capacity.WorkerReasons;
 import io.lambdadispatcher.core.internal.direct.DirectFunction;
 import io.lambdadispatcher.core.internal.fleet.BudgetLimits;
 import io.lambdadispatcher.core.internal.fleet.FleetFunction;
@@ -21,6 +22,7 @@ import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import io.lambdadispatcher.wire.worker.ControlMessage;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.netty.util.concurrent.EventExecutor;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
@@ -222,8 +224,8 @@ public final class LaunchSupervisor {
     }
 
     /** Records that the worker drains, by itself or because it was told to. Called once. */
-    void onWorkerDraining(String workerId) {
-        executor.execute(() -> confined.onDraining(workerId));
+    void onWorkerDraining(String workerId, DrainCode reason) {
+        executor.execute(() -> confined.onDraining(workerId, WorkerReasons.ofDrain(reason)));
     }
 
     /**
@@ -324,6 +326,7 @@ public final class LaunchSupervisor {
             assert executor.inEventLoop();
             Set<String> recycled =
                     workerIds.stream().filter(controller::recycle).collect(Collectors.toSet());
+            pool.setDue(controller.due());
             lookSoon();
             return recycled;
         }
@@ -447,8 +450,8 @@ public final class LaunchSupervisor {
             }
         }
 
-        void onDraining(String workerId) {
-            controller.workers().onDraining(now(), workerId);
+        void onDraining(String workerId, String why) {
+            controller.workers().onDraining(now(), workerId, why);
             lookSoon();
         }
 
@@ -465,6 +468,14 @@ public final class LaunchSupervisor {
         @Override
         public void onExit(String workerId, WorkerExit exit) {
             long now = now();
+            if (!exit.failed()) {
+                String why = controller.workers().endReason(workerId);
+                log.info(
+                        "worker {} of function {} has ended: {}",
+                        workerId,
+                        function.name(),
+                        why.isEmpty() ? exit.detail() : why);
+            }
             if (fleet != null && exit.cause() == Cause.LOST) {
                 fleet.onLost(workerId);
             }
@@ -496,6 +507,7 @@ public final class LaunchSupervisor {
             }
             permitOverflow();
             publishPause(now);
+            pool.setDue(controller.due());
             CapacitySnapshot seen = controller.status(now, fleet == null ? null : fleet.obstacle());
             snapshot = seen;
             history = controller.history(now);

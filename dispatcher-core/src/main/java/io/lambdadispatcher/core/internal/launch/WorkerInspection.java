@@ -68,7 +68,9 @@ public final class WorkerInspection {
                 null,
                 "",
                 "",
-                "");
+                "",
+                known.launchReason(),
+                known.endReason());
     }
 
     private static WorkerSnapshot with(WorkerSnapshot worker, Instant now, WorkerFacts known) {
@@ -91,6 +93,8 @@ public final class WorkerInspection {
                 ejected ? known.ejection() : null,
                 worker.version(),
                 worker.logStream(),
-                worker.zone());
+                worker.zone(),
+                known.launchReason(),
+                known.endReason().isEmpty() ? worker.endReason() : known.endReason());
     }
 }

@@ -117,13 +117,14 @@ final class WorkerLaunches {
     }
 
     private void drain(Plan.Drain drain) {
-        log.info("draining worker {} of function {}: {}", drain.workerId(), function, drain.reason());
+        log.info("draining worker {} of function {}: {}", drain.workerId(), function, drain.why());
         registry.drain(drain.workerId(), drain.reason(), Duration.ofNanos(drain.graceNanos()));
     }
 
     private void launch(Plan.Launch order, FunctionOptions options) {
         LaunchRequest request = requests.next(options, order);
         String id = request.workerId();
+        log.info("launching worker {} of function {}: {}", id, function, order.reason());
         registry.onLaunched(id);
         observer.onLaunch(function, id);
         Launch launch = launcher.launch(request);

@@ -5,6 +5,7 @@ import static io.netty.handler.codec.http.HttpResponseStatus.TOO_MANY_REQUESTS;
 import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.lambdadispatcher.core.internal.capacity.WorkerReasons;
 import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.SlotState;
 import io.lambdadispatcher.core.internal.loop.Incidents;
@@ -64,7 +65,9 @@ public final class WorkerRegistry implements WorkerEvents {
         /** Whether at least one connection is ready. */
         boolean ready;
 
-        boolean draining;
+        /** Why it drains; {@code null} = it does not. */
+        @Nullable
+        DrainCode draining;
 
         final Instant since = Instant.now();
         String version = "";
@@ -88,7 +91,7 @@ public final class WorkerRegistry implements WorkerEvents {
         boolean changesReadiness() {
             boolean before = ready;
             ready = connections.containsValue(true);
-            return ready != before && !draining;
+            return ready != before && draining == null;
         }
     }
 
@@ -201,7 +204,7 @@ public final class WorkerRegistry implements WorkerEvents {
         for (Worker worker : workers.values()) {
             if (worker.function.equals(function)) {
                 all++;
-                int ready = worker.ready && !worker.draining ? 1 : 0;
+                int ready = worker.ready && worker.draining == null ? 1 : 0;
                 base += worker.launched ? 0 : ready;
                 launched += worker.launched ? ready : 0;
             }
@@ -221,7 +224,7 @@ public final class WorkerRegistry implements WorkerEvents {
     public synchronized int readyWorkers(String function) {
         int ready = 0;
         for (Worker worker : workers.values()) {
-            ready += worker.function.equals(function) && worker.ready && !worker.draining ? 1 : 0;
+            ready += worker.function.equals(function) && worker.ready && worker.draining == null ? 1 : 0;
         }
         return ready;
     }
@@ -362,7 +365,7 @@ public final class WorkerRegistry implements WorkerEvents {
 
     @GuardedBy("this")
     private WorkerSnapshot snapshot(String id, Worker worker, WorkerUse use) {
-        State state = worker.draining ? State.DRAINING : worker.ready ? State.READY : State.UNREADY;
+        State state = worker.draining != null ? State.DRAINING : worker.ready ? State.READY : State.UNREADY;
         SocketAddress address = worker.connections.keySet().stream()
                 .findAny()
                 .map(WorkerLink::remoteAddress)
@@ -385,7 +388,9 @@ public final class WorkerRegistry implements WorkerEvents {
                 null,
                 worker.version,
                 worker.logStream,
-                worker.zone);
+                worker.zone,
+                "",
+                worker.draining == null ? "" : WorkerReasons.ofDrain(worker.draining));
     }
 
     @Override
@@ -397,7 +402,7 @@ public final class WorkerRegistry implements WorkerEvents {
             }
             if (worker.changesReadiness()) {
                 tellReadiness(connection, ready);
-            } else if (ready && !worker.draining) {
+            } else if (ready && worker.draining == null) {
                 tellReady(connection); // A limit of the worker must hold for this connection, too.
             }
         }
@@ -420,16 +425,11 @@ public final class WorkerRegistry implements WorkerEvents {
     @GuardedBy("this")
     private void tellReady(WorkerLink connection) {
         String id = connection.workerId();
-        String version = version(id);
+        Worker worker = workers.get(id);
+        String version = worker == null ? "" : worker.version;
         tellSupervisor(
                 connection.pool().options().name(),
                 supervisor -> supervisor.onWorkerReady(id, connection.deadline(), version));
-    }
-
-    @GuardedBy("this")
-    private String version(String workerId) {
-        Worker worker = workers.get(workerId);
-        return worker == null ? "" : worker.version;
     }
 
     @Override
@@ -448,29 +448,29 @@ public final class WorkerRegistry implements WorkerEvents {
     @Override
     public void onDrain(WorkerLink connection, DrainCode reason) {
         synchronized (this) {
-            if (!startDraining(connection.workerId())) {
+            if (!startDraining(connection.workerId(), reason)) {
                 return;
             }
-            tellSupervisor(
-                    connection.pool().options().name(),
-                    supervisor -> supervisor.onWorkerDraining(connection.workerId()));
+            String function = connection.pool().options().name();
+            tellSupervisor(function, supervisor -> supervisor.onWorkerDraining(connection.workerId(), reason));
         }
         log.info("worker {} is draining: {}", connection.workerId(), reason);
     }
 
-    private synchronized boolean startDraining(String workerId) {
+    private synchronized boolean startDraining(String workerId, DrainCode reason) {
         Worker worker = workers.get(workerId);
-        if (worker == null || worker.draining) {
+        if (worker == null || worker.draining != null) {
             return false;
         }
-        worker.draining = true;
+        worker.draining = reason;
         return true;
     }
 
     @Override
-    public void onGone(WorkerLink connection, boolean clean, String reason) {
+    public void onGone(WorkerLink connection, Departure departure, String reason) {
         String function;
         String workerId = connection.workerId();
+        boolean clean = departure == Departure.ENDED;
         CompletableFuture<Void> nowEmpty;
         synchronized (this) {
             Worker worker = workers.get(connection.workerId());
@@ -478,8 +478,7 @@ public final class WorkerRegistry implements WorkerEvents {
                 return;
             }
             worker.connections.remove(connection);
-            boolean last = worker.connections.isEmpty();
-            if (!last) {
+            if (!worker.connections.isEmpty()) {
                 if (worker.changesReadiness()) {
                     tellReadiness(connection, false);
                 }
@@ -491,7 +490,7 @@ public final class WorkerRegistry implements WorkerEvents {
             tellSupervisor(function, supervisor -> supervisor.onWorkerGone(connection.workerId(), clean));
         }
         log.info("worker {} of function {} has disconnected: {}", workerId, function, reason);
-        if (!clean) {
+        if (departure == Departure.LOST) {
             incidents.count(Incident.Kind.WORKERS_LOST, function, "", () -> "worker " + workerId + ": " + reason);
         }
         if (nowEmpty != null) {
@@ -535,7 +534,7 @@ public final class WorkerRegistry implements WorkerEvents {
      * @return whether the worker is connected and did not drain before
      */
     public boolean drain(String workerId, DrainCode reason, Duration grace) {
-        if (!startDraining(workerId)) {
+        if (!startDraining(workerId, reason)) {
             return false;
         }
         connections(workerId).forEach(connection -> connection.drain(reason, grace));
@@ -558,7 +557,7 @@ public final class WorkerRegistry implements WorkerEvents {
             closing = true;
             empty = done;
             workers.values().forEach(worker -> {
-                worker.draining = true;
+                worker.draining = DrainCode.SHUTDOWN;
                 all.addAll(worker.connections.keySet());
             });
             if (workers.isEmpty()) {

@@ -152,6 +152,11 @@ public final class ClientSession {
         waiting = false;
     }
 
+    /** Returns whether the request names a worker, which has the state of its session. */
+    public boolean isBound() {
+        return worker != WorkerTag.NONE;
+    }
+
     /** Returns what stands for the worker that the request names. */
     public Long worker() {
         return worker;

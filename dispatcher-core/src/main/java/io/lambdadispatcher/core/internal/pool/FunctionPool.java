@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
@@ -45,7 +46,6 @@ public final class FunctionPool {
     private static final int MIN_QUEUE_SHARE = 16;
 
     private static final long SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);
-    private static final long MIN_STALE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private static final Logger log = LoggerFactory.getLogger(FunctionPool.class);
 
@@ -65,11 +65,8 @@ public final class FunctionPool {
 
     final AtomicInteger streams = new AtomicInteger();
 
-    /** When the current period began in which requests are queued and worker streams exist. */
-    private volatile long standsSinceNanos;
-
-    private volatile long queueTimeoutNanos;
-    private volatile long staleNanos;
+    /** The current period in which requests are queued and worker streams exist. */
+    final StandingQueue standing;
 
     final ClientShares shares = new ClientShares();
     final RequestAdmission admission;
@@ -116,14 +113,9 @@ public final class FunctionPool {
     public FunctionPool(FunctionOptions options, List<EventLoop> loops, DispatcherObserver observer) {
         this.options = options;
         this.admission = new RequestAdmission(options.name());
-        this.queueTimeoutNanos = options.queueTimeout().toNanos();
-        this.staleNanos = staleNanos(queueTimeoutNanos);
+        this.standing = new StandingQueue(options.queueTimeout().toNanos());
         this.shards =
                 loops.stream().map(loop -> new PoolShard(this, loop, observer)).toList();
-    }
-
-    private static long staleNanos(long queueTimeoutNanos) {
-        return Math.max(MIN_STALE_NANOS, queueTimeoutNanos / 20);
     }
 
     public FunctionOptions options() {
@@ -133,8 +125,7 @@ public final class FunctionPool {
     /** Replaces the options. {@link PoolShard#setOptions} replaces the timeouts of each shard. */
     public void setOptions(FunctionOptions value) {
         options = value;
-        queueTimeoutNanos = value.queueTimeout().toNanos();
-        staleNanos = staleNanos(queueTimeoutNanos);
+        standing.setTimeout(value.queueTimeout().toNanos());
     }
 
     boolean isShared() {
@@ -171,6 +162,19 @@ public final class FunctionPool {
     /** Returns the number of open worker streams, except those of ejected workers. */
     public int servingStreams() {
         return openWorkers.servingStreams();
+    }
+
+    /**
+     * Sets which workers are replaced soon. Long exchanges avoid them as long as others can come.
+     */
+    public void setDue(Set<String> workerIds) {
+        openWorkers.setDue(workerIds);
+    }
+
+    /** Returns whether workers can be launched here, as far as is known. */
+    boolean launches() {
+        Supplier<CapacitySnapshot> supplier = launching;
+        return supplier != null && supplier.get().blockedReason() == null;
     }
 
     /** Sets where ejections are reported. Call before the first worker connects. */
@@ -276,41 +280,19 @@ public final class FunctionPool {
                 options.queueTimeout().toMillis());
     }
 
-    /**
-     * Returns for how long a queued request has waited while workers were connected.
-     *
-     * @param sinceNanos when it began to wait
-     */
-    long waitedNanos(long sinceNanos, long nowNanos) {
-        return nowNanos - (sinceNanos - standsSinceNanos > 0 ? sinceNanos : standsSinceNanos);
-    }
-
     /** @return whether no other request waits for a worker stream */
     boolean onPending(long nowNanos) {
         boolean first = pending.getAndIncrement() == 0;
         if (first) {
-            standsSinceNanos = nowNanos;
+            standing.begin(nowNanos);
         }
         return first;
     }
 
     void onStreamOpened(long nowNanos) {
         if (streams.getAndIncrement() == 0) {
-            standsSinceNanos = nowNanos;
+            standing.begin(nowNanos);
         }
-    }
-
-    /**
-     * Returns whether a request at the head of the queue has waited too long and should be shed.
-     *
-     * <p>Requests are shed only if the queue has not been empty for the queue timeout while workers
-     * were connected. Such a queue does not empty soon: in order of arrival, each request would be
-     * served shortly before its timeout. Shedding stale requests lets fresh ones be served in time.
-     * A younger queue, such as after a cold start, is not shed. {@code SheddingSimulationTest}
-     * compares this rule with CoDel and adaptive LIFO.
-     */
-    boolean isStale(long sinceNanos, long nowNanos) {
-        return nowNanos - sinceNanos > staleNanos && nowNanos - standsSinceNanos >= queueTimeoutNanos;
     }
 
     /**
@@ -330,14 +312,6 @@ public final class FunctionPool {
             preempted = false;
         }
         return preempted;
-    }
-
-    /**
-     * Says that the queue stood for a reason that has ended: requests that waited because of it are
-     * not shed.
-     */
-    void standsSince(long nowNanos) {
-        standsSinceNanos = nowNanos;
     }
 
     /** Makes all event loops look for streams that are held up, because requests are queued. */
@@ -416,7 +390,7 @@ public final class FunctionPool {
             return null;
         }
         long leftNanos = pause.untilNanos() - nowNanos;
-        boolean endsInTime = pause.untilNanos() - (sinceNanos + queueTimeoutNanos) < 0;
+        boolean endsInTime = pause.untilNanos() - (sinceNanos + standing.timeoutNanos()) < 0;
         if (leftNanos <= 0 || endsInTime && !pause.refusesAll()) {
             return null;
         }

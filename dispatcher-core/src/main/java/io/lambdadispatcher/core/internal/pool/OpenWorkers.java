@@ -31,6 +31,9 @@ final class OpenWorkers {
     /** The array never changes. */
     private volatile PooledConnection[] open = {};
 
+    /** The workers that are replaced soon. The set never changes. */
+    private volatile Set<String> due = Set.of();
+
     /** Whether base workers and launched ones are open for requests. */
     private volatile boolean mixed;
 
@@ -129,6 +132,45 @@ final class OpenWorkers {
         PooledConnection least = null;
         for (PooledConnection each : open) {
             if (each.hasBaseRoom() && (least == null || each.load() < least.load())) {
+                least = each;
+            }
+        }
+        return least;
+    }
+
+    /** Sets which workers are replaced soon. */
+    void setDue(Set<String> workerIds) {
+        due = Set.copyOf(workerIds);
+    }
+
+    /** Returns whether any worker is replaced soon. */
+    boolean isAnyDue() {
+        return !due.isEmpty();
+    }
+
+    /** Returns the open worker connections of the workers that are not replaced soon. */
+    PooledConnection[] staying() {
+        Set<String> leaving = due;
+        PooledConnection[] all = open;
+        return leaving.isEmpty()
+                ? all
+                : Arrays.stream(all)
+                        .filter(each -> !leaving.contains(each.workerId()))
+                        .toArray(PooledConnection[]::new);
+    }
+
+    /**
+     * Returns the connection with the fewest requests, of any event loop, that has room and whose
+     * worker is not replaced soon. Base workers come first; {@code null} if there is none.
+     *
+     * @param tried the workers of failed attempts, which must not be chosen
+     */
+    @Nullable
+    PooledConnection leastBusyStaying(List<String> tried) {
+        PooledConnection least = null;
+        for (PooledConnection each : staying()) {
+            boolean comesFirst = least == null || (each.base == least.base ? each.load() < least.load() : each.base);
+            if (comesFirst && each.hasRoom() && !tried.contains(each.workerId())) {
                 least = each;
             }
         }

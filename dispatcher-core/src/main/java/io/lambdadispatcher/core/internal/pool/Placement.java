@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Chooses the worker stream of a request and gives the request to it: a stream of the worker that
- * its session chooses, or else one of a base worker below its target, on any loop, if there are
+ * its session chooses, or else, for a tunnel or a long response, one of a worker that is not
+ * replaced soon, or else one of a base worker below its target, on any loop, if there are
  * launched workers, too, or else a free one of its own event loop, or else one of another loop, to
  * which it crosses over. Workers of earlier attempts come last, and a further attempt does not
  * prefer base workers of other loops. Confined to the requests' event
@@ -57,7 +58,11 @@ final class Placement {
     boolean dispatch(Exchange exchange) {
         List<String> tried = exchange.attempts().tried();
         ClientSession session = exchange.place().session();
-        PooledConnection wanted = session == null ? null : session.choose(pool.openWorkers.all(), tried);
+        boolean stays = pool.openWorkers.isAnyDue() && exchange.lastsLong();
+        PooledConnection wanted = session == null ? null : session.choose(candidates(session, stays), tried);
+        if (wanted == null && stays) {
+            wanted = pool.openWorkers.leastBusyStaying(tried);
+        }
         if (wanted != null) {
             return dispatchTo(wanted, exchange);
         }
@@ -71,8 +76,13 @@ final class Placement {
         return free.areAllDoubted() && crossOver(exchange, 0, List.of()) || dispatchToAny(exchange);
     }
 
+    /** @param stays whether the exchange should not begin on a worker that is replaced soon */
+    private PooledConnection[] candidates(ClientSession session, boolean stays) {
+        return stays && !session.isBound() ? pool.openWorkers.staying() : pool.openWorkers.all();
+    }
+
     /**
-     * Sends the exchange to the worker connection of its session, on any loop.
+     * Sends the exchange to this worker connection, on any loop.
      *
      * @return false if another event loop has taken the last permit just now
      */

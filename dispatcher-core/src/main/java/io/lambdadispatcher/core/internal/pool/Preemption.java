@@ -139,7 +139,7 @@ final class Preemption {
 
     private void remember(ClientShare client, long now) {
         pool.onPreempted(client, now + MEMORY_NANOS);
-        pool.standsSince(now);
+        pool.standing.begin(now);
         pool.shares.keep(client);
         loop.schedule(() -> pool.shares.release(client), MEMORY_NANOS, TimeUnit.NANOSECONDS);
     }

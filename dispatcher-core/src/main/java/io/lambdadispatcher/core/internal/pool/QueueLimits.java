@@ -102,7 +102,7 @@ final class QueueLimits {
     @Nullable
     Failure shedding(Ticket<Exchange> head, boolean last) {
         long now = clock.nanoTime();
-        if (!last && pool.isStale(head.sinceNanos(), now)) {
+        if (!last && pool.standing.isStale(head.sinceNanos(), now)) {
             observer.onProtection(Protection.QUEUE_SHED);
             return timeout(
                     "no worker is likely to be free soon", ", because its queue has not been empty for too long");
@@ -112,7 +112,7 @@ final class QueueLimits {
     }
 
     private boolean hasWaitedTooLong(Ticket<Exchange> head, Priority priority, long nowNanos) {
-        long waitedNanos = pool.waitedNanos(head.sinceNanos(), nowNanos);
+        long waitedNanos = pool.standing.waitedNanos(head.sinceNanos(), nowNanos);
         return pool.priorities.sheds(priority, shedNanos(head.entry), waitedNanos, nowNanos);
     }
 

@@ -19,8 +19,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Requests that wait although worker streams may be free: their client has too many requests with
- * unfinished bodies or unread responses, or the worker of their session has no free stream. They do
- * not wait in the queue, so they delay no other request and no worker is launched for them.
+ * unfinished bodies or unread responses, or the worker of their session has no free stream, or they
+ * last long and all workers with room are replaced soon. They do not wait in the queue, so they
+ * delay no other request and no worker is launched for them.
  *
  * <p>They are checked every 10 ms. A notification would be difficult, because any event loop can
  * make room. With 5,000 such requests, the check takes less than 1 % of the loop's time. Confined
@@ -89,7 +90,10 @@ final class SetAside {
         if (!mayBegin(exchange)) {
             return WaitReason.CLIENT_SHARE;
         }
-        return waitsForItsWorker(exchange) ? WaitReason.SESSION_WORKER : null;
+        if (waitsForItsWorker(exchange)) {
+            return WaitReason.SESSION_WORKER;
+        }
+        return waitsForReplacement(exchange) ? WaitReason.WORKERS_STARTING : null;
     }
 
     /**
@@ -136,6 +140,22 @@ final class SetAside {
                 && session.waitsFor(pool.openWorkers.all(), exchange.attempts().tried());
     }
 
+    /**
+     * Returns whether only workers have room that are replaced soon, and a replacement is expected.
+     * A tunnel or a long response that begins on such a worker would be cut off when the worker
+     * drains, and begin again on another one, perhaps several times.
+     */
+    boolean waitsForReplacement(Exchange exchange) {
+        OpenWorkers workers = pool.openWorkers;
+        ClientSession session = exchange.place().session();
+        return workers.isAnyDue()
+                && exchange.lastsLong()
+                && (session == null || !session.isBound())
+                && pool.free() > 0
+                && pool.launches()
+                && workers.leastBusyStaying(exchange.attempts().tried()) == null;
+    }
+
     // Those that wait.
 
     void add(Ticket<Exchange> ticket) {
@@ -176,16 +196,9 @@ final class SetAside {
         forOldest(
                 limit,
                 exchange -> snapshots.accept(exchange.snapshot(
-                        isForWorker(exchange) ? RequestSnapshot.State.QUEUED : RequestSnapshot.State.OVER_SHARE)));
-    }
-
-    /**
-     * Returns whether a request that was set aside waits for its session's worker, and not for its
-     * client's share.
-     */
-    private static boolean isForWorker(Exchange exchange) {
-        ClientSession session = exchange.place().session();
-        return session != null && session.isWaiting();
+                        awaited(exchange) instanceof ClientShare
+                                ? RequestSnapshot.State.OVER_SHARE
+                                : RequestSnapshot.State.QUEUED)));
     }
 
     private void setTimer() {
@@ -222,11 +235,17 @@ final class SetAside {
         }
     }
 
-    /** Returns whose room a request waits for: its session's worker, or its client's share. */
+    /**
+     * Returns whose room a request waits for: its session's worker, a worker that is not replaced
+     * soon, or its client's share.
+     */
     private Object awaited(Exchange exchange) {
         ClientSession session = exchange.place().session();
-        return session != null && session.isWaiting()
-                ? session.worker()
+        if (session != null && session.isWaiting()) {
+            return session.worker();
+        }
+        return waitsForReplacement(exchange)
+                ? pool.openWorkers
                 : exchange.place().share(pool.shares);
     }
 

@@ -238,13 +238,19 @@ final class ShardQueue {
         Exchange exchange = expired.entry;
         limits.remove(exchange);
         ClientSession session = exchange.place().session();
-        if (session == null || !session.isWaiting()) {
+        boolean forSession = session != null && session.isWaiting();
+        if (!forSession && !setAside.waitsForReplacement(exchange)) {
             exchange.fail(limits.timeout("too many unfinished requests of the same client"));
             return;
         }
-        session.stopWaiting();
+        if (forSession) {
+            session.stopWaiting();
+        }
         if (!placement.dispatch(exchange)) {
-            exchange.fail(limits.timeout("the worker of the session has no room"));
+            exchange.fail(limits.timeout(
+                    forSession
+                            ? "the worker of the session has no room"
+                            : "no other worker has replaced those that leave"));
         }
     }
 

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.loop.DeadlineQueue;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.internal.pool.PooledConnection;
+import io.lambdadispatcher.core.internal.worker.WorkerEvents.Departure;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents.Rejection;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.wire.http.PrintableText;
@@ -82,7 +83,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private @Nullable Runnable drainLater;
 
     private boolean ready;
-    private boolean goodbyeSeen;
+    private Departure departure = Departure.LOST;
 
     /** How often the worker has said that it has room again. */
     private long calls;
@@ -225,7 +226,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         if (stream == control.stream()) {
             readControl(data);
             if (end) {
-                close(goodbyeSeen ? goneReason : "the worker ended its control stream");
+                close(departure == Departure.LOST ? "the worker ended its control stream" : goneReason);
             }
         }
         return bytes + padding;
@@ -284,7 +285,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
             leaving |= drain.reason() == DrainCode.LEAVING;
             onDrain(drain.reason());
         } else if (message instanceof ControlMessage.Goodbye goodbye) {
-            goodbyeSeen = true;
+            departure = leaving ? Departure.LEFT : Departure.ENDED;
             goneReason = "the worker said goodbye: " + goodbye.text();
         }
     }
@@ -429,10 +430,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     /** Closes the connection now, which cuts off the exchanges in flight. Any thread. */
     @Override
     public void goodbye(String text) {
-        loop().execute(() -> {
-            goodbyeSeen = true;
-            part(text);
-        });
+        loop().execute(() -> part(Departure.ENDED, text));
     }
 
     /**
@@ -441,11 +439,12 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      */
     @Override
     public void dismiss(String text) {
-        loop().execute(() -> part(text));
+        loop().execute(() -> part(Departure.LEFT, text));
     }
 
-    private void part(String text) {
+    private void part(Departure as, String text) {
         if (state != State.CLOSED) {
+            departure = as;
             control.send(new ControlMessage.Goodbye(text));
             handler.flush(handler.ctx());
             close(text);
@@ -530,14 +529,15 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
      */
     void onInactive() {
         boolean welcomed = state != State.ADMITTED;
-        int cost = goodbyeSeen ? 0 : pooled.busy();
+        boolean lost = departure == Departure.LOST;
+        int cost = lost ? pooled.busy() : 0;
         String told = cost == 0 ? goneReason : goneReason + ". Requests in flight: " + cost;
         shard.workers().onMemberGone(pooled);
         state = State.CLOSED;
         control.close();
-        port.events.onGone(this, goodbyeSeen && !leaving, told);
+        port.events.onGone(this, departure, told);
         if (welcomed) {
-            port.observer.onWorkerDisconnected(function(), workerId, goodbyeSeen, told);
+            port.observer.onWorkerDisconnected(function(), workerId, !lost, told);
         }
     }
 }

@@ -83,10 +83,19 @@ public interface WorkerEvents {
     /** The worker has announced that it drains. */
     void onDrain(WorkerLink connection, DrainCode reason);
 
-    /**
-     * An admitted connection is closed.
-     *
-     * @param clean whether GOODBYE was sent or received before
-     */
-    void onGone(WorkerLink connection, boolean clean, String reason);
+    /** How a connection ends. */
+    enum Departure {
+        /** One side has said GOODBYE, and the worker exits. */
+        ENDED,
+        /**
+         * One side has said GOODBYE, but the worker may run on: it serves other dispatchers, or it
+         * was cut off because it has not started or exited in time.
+         */
+        LEFT,
+        /** There was no GOODBYE: the worker was killed or is silent, or a connection was reset. */
+        LOST
+    }
+
+    /** An admitted connection is closed. */
+    void onGone(WorkerLink connection, Departure departure, String reason);
 }

@@ -596,7 +596,7 @@ class CapacityControllerTest {
         controller = controller(CapacityPolicy.fixed(2));
         look();
         readyAll();
-        controller.workers().onDraining(now, "w0");
+        controller.workers().onDraining(now, "w0", "deadline");
         look();
 
         assertThat(told.launched).hasSize(3);
@@ -745,7 +745,7 @@ class CapacityControllerTest {
         controller = controller(CapacityPolicy.fixed(1));
         look();
         readyAll();
-        controller.workers().onDraining(now, "w0");
+        controller.workers().onDraining(now, "w0", "deadline");
         look();
         ready("w1");
         pass(Duration.ofMinutes(10)); // a long response

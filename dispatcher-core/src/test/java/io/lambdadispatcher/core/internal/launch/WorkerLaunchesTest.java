@@ -91,7 +91,7 @@ class WorkerLaunchesTest {
     @BeforeEach
     void launch() {
         loop.freezeTime();
-        Plan.Launch launch = new Plan.Launch("7", 3);
+        Plan.Launch launch = new Plan.Launch("7", 3, "minimum");
         launches.carryOut(new Plan(List.of(launch), List.of(), List.of(), List.of(), List.of(), 0, false), function);
         assertThat(launched).hasSize(1);
         assertThat(request).matches(asked -> asked.version().equals("7") && asked.downstreamShare() == 3);

@@ -65,23 +65,41 @@ class SheddingTest {
     }
 
     @Test
-    void should_serve_a_fresh_request_once_the_queue_has_stood_for_the_timeout() {
+    void should_serve_a_fresh_request_once_the_queue_has_stood_for_twice_the_timeout() {
         shard.workers().onStreamOpened(worker, stream);
         request("/carried");
         requestEachSecond(9);
         pass(900);
         stream.answer();
         assertThat(served).containsExactly("/carried", "/0");
-        pass(200);
+        requestEachSecond(10);
+        assertThat(observer.protections).isEmpty();
+        served.clear();
         request("/fresh");
         pass(100);
 
         stream.answer();
 
-        assertThat(served).containsExactly("/carried", "/0", "/fresh");
-        assertThat(failures).hasSize(8).allMatch(failure -> failure.endsWith(" QUEUE_TIMEOUT"));
-        assertThat(observer.protections).hasSize(8).containsOnly(Protection.QUEUE_SHED);
+        assertThat(served).containsExactly("/fresh");
+        assertThat(failures).hasSize(18).allMatch(failure -> failure.endsWith(" QUEUE_TIMEOUT"));
+        assertThat(observer.protections).hasSizeGreaterThan(7).containsOnly(Protection.QUEUE_SHED);
         assertThat(pool.pending()).isZero();
+    }
+
+    /** All that wait at the same time would otherwise be shed together. */
+    @Test
+    void should_shed_only_what_has_waited_for_longer_than_others_at_first() {
+        shard.workers().onStreamOpened(worker, stream);
+        request("/carried");
+        requestEachSecond(6);
+        stream.answer();
+        requestEachSecond(3);
+        pass(1100);
+
+        stream.answer();
+
+        assertThat(served).containsExactly("/carried", "/0", "/5");
+        assertThat(failures).hasSize(4);
     }
 
     @Test

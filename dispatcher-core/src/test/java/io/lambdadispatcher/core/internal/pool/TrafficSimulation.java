@@ -61,6 +61,11 @@ final class TrafficSimulation {
 
     final Map<ExtraAttempt, Integer> extras = new EnumMap<>(ExtraAttempt.class);
 
+    /** How many requests have arrived in each second, and how many of those were answered. */
+    final Map<Integer, Integer> arrivedIn = new TreeMap<>();
+
+    final Map<Integer, Integer> answeredOf = new TreeMap<>();
+
     /** How often workers began with a request. */
     int served;
 
@@ -190,10 +195,13 @@ final class TrafficSimulation {
 
     private void arrive(Http2Headers head) {
         long arrivedNanos = nowNanos;
+        int second = (int) seconds();
+        arrivedIn.merge(second, 1, Integer::sum);
         shard.open(new DefaultHttp2Headers().setAll(head), true, new SilentClient() {
             @Override
             public void onHead(Http2Headers responseHead, boolean end) {
                 latencies.add(nowNanos - arrivedNanos);
+                answeredOf.merge(second, 1, Integer::sum);
                 pending--;
             }
 

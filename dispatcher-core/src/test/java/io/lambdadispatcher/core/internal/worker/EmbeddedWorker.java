@@ -174,7 +174,7 @@ final class EmbeddedWorker implements AutoCloseable {
         public void onDrain(WorkerLink connection, DrainCode reason) {}
 
         @Override
-        public void onGone(WorkerLink connection, boolean clean, String reason) {
+        public void onGone(WorkerLink connection, Departure departure, String reason) {
             partings.add(reason);
         }
     }

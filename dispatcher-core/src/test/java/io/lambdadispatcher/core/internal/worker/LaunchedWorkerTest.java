@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
@@ -208,6 +209,7 @@ class LaunchedWorkerTest {
                     public void close(Duration grace) {}
                 })
                 .eventLoops(1)
+                .observer(observer)
                 .start();
         String token = next(requests).token();
         try (ScriptedWorker worker = new ScriptedWorker(loops, impatient.workerAddress(), token)) {
@@ -217,6 +219,10 @@ class LaunchedWorkerTest {
             worker.expect("1 WELCOME");
             worker.expect("1 GOODBYE");
             worker.awaitClosed();
+            assertThat(next(observer.partings).clean())
+                    .as("it is not lost, because it was cut off")
+                    .isTrue();
+            assertThat(observer.incidents).noneMatch(incident -> incident.kind() == Incident.Kind.WORKERS_LOST);
             try (ScriptedWorker back = new ScriptedWorker(loops, impatient.workerAddress(), token)) {
                 back.openControl();
                 back.expect("1 :status 403");

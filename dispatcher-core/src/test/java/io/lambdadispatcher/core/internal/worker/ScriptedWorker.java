@@ -281,6 +281,11 @@ final class ScriptedWorker implements AutoCloseable {
         run(() -> onHeld = () -> {});
     }
 
+    /** Reads nothing any more, so that it answers no ping. */
+    void fallSilent() {
+        channel.config().setAutoRead(false);
+    }
+
     private void run(Runnable call) throws Exception {
         channel.eventLoop()
                 .submit(() -> {

@@ -76,7 +76,7 @@ class WorkerPortTest {
         public void onDrain(WorkerLink connection, DrainCode reason) {}
 
         @Override
-        public void onGone(WorkerLink connection, boolean clean, String reason) {}
+        public void onGone(WorkerLink connection, Departure departure, String reason) {}
     }
 
     @BeforeEach

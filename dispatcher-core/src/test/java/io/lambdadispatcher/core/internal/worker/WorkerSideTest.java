@@ -605,7 +605,7 @@ class WorkerSideTest {
             worker.awaitRead(5);
         }
         assertThat(observer.partings.poll(10, TimeUnit.SECONDS))
-                .isEqualTo(new Parting("w", "the worker said goodbye: done"));
+                .isEqualTo(new Parting("w", true, "the worker said goodbye: done"));
         try (ScriptedWorker again = worker("w")) {
             again.openControl();
             again.expect("1 :status 403");

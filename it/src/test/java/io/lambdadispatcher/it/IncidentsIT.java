@@ -1,0 +1,317 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.lambdadispatcher.core.observe.Incident.Kind;
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.HttpLimits;
+import io.lambdadispatcher.core.spi.Ledger;
+import io.lambdadispatcher.core.spi.LedgerException;
+import io.lambdadispatcher.core.spi.RouteTarget;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.micrometer.DispatcherMetrics;
+import io.lambdadispatcher.wire.testkit.Await;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What an operator sees of each incident: the line of the log when it begins and the one when it
+ * ends, both at WARN, the metric, and an alert that names the words of the log. All incidents are
+ * caused first, and their causes end then, so that the test waits only once for their ends.
+ */
+@Timeout(value = 5, unit = TimeUnit.MINUTES)
+class IncidentsIT {
+    private static final Duration MOST_WAIT = Duration.ofSeconds(60);
+    private static final int MAX_CONNECTIONS = 40;
+    private static final long BLOCKED_NANOS = TimeUnit.MILLISECONDS.toNanos(600);
+
+    private static final Logger logger =
+            (Logger) LoggerFactory.getLogger("io.lambdadispatcher.core.internal.loop.Incidents");
+    private static final ListAppender<ILoggingEvent> log = new ListAppender<>();
+    private static final SimpleMeterRegistry metrics = new SimpleMeterRegistry();
+    private static final UnreliableLedger ledger = new UnreliableLedger();
+    private static final List<Process> failing = new ArrayList<>();
+
+    private static Rig rig;
+
+    /** A ledger that can become unreachable. */
+    private static final class UnreliableLedger implements Ledger {
+        private final Ledger all = Ledger.inMemory();
+        private volatile boolean unreachable;
+
+        private <T> CompletionStage<T> unless(CompletionStage<T> answer) {
+            return unreachable ? CompletableFuture.failedStage(new LedgerException("unreachable", null)) : answer;
+        }
+
+        @Override
+        public CompletionStage<List<Entry>> read() {
+            return unless(all.read());
+        }
+
+        @Override
+        public CompletionStage<Boolean> write(String key, long expectedVersion, String value) {
+            return unless(all.write(key, expectedVersion, value));
+        }
+
+        @Override
+        public CompletionStage<Boolean> remove(String key, long version) {
+            return unless(all.remove(key, version));
+        }
+
+        @Override
+        public void close() {
+            all.close();
+        }
+    }
+
+    /** Its workers fail immediately. */
+    private static final class FailingLauncher implements WorkerLauncher {
+        @Override
+        public LaunchedWorker launch(LaunchRequest request) {
+            return new LaunchedWorker() {
+                @Override
+                public CompletionStage<WorkerExit> exit() {
+                    return CompletableFuture.completedStage(new WorkerExit(Cause.FAILED, "exit status 1"));
+                }
+
+                @Override
+                public void kill() {}
+            };
+        }
+
+        @Override
+        public void close(Duration grace) {}
+    }
+
+    @BeforeAll
+    static void begin() throws Exception {
+        log.start();
+        logger.addAppender(log);
+        rig = Rig.start(
+                Rig.function().build(),
+                new DispatcherMetrics(metrics),
+                builder -> builder.eventLoops(1)
+                        .limits(HttpLimits.builder()
+                                .maxConnections(MAX_CONNECTIONS)
+                                .build())
+                        .function(FunctionOptions.builder("busy")
+                                .queue(0, Duration.ofSeconds(1))
+                                .build())
+                        .function(FunctionOptions.builder("launched")
+                                .capacity(CapacityPolicy.fixed(1))
+                                .build())
+                        .function(FunctionOptions.builder("paused")
+                                .capacity(CapacityPolicy.between(0, 1))
+                                .build())
+                        .launcher("launched", new FailingLauncher())
+                        .launcher("paused", new FailingLauncher())
+                        .ledger(ledger)
+                        .router(head -> {
+                            String path = head.path().toString();
+                            if (path.startsWith("/late")) {
+                                LockSupport.parkNanos(BLOCKED_NANOS);
+                            }
+                            return RouteTarget.of(path.startsWith("/busy") ? "busy" : "demo");
+                        }));
+        for (Kind kind : Kind.values()) {
+            cause(kind);
+            Await.until(kind + " begins", MOST_WAIT, () -> has("incident begins: ", kind));
+            assertThat(open(kind)).as("%s goes on", kind).isPositive();
+        }
+        ledger.unreachable = false;
+        rig.dispatcher.setLaunching("paused", true);
+        rig.dispatcher
+                .change()
+                .function(FunctionOptions.builder("launched")
+                        .capacity(CapacityPolicy.NONE)
+                        .build())
+                .apply();
+        for (Process worker : failing) {
+            worker.destroyForcibly().waitFor();
+        }
+    }
+
+    @AfterAll
+    static void end() throws Exception {
+        rig.close();
+        logger.detachAppender(log);
+    }
+
+    /** Makes the incident begin. A new kind needs a case here. */
+    private static void cause(Kind kind) throws Exception {
+        switch (kind) {
+            case REQUESTS_REFUSED -> get("/busy");
+            case REQUESTS_FAILED -> {
+                Process worker = rig.process(1, 4, Rig.DEMO);
+                exchange("POST", "/silent", () -> {
+                    Await.until("the worker has the request", () -> rig.pool().free() < 4);
+                    worker.destroyForcibly();
+                });
+            }
+            case CONNECTIONS_REFUSED -> {
+                List<Socket> sockets = new ArrayList<>();
+                for (int i = 0; i <= MAX_CONNECTIONS; i++) {
+                    sockets.add(new Socket(InetAddress.getLoopbackAddress(), rig.plainPort()));
+                }
+                Await.until("one is refused", MOST_WAIT, () -> has("incident begins: ", kind));
+                for (Socket socket : sockets) {
+                    socket.close();
+                }
+            }
+            case WORKERS_EJECTED -> {
+                rig.worker(1, 4);
+                rig.worker(1, 4);
+                failing.add(rig.process(1, 4, Map.of("LAMBDA_DISPATCHER_HANDLER", FailingHandler.class.getName())));
+                Await.until("a worker is ejected", MOST_WAIT, () -> {
+                    get("/ping");
+                    return has("incident begins: ", kind);
+                });
+            }
+            case WORKERS_LOST -> {} // That was so when a request failed.
+            case WORKERS_REJECTED -> {
+                try (Socket socket = new Socket(
+                        InetAddress.getLoopbackAddress(),
+                        rig.dispatcher.workerAddress().getPort())) {
+                    socket.getOutputStream().write("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+                    socket.getInputStream().readAllBytes();
+                } catch (IOException e) {
+                    // The dispatcher has reset the connection.
+                }
+            }
+            case LAUNCHES_FAILED -> {} // They fail from the start.
+            case LAUNCHES_BLOCKED -> rig.dispatcher.setLaunching("paused", false);
+            case LEDGER_UNREACHABLE -> ledger.unreachable = true;
+            case DISPATCHER_SHORT ->
+                Await.until("the event loop is late", MOST_WAIT, () -> {
+                    get("/late");
+                    return has("incident begins: ", kind);
+                });
+        }
+    }
+
+    private static void get(String path) {
+        exchange("GET", path, () -> {});
+    }
+
+    /**
+     * Sends a request from a client, and does not mind how it ends.
+     *
+     * @param meanwhile is done before the response is read
+     */
+    private static void exchange(String method, String path, Runnable meanwhile) {
+        String head = method + " " + path + " HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), rig.plainPort())) {
+            socket.setSoTimeout((int) MOST_WAIT.toMillis());
+            socket.getOutputStream().write(head.getBytes(StandardCharsets.US_ASCII));
+            meanwhile.run();
+            socket.getInputStream().readAllBytes();
+        } catch (IOException e) {
+            // The dispatcher has closed the connection.
+        }
+    }
+
+    /** Returns whether the log has a line about an incident of this kind. */
+    private static boolean has(String begin, Kind kind) {
+        return lines().stream().anyMatch(line -> line.startsWith(begin + words(kind)));
+    }
+
+    /** Returns the words of the log for the incident of a kind that this test causes. */
+    private static String words(Kind kind) {
+        String code = switch (kind) {
+            case REQUESTS_REFUSED -> "queue_full";
+            case REQUESTS_FAILED -> "worker_lost";
+            case CONNECTIONS_REFUSED -> "connection_limit";
+            case WORKERS_REJECTED -> "stranger";
+            case LAUNCHES_FAILED -> "failed";
+            case DISPATCHER_SHORT -> "processor time";
+            case WORKERS_EJECTED, WORKERS_LOST, LAUNCHES_BLOCKED, LEDGER_UNREACHABLE -> "";
+        };
+        return kind.headline(function(kind), code);
+    }
+
+    /** Returns the function whose incident of a kind this test causes; empty = it has none. */
+    private static String function(Kind kind) {
+        return switch (kind) {
+            case REQUESTS_REFUSED -> "busy";
+            case REQUESTS_FAILED, WORKERS_EJECTED, WORKERS_LOST -> "demo";
+            case LAUNCHES_FAILED -> "launched";
+            case LAUNCHES_BLOCKED -> "paused";
+            case CONNECTIONS_REFUSED, WORKERS_REJECTED, LEDGER_UNREACHABLE, DISPATCHER_SHORT -> "";
+        };
+    }
+
+    private static List<String> lines() {
+        return List.copyOf(log.list).stream()
+                .filter(line -> line.getLevel() == Level.WARN)
+                .map(ILoggingEvent::getFormattedMessage)
+                .toList();
+    }
+
+    /** Returns how many incidents of the kind go on, as the metric says. */
+    private static double open(Kind kind) {
+        return metrics.getMeters().stream()
+                .filter(meter -> meter.getId().getName().endsWith("incidents"))
+                .filter(meter -> kind.name()
+                        .toLowerCase(Locale.ROOT)
+                        .equals(meter.getId().getTag("kind")))
+                .filter(meter -> function(kind).isEmpty()
+                        || function(kind).equals(meter.getId().getTag("function")))
+                .mapToDouble(meter -> ((Gauge) meter).value())
+                .sum();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void should_tell_when_it_begins_and_ends(Kind kind) {
+        Await.until(kind + " ends", MOST_WAIT, () -> has("incident ends: ", kind));
+        Await.until(kind + " is not counted any more", MOST_WAIT, () -> open(kind) == 0);
+        assertThat(lines())
+                .filteredOn(line -> line.startsWith("incident begins: " + words(kind)))
+                .hasSize(1);
+        assertThat(lines())
+                .filteredOn(line -> line.startsWith("incident ends: " + words(kind)))
+                .hasSize(1);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void should_have_an_alert_that_names_it(Kind kind) throws IOException {
+        String alerts = Files.readString(Path.of("../docs/monitoring/alerts.yaml"));
+        String name = "none";
+        for (String alert : alerts.split("- alert: ")) {
+            name = alert.contains('"' + kind.headline("…", "…") + '"')
+                    ? alert.lines().findFirst().orElseThrow()
+                    : name;
+        }
+        assertThat(Files.readString(Path.of("../docs/guides/troubleshoot.md")))
+                .containsPattern(Pattern.compile(
+                        Pattern.quote("| `" + kind.headline("…", "…") + "` |") + " `" + name + "` \\|"));
+    }
+}
