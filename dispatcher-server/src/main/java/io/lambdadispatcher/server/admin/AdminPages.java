@@ -49,7 +49,7 @@ public final class AdminPages implements AutoCloseable {
             "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none';"
                     + " form-action 'none'; frame-ancestors 'none'";
     private static final List<String> DOCUMENTS =
-            List.of("functions", "fleet", "workers", "requests", "launches", "failures", "config", "version");
+            List.of("functions", "fleet", "workers", "requests", "launches", "failures", "changes", "config", "version");
     private static final Set<String> WAIT_FOR_EVENT_LOOPS = Set.of("workers", "requests");
     private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 

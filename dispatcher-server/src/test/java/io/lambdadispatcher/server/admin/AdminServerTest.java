@@ -48,6 +48,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -182,6 +183,20 @@ class AdminServerTest {
         assertThat(weights.body()).isEqualTo("{\"weights\":{\"a&b\":7}}");
         assertThat(call("POST", "/api/log-level?to=debug").body()).isEqualTo("{\"level\":\"debug\"}");
         assertThat(call("POST", "/api/clear-cache").body()).isEqualTo("{\"bytes\":4096}");
+    }
+
+    @Test
+    void should_tell_of_accepted_commands_and_who_has_sent_them() throws Exception {
+        List<String> told = new CopyOnWriteArrayList<>();
+        server.observeChanges(told::add);
+        call("POST", "/api/log-level?to=x");
+        call("GET", "/launching");
+        call("POST", "/api/log-level?to=debug");
+
+        assertThat(told)
+                .singleElement()
+                .asString()
+                .matches("POST /api/log-level\\?to=debug from 127\\.0\\.0\\.1 port \\d+ with token 2");
     }
 
     @ParameterizedTest
