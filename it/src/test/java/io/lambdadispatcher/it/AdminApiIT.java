@@ -186,8 +186,9 @@ class AdminApiIT {
         // FleetIT sees those of a fleet.
         unseen.keySet().removeIf(schema -> schema.startsWith("Fleet"));
         assertThat(unseen)
-                .as("members that are described and that no answer has had; these need AWS, a base worker, a sick worker, or a stuck"
-                        + " event loop")
+                .as(
+                        "members that are described and that no answer has had; these need AWS, a base worker, a sick worker, or a stuck"
+                                + " event loop")
                 .isEqualTo(Map.of(
                         "CommandedWorker",
                         Set.of("version"),

@@ -85,8 +85,8 @@ class LivePageStateIT {
         }
         String json = switch (name) {
             case "live" ->
-                "{" + state + "\"time\":\"" + Instant.now() + "\",\"launches\":[],\"failures\":[],"
-                        + "\"functions\":[" + functions + "]}";
+                "{" + state + "\"time\":\"" + Instant.now() + "\",\"launches\":[],\"failures\":[]," + "\"functions\":["
+                        + functions + "]}";
             case "version" -> "{\"version\":\"" + version + "\",\"started\":\"2026-11-23T12:30:45Z\"}";
             case "config" -> "{\"hash\":\"0123\",\"settings\":[]}";
             default -> throw new AssertionError(name);
@@ -213,12 +213,14 @@ class LivePageStateIT {
         show();
 
         browser.awaitText(
-                "#functions", "Clients get the first byte within 480 ms (p99); with workers it takes 90 ms, in the queue 400 ms");
+                "#functions",
+                "Clients get the first byte within 480 ms (p99); with workers it takes 90 ms, in the queue 400 ms");
         browser.awaitText("#functions figure", "Latency", "first byte p99 480 ms", "5 min ago", "now");
         assertThat(browser.evaluate("document.querySelector('#functions svg').ariaLabel"))
                 .isEqualTo("Latency: first byte p99 now 480 ms, p50 now 21 ms, worker p99 now 90 ms, queue p99 now"
                         + " 400 ms. At most 480 ms in 5 minutes.");
-        assertThat(browser.evaluate("String(document.querySelectorAll('#functions figure:first-child .mark.bad').length)"))
+        assertThat(browser.evaluate(
+                        "String(document.querySelectorAll('#functions figure:first-child .mark.bad').length)"))
                 .isEqualTo("1");
         browser.awaitText("#history", "3 launched workers failed of shop", "the latest: w-1: throttled");
         browser.awaitText("#client tr", "10.0.0.7", "100 %");
@@ -227,7 +229,8 @@ class LivePageStateIT {
     }
 
     private static String request(String client, int order, String state) {
-        return "{\"ageMillis\":10,\"function\":\"shop\",\"state\":\"" + state + "\",\"method\":\"GET\",\"path\":\"/orders/"
+        return "{\"ageMillis\":10,\"function\":\"shop\",\"state\":\"" + state
+                + "\",\"method\":\"GET\",\"path\":\"/orders/"
                 + order + "\",\"client\":\"" + client + ":5" + order + "\",\"protocol\":\"http_1\",\"attempts\":1,"
                 + "\"requestBytes\":0,\"responseBytes\":0,\"unreadBytes\":0}";
     }

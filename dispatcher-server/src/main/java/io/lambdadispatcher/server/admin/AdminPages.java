@@ -52,8 +52,8 @@ public final class AdminPages implements AutoCloseable {
     private static final List<String> SCRIPTS =
             List.of("live.js", "live-dom.js", "live-functions.js", "live-tables.js", "live-changes.js");
 
-    private static final List<String> DOCUMENTS =
-            List.of("functions", "fleet", "workers", "requests", "launches", "failures", "changes", "config", "version");
+    private static final List<String> DOCUMENTS = List.of(
+            "functions", "fleet", "workers", "requests", "launches", "failures", "changes", "config", "version");
     private static final Set<String> WAIT_FOR_EVENT_LOOPS = Set.of("workers", "requests");
     private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 

@@ -57,7 +57,8 @@ final class ChangeLog {
      * @param count of events
      * @param text of the latest event
      */
-    record LoggedChange(Instant time, ChangeKind kind, @Nullable String function, long count, String text) {}
+    record LoggedChange(
+            Instant time, ChangeKind kind, @Nullable String function, long count, String text) {}
 
     private final InstantSource clock;
     private final ReentrantLock lock = new ReentrantLock();

@@ -273,8 +273,7 @@ public final class Documents {
                     "dollars",
                     rounded(Cost.of(capacity.gbSecondsTotal(), counts.launches.sum() + counts.direct.sum()), 6));
             members.put(
-                    "dollarsIfDirect",
-                    rounded(Cost.ofDirect(counts.served(), counts.serviceNanos.sum(), memory), 6));
+                    "dollarsIfDirect", rounded(Cost.ofDirect(counts.served(), counts.serviceNanos.sum(), memory), 6));
         }
     }
 

@@ -57,8 +57,7 @@ final class History {
     /** What has been recorded of the durations of one function. */
     private record Durations(long requests, long[] queue, long[] worker, long[] firstByte) {
         static Durations of(Recorder.Counts counts) {
-            return new Durations(
-                    counts.requests(), counts.queue.sums(), counts.worker.sums(), counts.firstByte.sums());
+            return new Durations(counts.requests(), counts.queue.sums(), counts.worker.sums(), counts.firstByte.sums());
         }
 
         /** Requests that were hardly queued are not in {@code queue}. */
@@ -84,8 +83,13 @@ final class History {
     private static final class Samples {
         final Deque<Sample> seconds = new ArrayDeque<>();
         final Deque<Latencies> latencies = new ArrayDeque<>();
-        @Nullable Totals totals;
-        @Nullable Durations durations;
+
+        @Nullable
+        Totals totals;
+
+        @Nullable
+        Durations durations;
+
         int secondsOfDurations;
     }
 

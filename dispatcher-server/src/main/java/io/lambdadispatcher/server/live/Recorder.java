@@ -54,8 +54,8 @@ public final class Recorder implements DispatcherObserver {
         /** Times of requests in the queue, except very short ones. */
         final LatencyCounts queue = new LatencyCounts();
         /**
-         * Times from the queue to the response's headers, or to the end if there was no response, of
-         * requests that were given to a worker or a direct invocation.
+         * Times from the queue to the response's headers, or to the end if there was no response.
+         * Only of requests that were given to a worker or a direct invocation.
          */
         final LatencyCounts worker = new LatencyCounts();
         /** Times from the arrival to the response's headers, own error responses included. */

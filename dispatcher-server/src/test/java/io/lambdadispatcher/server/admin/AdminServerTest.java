@@ -532,7 +532,9 @@ class AdminServerTest {
         assertThat(page.headers().firstValue("content-type")).contains("text/html; charset=utf-8");
         assertThat(page.headers().firstValue("content-security-policy").orElseThrow())
                 .startsWith("default-src 'none'; script-src 'self'");
-        assertThat(page.body()).contains("<script type=\"module\" src=\"live.js\"").doesNotContain("http:", "https:");
+        assertThat(page.body())
+                .contains("<script type=\"module\" src=\"live.js\"")
+                .doesNotContain("http:", "https:");
         assertThat(call("GET", "/live.js").body()).contains("fetch(\"events\"");
         assertThat(call("GET", "/live.css").headers().firstValue("content-type"))
                 .contains("text/css; charset=utf-8");
