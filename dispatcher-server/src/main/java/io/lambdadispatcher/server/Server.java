@@ -203,7 +203,7 @@ final class Server {
         List<String> changes = new ArrayList<>(reload.changes());
         changes.addAll(kept.lines());
         changes.addAll(same.endsIn(kept));
-        live.reloaded(changes);
+        live.reloaded(changes, reload.restarts());
         return new Configuration.Reload(next, changes, reload.restarts());
     }
 

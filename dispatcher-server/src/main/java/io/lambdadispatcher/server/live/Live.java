@@ -7,6 +7,7 @@ import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.live.ChangeLog.ChangeKind;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -54,9 +55,12 @@ public final class Live implements AutoCloseable {
     /**
      * Remembers that the settings were read again.
      *
-     * @param lines what differs, one setting a line
+     * @param changes what differs, one setting a line
+     * @param restarts what differs and needs a restart
      */
-    public void reloaded(List<String> lines) {
+    public void reloaded(List<String> changes, List<String> restarts) {
+        List<String> lines = new ArrayList<>(changes);
+        restarts.forEach(restart -> lines.add("needs a restart: " + restart));
         recorder.changes()
                 .add(
                         ChangeKind.RELOAD,
