@@ -125,7 +125,8 @@ final class Reloader implements AutoCloseable {
         looked = seen;
     }
 
-    private static void refuse(String cause, List<String> problems) {
+    private void refuse(String cause, List<String> problems) {
+        server.reloadRefused(problems);
         log.error("{}: the reload was refused, and nothing has changed:", cause);
         problems.forEach(problem -> log.error("  {}", problem));
     }

@@ -204,7 +204,13 @@ final class Server {
         List<String> changes = new ArrayList<>(reload.changes());
         changes.addAll(kept.lines());
         changes.addAll(same.endsIn(kept));
+        live.reloaded(changes, reload.restarts());
         return new Configuration.Reload(next, changes, reload.restarts());
+    }
+
+    /** Shows that a reload was refused. */
+    void reloadRefused(List<String> problems) {
+        live.reloadRefused(problems);
     }
 
     /** Returns the settings file, and each file that a setting in force names. */
@@ -407,6 +413,7 @@ final class Server {
                     adminAccess(),
                     tls(configuration),
                     metrics.observer()::onProtection);
+            admin.observeChanges(live::commanded);
         } catch (IOException e) {
             throw cannotListen(Settings.ADMIN_PORT, String.valueOf(e.getMessage()), e);
         }

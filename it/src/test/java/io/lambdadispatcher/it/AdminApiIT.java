@@ -186,13 +186,16 @@ class AdminApiIT {
         // FleetIT sees those of a fleet.
         unseen.keySet().removeIf(schema -> schema.startsWith("Fleet"));
         assertThat(unseen)
-                .as("members that are described and that no answer has had; these need AWS, a sick worker, or a stuck"
-                        + " event loop")
+                .as(
+                        "members that are described and that no answer has had; these need AWS, a base worker, a sick worker, or a stuck"
+                                + " event loop")
                 .isEqualTo(Map.of(
                         "CommandedWorker",
                         Set.of("version"),
+                        "Base",
+                        Set.of("workers", "concurrency", "busy", "excess"),
                         "Function",
-                        Set.of("rollout"),
+                        Set.of("rollout", "base"),
                         "Rollout",
                         Set.of("state", "version", "newVersion", "newVersionReady", "percent", "reason"),
                         "Steered",

@@ -127,7 +127,7 @@ class FleetIT {
         try (Browser browser = Browser.start()) {
             // Which dispatchers are there, and do they agree?
             show(browser, first, 1440, false);
-            browser.awaitText("#fleet-count", "2 of 2 alive");
+            browser.awaitText("#fleet-members-count", "2 of 2 alive");
             browser.awaitText("#fleet-lease", "This dispatcher may launch workers. It renewed its lease ", " s ago.");
             String id = seen(first).dispatcher().substring(0, 8);
             browser.awaitText("#fleet-members tr:first-child", "alive", id + " (this one)", "use1-az1", "shop: ");
@@ -164,7 +164,7 @@ class FleetIT {
             // Which dispatcher is gone?
             second.cutOff = true;
             awaitMembers(first, 1);
-            browser.awaitText("#fleet-count", "1 of 2 alive");
+            browser.awaitText("#fleet-members-count", "1 of 2 alive");
             browser.awaitText("#fleet-members tr:nth-child(2)", "silent for ");
             keep(browser, "fleet-silent.png");
 
@@ -175,7 +175,7 @@ class FleetIT {
                     "This dispatcher launches no workers, because it cannot reach the ledger of the fleet.",
                     "It renewed its lease ",
                     "The tables show what it last read.");
-            browser.awaitText("#fleet-count", "not known now");
+            browser.awaitText("#fleet-members-count", "not known now");
             browser.awaitText("#fleet-members tr:first-child", "cut off from the ledger", "(this one)");
             browser.awaitText("#fleet-members tr:nth-child(2)", "was alive");
             browser.awaitText("#functions", "Launching is blocked because the ledger of the fleet cannot be reached.");

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.condition.EnabledIf;
  * Tests the live page in a browser. Each question of an operator is produced on purpose, and the
  * page must answer it within ten seconds.
  *
- * <p>With {@code -Dlive.screenshots=DIRECTORY}, stores the images of the documents there.
+ * <p>With {@code -Dlive.screenshots=DIRECTORY}, stores images there.
  */
 @Timeout(240)
 @EnabledIf(
@@ -103,17 +103,24 @@ class LivePageIT {
                 "0 of 4 worker streams are free",
                 "function.max-workers (2) is reached (max_workers)");
         browser.awaitText("#requests", "waits for a worker");
-        keep("live-page.png");
+        keep("live-page-waiting.png");
         browser.look(1440, 1250, true);
-        keep("live-page-dark.png");
+        keep("live-page-waiting-dark.png");
         browser.look(1440, 1250, false);
 
         // What did the last hour cost?
         browser.awaitText("#functions", "GB-seconds of workers", "in the last hour", "As direct invocations: $");
 
+        // Where does the time go, and which client and route are heavy?
+        browser.awaitText("#functions figure", "Latency", "first byte p99", "queue p99", "5 min ago");
+        browser.awaitText("#client", "127.0.0.1", "100 %");
+        browser.awaitText("#route", "GET /delay");
+        browser.awaitText("#overall", "1 in trouble", "0 + 2");
+
         // Which worker is sick? One is killed, and its requests fail.
         program.killOneWorker();
         browser.awaitText("#launches", "failed", "running");
+        browser.awaitText("#history", "1 launched worker failed of shop", " launched of shop");
         assertThat(waiting.get(30, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
 
         // Why do requests fail?
@@ -183,6 +190,7 @@ class LivePageIT {
         browser.press("Enter");
         browser.awaitText("#change-result", "The change is accepted.");
         browser.awaitText("#functions", "Launching is paused by the kill switch");
+        browser.awaitText("#history", "POST /launching?to=off&function=shop from 127.0.0.1 port ", " with token 1");
         browser.tabTo("[data-change=launchingOn]");
         browser.press("Enter");
         browser.press("Tab");

@@ -45,6 +45,8 @@ class LivePageStateIT {
     /** Members of the state, each with a comma behind it. */
     private volatile String state = "\"workers\":[],\"requests\":[],";
 
+    private volatile String functions = function("shop", "");
+
     private AdminServer server;
     private Browser browser;
 
@@ -83,13 +85,17 @@ class LivePageStateIT {
         }
         String json = switch (name) {
             case "live" ->
-                "{" + state + "\"time\":\"" + Instant.now() + "\",\"launches\":[],\"failures\":[],"
-                        + "\"functions\":[{\"name\":\"shop\",\"queued\":0,\"streams\":1,\"history\":[]}]}";
+                "{" + state + "\"time\":\"" + Instant.now() + "\",\"launches\":[],\"failures\":[]," + "\"functions\":["
+                        + functions + "]}";
             case "version" -> "{\"version\":\"" + version + "\",\"started\":\"2026-11-23T12:30:45Z\"}";
             case "config" -> "{\"hash\":\"0123\",\"settings\":[]}";
             default -> throw new AssertionError(name);
         };
         return json.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static String function(String name, String more) {
+        return "{\"name\":\"" + name + "\",\"queued\":0,\"streams\":1,\"history\":[]" + more + "}";
     }
 
     private static String worker(String id, String state, String more) {
@@ -134,7 +140,129 @@ class LivePageStateIT {
         state = "\"workers\":[" + String.join(",", workers) + "],\"requests\":[],";
         show();
 
-        browser.awaitText("#workers tr", id, "ready", "900 ms");
+        browser.awaitText("#workers tr", "123e4567…", "ready", "900 ms");
+        assertThat(browser.evaluate("document.querySelector('#workers [data-copy]').dataset.copy"))
+                .isEqualTo(id);
+        assertThat(browser.evaluate("document.querySelector('#workers code').title"))
+                .isEqualTo(id);
+        assertThat(browser.evaluate("document.getElementById('workers-head').innerText"))
+                .as("columns that are empty are hidden")
+                .contains("State", "Lag")
+                .doesNotContain("Zone", "Version", "CPU");
+    }
+
+    /** The squares show all workers, also those that the table does not. */
+    @Test
+    void should_show_many_workers_at_a_glance_and_find_those_of_a_state() {
+        List<String> workers = new ArrayList<>();
+        for (int i = 0; i < 500; i++) {
+            workers.add(worker(
+                    "worker-" + i, i == 499 ? "ejected" : "ready", i == 499 ? ",\"ejected\":\"9 of 10 failed\"" : ""));
+        }
+        state = "\"workers\":[" + String.join(",", workers) + "],\"requests\":[],";
+        show();
+
+        browser.awaitText("#workers-count", "500, 100 shown");
+        assertThat(browser.evaluate("String(document.querySelectorAll('#workers-strip [data-find]').length)"))
+                .isEqualTo("500");
+        assertThat(browser.evaluate("document.querySelector('#workers-strip .strip').ariaLabel"))
+                .isEqualTo("500 workers: 499 ready, 1 ejected");
+        browser.awaitText("#workers tr:nth-child(2)", "Ejected: 9 of 10 failed");
+
+        // Only with the keyboard.
+        browser.tabTo("[data-chip=ejected]");
+        browser.press("Space");
+        browser.awaitText("#workers-count", "1 of 500");
+        assertThat(browser.focused()).isEqualTo("button ejected 1");
+        awaitNextSecond();
+        assertThat(browser.focused()).as("the focus outlives updates").isEqualTo("button ejected 1");
+        browser.press("Space");
+        browser.evaluate("document.querySelector('[data-find=worker-7]').click(); ''");
+        browser.awaitText("#workers-count", "1 of 500");
+        browser.awaitText("#workers", "worker-7");
+        assertThat(browser.problems).isEmpty();
+    }
+
+    @Test
+    void should_close_calm_functions_and_open_those_in_trouble() {
+        String failing = "[9,0,0,1,1,0,0,2]";
+        functions = function("calm", "") + "," + function("sick", "").replace("[]", "[" + failing + "]");
+        show();
+        browser.awaitText("#functions", "calm", "sick", "2 responses of the function had a status of 5xx");
+        String open = "[...document.querySelectorAll('.function')].map(of => of.dataset.key + of.open).join()";
+        assertThat(browser.evaluate(open)).isEqualTo("sicktrue,calmfalse");
+        browser.awaitText("#overall", "2 functions", "1 in trouble", "0, 2");
+
+        // What somebody opens or closes stays so.
+        browser.tabTo("[data-function=sick]");
+        browser.press("Enter");
+        browser.tabTo("[data-function=calm]");
+        browser.press("Enter");
+        awaitNextSecond();
+        assertThat(browser.evaluate(open)).isEqualTo("sickfalse,calmtrue");
+        assertThat(browser.problems).isEmpty();
+    }
+
+    @Test
+    void should_show_where_the_time_goes_and_what_has_changed() {
+        functions = function("shop", ",\"latencies\":[[131,400000,20000,90000,21000,480000]]");
+        state = "\"workers\":[],\"requests\":[" + request("10.0.0.7", 1, "sent") + ","
+                + request("10.0.0.7", 2, "sent") + "," + request("10.0.0.9", 3, "queued") + "],\"changes\":["
+                + "{\"time\":\"" + Instant.now() + "\",\"kind\":\"launch_failed\",\"function\":\"shop\",\"count\":3,"
+                + "\"text\":\"w-1: throttled\"}],";
+        show();
+
+        browser.awaitText(
+                "#functions",
+                "Clients get the first byte within 480 ms (p99); with workers it takes 90 ms, in the queue 400 ms");
+        browser.awaitText("#functions figure", "Latency", "first byte p99 480 ms", "5 min ago", "now");
+        assertThat(browser.evaluate("document.querySelector('#functions svg').ariaLabel"))
+                .isEqualTo("Latency: first byte p99 now 480 ms, p50 now 21 ms, worker p99 now 90 ms, queue p99 now"
+                        + " 400 ms. At most 480 ms in 5 minutes.");
+        assertThat(browser.evaluate(
+                        "String(document.querySelectorAll('#functions figure:first-child .mark.bad').length)"))
+                .isEqualTo("1");
+        browser.awaitText("#history", "3 launched workers failed of shop", "the latest: w-1: throttled");
+        browser.awaitText("#client tr", "10.0.0.7", "100 %");
+        browser.awaitText("#route tr", "GET /orders/:id", "100 %");
+        assertThat(browser.problems).isEmpty();
+    }
+
+    private static String request(String client, int order, String state) {
+        return "{\"ageMillis\":10,\"function\":\"shop\",\"state\":\"" + state
+                + "\",\"method\":\"GET\",\"path\":\"/orders/"
+                + order + "\",\"client\":\"" + client + ":5" + order + "\",\"protocol\":\"http_1\",\"attempts\":1,"
+                + "\"requestBytes\":0,\"responseBytes\":0,\"unreadBytes\":0}";
+    }
+
+    @Test
+    void should_ask_for_a_token_before_a_worker_is_drained_from_its_row() {
+        state = "\"workers\":[" + worker("w-1", "ready", "") + "],\"requests\":[],";
+        show();
+        browser.tabTo("#workers [data-do=drain]");
+        assertThat(browser.focused()).isEqualTo("button Drain worker w-1");
+        browser.press("Enter");
+        browser.awaitText("#change-result", "Enter a token first.");
+        assertThat(browser.focused()).isEqualTo("textbox Token");
+
+        browser.type(Rig.SECRET);
+        browser.press("Enter");
+        browser.evaluate("document.querySelector('#workers [data-do=drain]').click(); ''");
+        browser.awaitText("#confirm", "Drain worker w-1 of function shop?");
+    }
+
+    /** The page has the shape of what will be there, so nothing jumps. */
+    @Test
+    void should_show_a_skeleton_until_the_state_is_known() {
+        starting = true;
+        show();
+        browser.awaitText("#connection", "the dispatcher is starting");
+        assertThat(browser.evaluate("String(document.querySelector('.skeleton').offsetHeight > 100)"))
+                .isEqualTo("true");
+        starting = false;
+        browser.awaitText("#functions", "shop");
+        assertThat(browser.evaluate("String(document.querySelector('.skeleton'))"))
+                .isEqualTo("null");
     }
 
     /** The answer to one viewer too many is 503. It would take the place of one without a token. */

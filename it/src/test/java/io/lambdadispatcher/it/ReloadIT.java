@@ -413,5 +413,12 @@ class ReloadIT {
         try (SSLSocket fresh = handshake()) {
             assertThat(certificateOf(fresh)).isEqualTo(certificate.getCertificate());
         }
+        // The live page shows the same.
+        assertThat(http.send(get("http", ADMIN, "/api/changes"), BodyHandlers.ofString())
+                        .body())
+                .contains(
+                        "refused, nothing has changed: ",
+                        "function green, weight: 1 -> 10000",
+                        "needs a restart: http.client-memory: auto -> 64MiB");
     }
 }

@@ -2,6 +2,7 @@ package io.lambdadispatcher.server.admin;
 
 import static io.netty.handler.codec.http.HttpResponseStatus.BAD_REQUEST;
 import static io.netty.handler.codec.http.HttpResponseStatus.METHOD_NOT_ALLOWED;
+import static io.netty.handler.codec.http.HttpResponseStatus.OK;
 import static io.netty.handler.codec.http.HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE;
 import static io.netty.handler.codec.http.HttpResponseStatus.SERVICE_UNAVAILABLE;
 import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
@@ -258,6 +259,9 @@ final class AdminConnection extends ChannelInboundHandlerAdapter {
             FullHttpResponse made = page.answer(request);
             if (change) {
                 Audit.attempted(request, remote, caller.token(), made);
+                if (made.status().equals(OK)) {
+                    all.changes().accept(Audit.what(request, remote, caller.token()));
+                }
             }
             write(made, keepAlive);
         });

@@ -50,6 +50,7 @@ final class AdminConnections extends ChannelInitializer<Channel> {
     private final Set<AdminConnection> streams = new LinkedHashSet<>();
 
     private volatile @Nullable SslContext tls;
+    private volatile Consumer<String> changes = line -> {};
 
     /** @param tls {@code null} = none */
     AdminConnections(AdminPages pages, AdminAccess access, @Nullable SslContext tls, Consumer<Protection> protections) {
@@ -70,6 +71,15 @@ final class AdminConnections extends ChannelInitializer<Channel> {
 
     AdminAccess access() {
         return access;
+    }
+
+    void setChanges(Consumer<String> value) {
+        changes = value;
+    }
+
+    /** Returns what is told of each command that is accepted. */
+    Consumer<String> changes() {
+        return changes;
     }
 
     @Override

@@ -48,8 +48,12 @@ public final class AdminPages implements AutoCloseable {
     private static final String OWN_FILES_ONLY =
             "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none';"
                     + " form-action 'none'; frame-ancestors 'none'";
-    private static final List<String> DOCUMENTS =
-            List.of("functions", "fleet", "workers", "requests", "launches", "failures", "config", "version");
+    /** The modules of the live page. */
+    private static final List<String> SCRIPTS =
+            List.of("live.js", "live-dom.js", "live-functions.js", "live-tables.js", "live-changes.js");
+
+    private static final List<String> DOCUMENTS = List.of(
+            "functions", "fleet", "workers", "requests", "launches", "failures", "changes", "config", "version");
     private static final Set<String> WAIT_FOR_EVENT_LOOPS = Set.of("workers", "requests");
     private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -143,7 +147,9 @@ public final class AdminPages implements AutoCloseable {
         Map<String, Page> all = new HashMap<>();
         all.put("/", file(Live.class, "live.html", "text/html; charset=utf-8"));
         all.put("/live.css", file(Live.class, "live.css", "text/css; charset=utf-8"));
-        all.put("/live.js", file(Live.class, "live.js", "text/javascript; charset=utf-8"));
+        for (String script : SCRIPTS) {
+            all.put("/" + script, file(Live.class, script, "text/javascript; charset=utf-8"));
+        }
         all.put("/api/openapi.yaml", file(AdminPages.class, "admin-api.yaml", "application/yaml"));
         all.put("/events", new Page(inspections, false, false, AdminPages::notFound, null, () -> event(documents)));
         for (String name : DOCUMENTS) {

@@ -68,6 +68,11 @@ public final class AdminServer implements AutoCloseable {
         }
     }
 
+    /** @param changes is told of each command that is accepted, and who has sent it; any thread */
+    public void observeChanges(Consumer<String> changes) {
+        connections.setChanges(changes);
+    }
+
     /** Replaces what decides which requests are accepted. */
     public void setAccess(AdminAccess access) {
         connections.setAccess(access);

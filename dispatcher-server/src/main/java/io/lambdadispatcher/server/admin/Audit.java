@@ -70,9 +70,7 @@ final class Audit {
         HttpResponseStatus status = answer.status();
         String target = PrintableText.of(request.uri());
         String from = text(remote);
-        String line = request.method() + " " + target + " from " + from
-                + (token == 0 ? " without a valid token: " : " with token " + token + ": ") + status.code() + " "
-                + result(answer);
+        String line = what(request, remote, token) + ": " + status.code() + " " + result(answer);
         log.atLevel(status.equals(HttpResponseStatus.OK) ? Level.INFO : Level.WARN)
                 .addKeyValue("method", request.method())
                 .addKeyValue("target", target)
@@ -80,6 +78,12 @@ final class Audit {
                 .addKeyValue("token", token)
                 .addKeyValue("status", status.code())
                 .log(line);
+    }
+
+    /** Returns what a request is meant to change, and who has sent it. */
+    static String what(HttpRequest request, SocketAddress remote, int token) {
+        return request.method() + " " + PrintableText.of(request.uri()) + " from " + text(remote)
+                + (token == 0 ? " without a valid token" : " with token " + token);
     }
 
     private static String text(SocketAddress remote) {

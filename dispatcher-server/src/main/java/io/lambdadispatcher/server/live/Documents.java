@@ -30,6 +30,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -91,6 +92,7 @@ public final class Documents {
             case "requests" -> requests(await(() -> dispatcher.requests(MAX_REQUESTS)));
             case "launches" -> launches();
             case "failures" -> failures();
+            case "changes" -> changes();
             case "fleet" -> fleet();
             case "config", "version" -> about.get(name);
             case "live" -> live();
@@ -118,6 +120,7 @@ public final class Documents {
         all.put("fleet", fleet());
         all.put("launches", launches());
         all.put("failures", failures());
+        all.put("changes", changes());
         return all;
     }
 
@@ -179,6 +182,7 @@ public final class Documents {
             members.put("workersEjected", capacity.ejected());
             members.put("launchesInLastMinute", capacity.launchesInLastMinute());
             put(members, "launchesBlocked", capacity.blockedReason());
+            put(members, "base", base(capacity.base()));
             put(members, "rollout", rollout(capacity.rollout()));
         }
         put(members, "breakers", breakers(pool.function()));
@@ -188,9 +192,35 @@ public final class Documents {
         members.put(
                 "history",
                 history.of(pool.function()).stream()
-                        .map(each ->
-                                List.of(each.requests(), each.failures(), each.queued(), each.busy(), each.ready()))
+                        .map(each -> List.of(
+                                each.requests(),
+                                each.failures(),
+                                each.queued(),
+                                each.busy(),
+                                each.ready(),
+                                each.readyBase(),
+                                each.clientErrors(),
+                                each.serverErrors()))
                         .toList());
+        members.put(
+                "latencies",
+                history.latencies(pool.function()).stream()
+                        .map(each -> Stream.of(each.queue(), each.worker(), each.firstByte())
+                                .flatMap(of -> Stream.of(of.median(), of.p99()))
+                                .toList())
+                        .toList());
+        return members;
+    }
+
+    private static @Nullable Object base(CapacitySnapshot.@Nullable Base of) {
+        if (of == null) {
+            return null;
+        }
+        Map<String, Object> members = new LinkedHashMap<>();
+        members.put("workers", of.workers());
+        members.put("concurrency", of.concurrency());
+        members.put("busy", of.busy());
+        members.put("excess", rounded(of.excess(), 1));
         return members;
     }
 
@@ -230,18 +260,20 @@ public final class Documents {
 
     private void addCounts(Map<String, Object> members, String function, @Nullable CapacitySnapshot capacity) {
         Recorder.Counts counts = recorder.counts(function);
-        members.put("requests", counts.requests.sum());
+        members.put("requests", counts.requests());
         members.put("requestsFailed", counts.failures.sum());
+        members.put("clientErrors", counts.responses(4));
+        members.put("serverErrors", counts.responses(5));
         int memory = optionsOf(function).launching().workerMegabytes();
         if (capacity != null) {
             members.put("gbSecondsLastHour", rounded(capacity.gbSecondsLastHour(), 1));
             members.put("gbSeconds", rounded(capacity.gbSecondsTotal(), 1));
+            members.put("dollarsLastHour", rounded(Cost.of(capacity.gbSecondsLastHour(), 0), 6));
             members.put(
                     "dollars",
                     rounded(Cost.of(capacity.gbSecondsTotal(), counts.launches.sum() + counts.direct.sum()), 6));
             members.put(
-                    "dollarsIfDirect",
-                    rounded(Cost.ofDirect(counts.served.sum(), counts.serviceNanos.sum(), memory), 6));
+                    "dollarsIfDirect", rounded(Cost.ofDirect(counts.served(), counts.serviceNanos.sum(), memory), 6));
         }
     }
 
@@ -384,6 +416,20 @@ public final class Documents {
             members.put("method", failed.method());
             members.put("path", failed.path());
             members.put("millis", failed.millis());
+            all.add(members);
+        }
+        return all;
+    }
+
+    private List<Object> changes() {
+        List<Object> all = new ArrayList<>();
+        for (ChangeLog.LoggedChange change : recorder.changes().list()) {
+            Map<String, Object> members = new LinkedHashMap<>();
+            members.put("time", change.time().toString());
+            members.put("kind", change.kind().token());
+            put(members, "function", change.function());
+            members.put("count", change.count());
+            members.put("text", change.text());
             all.add(members);
         }
         return all;

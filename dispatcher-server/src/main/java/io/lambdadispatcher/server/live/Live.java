@@ -5,8 +5,11 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
+import io.lambdadispatcher.server.live.ChangeLog.ChangeKind;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -17,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What the live page and {@code /api} show. Nothing is collected for them while nobody asks, except
- * counts of requests, the latest failures and launches, and one sample a second.
+ * counts of requests, the latest failures, launches and changes, and one sample a second.
  *
  * <p><b>Threading.</b> Any thread, except event loops of the dispatcher.
  */
@@ -41,7 +44,41 @@ public final class Live implements AutoCloseable {
     /** Starts to collect samples. */
     public void watch(Dispatcher dispatcher, Configuration configuration) {
         show(dispatcher, configuration);
-        sampler.scheduleAtFixedRate(() -> history.sample(dispatcher.pools()), 0, 1, TimeUnit.SECONDS);
+        sampler.scheduleAtFixedRate(() -> sample(dispatcher), 0, 1, TimeUnit.SECONDS);
+    }
+
+    private void sample(Dispatcher dispatcher) {
+        history.sample(dispatcher.pools());
+        recorder.changes().watchVersions(dispatcher.capacity());
+    }
+
+    /**
+     * Remembers that the settings were read again.
+     *
+     * @param changes what differs, one setting a line
+     * @param restarts what differs and needs a restart
+     */
+    public void reloaded(List<String> changes, List<String> restarts) {
+        List<String> lines = new ArrayList<>(changes);
+        restarts.forEach(restart -> lines.add("needs a restart: " + restart));
+        recorder.changes()
+                .add(
+                        ChangeKind.RELOAD,
+                        lines.isEmpty() ? "reloaded, no setting has changed" : String.join("\n", lines));
+    }
+
+    /** Remembers that a reload was refused, and why. */
+    public void reloadRefused(List<String> problems) {
+        recorder.changes().add(ChangeKind.RELOAD, "refused, nothing has changed: " + String.join("\n", problems));
+    }
+
+    /**
+     * Remembers a command that was accepted.
+     *
+     * @param line what was sent, and by whom
+     */
+    public void commanded(String line) {
+        recorder.changes().add(ChangeKind.COMMAND, line);
     }
 
     /** Sets the configuration that is in force. */

@@ -1,13 +1,16 @@
 package io.lambdadispatcher.server.live;
 
+import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.Outcome;
+import io.lambdadispatcher.server.live.ChangeLog.ChangeKind;
 import io.lambdadispatcher.wire.http.HeaderText;
 import io.netty.util.AsciiString;
+import java.time.Clock;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
@@ -17,8 +20,8 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts requests, and remembers the latest failures and launches. Counting a request allocates
- * nothing. Any thread.
+ * Counts requests and their latencies, and remembers the latest failures, launches and changes.
+ * Counting a request allocates nothing. Any thread.
  */
 public final class Recorder implements DispatcherObserver {
     private static final String NO_FUNCTION = "none";
@@ -28,19 +31,60 @@ public final class Recorder implements DispatcherObserver {
 
     private static final int LAUNCHES = 50;
 
+    /** Shorter times in the queue are no waiting. Not counting them is cheaper. */
+    private static final long QUEUED_NANOS = 100_000;
+
+    private static final int STATUS_CLASSES = 6;
+
     /** The requests of one function that have ended. */
     static final class Counts {
-        final LongAdder requests = new LongAdder();
+        /** Requests that have not failed, by class of status. Class 0 = no response. */
+        private final LongAdder[] byStatus = new LongAdder[STATUS_CLASSES];
+
+        /** Requests that the dispatcher has failed. */
         final LongAdder failures = new LongAdder();
         /** Time that requests spent with workers, in nanoseconds. */
         final LongAdder serviceNanos = new LongAdder();
 
-        /** Requests that were given to a worker or a direct invocation. */
-        final LongAdder served = new LongAdder();
         /** Requests that were given to a direct invocation last. */
         final LongAdder direct = new LongAdder();
 
         final LongAdder launches = new LongAdder();
+
+        /** Times of requests in the queue, except very short ones. */
+        final LatencyCounts queue = new LatencyCounts();
+        /**
+         * Times from the queue to the response's headers, or to the end if there was no response.
+         * Only of requests that were given to a worker or a direct invocation.
+         */
+        final LatencyCounts worker = new LatencyCounts();
+        /** Times from the arrival to the response's headers, own error responses included. */
+        final LatencyCounts firstByte = new LatencyCounts();
+
+        Counts() {
+            for (int i = 0; i < STATUS_CLASSES; i++) {
+                byStatus[i] = new LongAdder();
+            }
+        }
+
+        /** Returns the responses of the function, by class of status. Class 0 = no response. */
+        long responses(int statusClass) {
+            return byStatus[statusClass].sum();
+        }
+
+        /** Returns all requests, failed ones included. */
+        long requests() {
+            long all = failures.sum();
+            for (LongAdder each : byStatus) {
+                all += each.sum();
+            }
+            return all;
+        }
+
+        /** Returns the requests that were given to a worker or a direct invocation. */
+        long served() {
+            return worker.total();
+        }
     }
 
     /**
@@ -81,6 +125,8 @@ public final class Recorder implements DispatcherObserver {
     /** Incidents that go on, by headline. */
     private final Map<String, Incident> incidents = new ConcurrentHashMap<>();
 
+    private final ChangeLog changes = new ChangeLog(Clock.systemUTC());
+
     Counts counts(String function) {
         Counts counts = functions.get(function);
         return counts != null ? counts : functions.computeIfAbsent(function, name -> new Counts());
@@ -100,6 +146,10 @@ public final class Recorder implements DispatcherObserver {
         return all;
     }
 
+    ChangeLog changes() {
+        return changes;
+    }
+
     /** Returns the incidents that go on, the latest first. */
     List<Incident> incidents() {
         return incidents.values().stream()
@@ -114,6 +164,18 @@ public final class Recorder implements DispatcherObserver {
         } else {
             incidents.put(incident.headline(), incident);
         }
+        changes.add(
+                incident.isOver() ? ChangeKind.INCIDENT_OVER : ChangeKind.INCIDENT,
+                incident.function().isEmpty() ? null : incident.function(),
+                incident.headline() + ": " + incident.cause());
+    }
+
+    @Override
+    public void onBreaker(String function, String breaker, BreakerState state, String reason) {
+        changes.add(
+                ChangeKind.BREAKER,
+                function,
+                "breaker " + breaker + " lets " + state.percent() + " % of the requests pass: " + reason);
     }
 
     @Override
@@ -124,14 +186,23 @@ public final class Recorder implements DispatcherObserver {
     private void onEnd(ExchangeEnd end) {
         String function = end.function();
         Counts counts = counts(function == null ? NO_FUNCTION : function);
-        counts.requests.increment();
+        int status = end.status();
+        long firstByte = end.firstByteNanos();
         if (end.outcome() == Outcome.FAILED) {
             counts.failures.increment();
             // In a flood of failures, only some are remembered.
             failures.tryAdd(() -> failed(end));
+        } else {
+            counts.byStatus[status >= 100 && status < 600 ? status / 100 : 0].increment();
+        }
+        if (end.queueNanos() >= QUEUED_NANOS) {
+            counts.queue.record(end.queueNanos());
+        }
+        if (firstByte >= 0 || end.outcome() == Outcome.FAILED) {
+            counts.firstByte.record(firstByte >= 0 ? firstByte : end.totalNanos());
         }
         if (end.attempts() > 0) {
-            counts.served.increment();
+            counts.worker.record((firstByte >= 0 ? firstByte : end.totalNanos()) - end.queueNanos());
             if (end.workerId() == null) {
                 counts.direct.increment();
             }
@@ -167,6 +238,7 @@ public final class Recorder implements DispatcherObserver {
         Launch launch = new Launch(Instant.now(), function, workerId, null, false, null);
         running.put(workerId, launch);
         launches.add(launch);
+        changes.addOfWorker(ChangeKind.LAUNCH, function, workerId);
     }
 
     @Override
@@ -176,6 +248,8 @@ public final class Recorder implements DispatcherObserver {
             return;
         }
         Launch ended = new Launch(launch.time(), function, workerId, Instant.now(), failed, detail);
+        changes.addOfWorker(
+                failed ? ChangeKind.LAUNCH_FAILED : ChangeKind.WORKER_ENDED, function, workerId + ": " + detail);
         if (failed) {
             launches.remove(launch::equals);
             failedLaunches.add(ended);

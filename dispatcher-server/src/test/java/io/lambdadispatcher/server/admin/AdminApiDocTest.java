@@ -63,6 +63,7 @@ class AdminApiDocTest {
         "A request, Request",
         "A failure, Failure",
         "A launch, Launch",
+        "A change, Change",
         "A worker that was told to leave, CommandedWorker",
         "The configuration, Configuration",
         "The version, Version"

@@ -48,6 +48,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -182,6 +183,20 @@ class AdminServerTest {
         assertThat(weights.body()).isEqualTo("{\"weights\":{\"a&b\":7}}");
         assertThat(call("POST", "/api/log-level?to=debug").body()).isEqualTo("{\"level\":\"debug\"}");
         assertThat(call("POST", "/api/clear-cache").body()).isEqualTo("{\"bytes\":4096}");
+    }
+
+    @Test
+    void should_tell_of_accepted_commands_and_who_has_sent_them() throws Exception {
+        List<String> told = new CopyOnWriteArrayList<>();
+        server.observeChanges(told::add);
+        call("POST", "/api/log-level?to=x");
+        call("GET", "/launching");
+        call("POST", "/api/log-level?to=debug");
+
+        assertThat(told)
+                .singleElement()
+                .asString()
+                .matches("POST /api/log-level\\?to=debug from 127\\.0\\.0\\.1 port \\d+ with token 2");
     }
 
     @ParameterizedTest
@@ -519,7 +534,9 @@ class AdminServerTest {
         assertThat(page.headers().firstValue("content-type")).contains("text/html; charset=utf-8");
         assertThat(page.headers().firstValue("content-security-policy").orElseThrow())
                 .startsWith("default-src 'none'; script-src 'self'");
-        assertThat(page.body()).contains("<script src=\"live.js\"").doesNotContain("http:", "https:");
+        assertThat(page.body())
+                .contains("<script type=\"module\" src=\"live.js\"")
+                .doesNotContain("http:", "https:");
         assertThat(call("GET", "/live.js").body()).contains("fetch(\"events\"");
         assertThat(call("GET", "/live.css").headers().firstValue("content-type"))
                 .contains("text/css; charset=utf-8");

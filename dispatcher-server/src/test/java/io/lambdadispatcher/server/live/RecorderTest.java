@@ -3,6 +3,7 @@ package io.lambdadispatcher.server.live;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.Outcome;
@@ -30,8 +31,34 @@ class RecorderTest {
             Outcome outcome,
             @Nullable String failure,
             long queueNanos,
+            long firstByteNanos,
             long totalNanos)
             implements ExchangeEnd {
+        End(
+                @Nullable String function,
+                @Nullable String workerId,
+                int attempts,
+                String method,
+                String path,
+                int status,
+                Outcome outcome,
+                @Nullable String failure,
+                long queueNanos,
+                long totalNanos) {
+            this(
+                    function,
+                    workerId,
+                    attempts,
+                    method,
+                    path,
+                    status,
+                    outcome,
+                    failure,
+                    queueNanos,
+                    outcome == Outcome.COMPLETED ? totalNanos : -1,
+                    totalNanos);
+        }
+
         @Override
         public Http2Headers headers() {
             return new DefaultHttp2Headers().method(method).path(path);
@@ -85,7 +112,7 @@ class RecorderTest {
         end(null, "GET", 404, Outcome.FAILED, "no_function");
 
         Recorder.Counts counts = recorder.counts("f");
-        assertThat(counts.requests.sum()).isEqualTo(3);
+        assertThat(counts.requests()).isEqualTo(3);
         assertThat(counts.failures.sum()).isEqualTo(1);
         assertThat(counts.serviceNanos.sum()).as("without the tunnel").isEqualTo(8_000_000);
         assertThat(recorder.counts("none").failures.sum()).isEqualTo(1);
@@ -102,8 +129,8 @@ class RecorderTest {
         }
 
         Recorder.Counts counts = recorder.counts("f");
-        assertThat(counts.requests.sum()).isEqualTo(4);
-        assertThat(counts.served.sum()).isEqualTo(2);
+        assertThat(counts.requests()).isEqualTo(4);
+        assertThat(counts.served()).isEqualTo(2);
         assertThat(counts.direct.sum()).isEqualTo(1);
     }
 
@@ -214,12 +241,122 @@ class RecorderTest {
         end("f", "GET", 504, Outcome.FAILED, "timeout");
         history.sample(pools);
 
-        assertThat(history.of("f")).containsExactly(new History.Sample(2, 1, 3, 5, 1));
+        assertThat(history.of("f")).containsExactly(new History.Sample(2, 1, 3, 5, 1, 0, 0, 0));
         for (int i = 0; i < 400; i++) {
             history.sample(pools);
         }
         assertThat(history.of("f")).hasSize(History.SECONDS);
         assertThat(history.of("other")).isEmpty();
+        assertThat(history.latencies("f")).hasSize(60);
+        assertThat(history.latencies("other")).isEmpty();
+    }
+
+    /** A status of a function is no failure of the dispatcher, but an operator must see it. */
+    @Test
+    void should_count_responses_by_class_of_status() {
+        History history = new History(recorder);
+        List<PoolSnapshot> pools = List.of(new PoolSnapshot("f", 3, 3, 2, 20, 20, 0));
+        history.sample(pools);
+        for (int status : new int[] {200, 201, 302, 404, 404, 500, 503, 503}) {
+            end("f", "GET", status, Outcome.COMPLETED, null);
+        }
+        end("f", "GET", 503, Outcome.FAILED, "queue_full");
+        end("f", "GET", 0, Outcome.CANCELLED, null);
+        history.sample(pools);
+
+        assertThat(history.of("f")).containsExactly(new History.Sample(10, 1, 0, 0, 3, 2, 2, 3));
+        Recorder.Counts counts = recorder.counts("f");
+        assertThat(counts.responses(0)).isEqualTo(1);
+        assertThat(counts.responses(2)).isEqualTo(2);
+        assertThat(counts.responses(5)).isEqualTo(3);
+        assertThat(counts.failures.sum()).isEqualTo(1);
+    }
+
+    private void endAfter(int millis, int queueMillis, int firstByteMillis, int attempts, Outcome outcome) {
+        recorder.onExchangeStart(null)
+                .onEnd(new End(
+                        "f",
+                        attempts == 0 ? null : "w",
+                        attempts,
+                        "GET",
+                        "/",
+                        200,
+                        outcome,
+                        null,
+                        TimeUnit.MILLISECONDS.toNanos(queueMillis),
+                        firstByteMillis < 0 ? -1 : TimeUnit.MILLISECONDS.toNanos(firstByteMillis),
+                        TimeUnit.MILLISECONDS.toNanos(millis)));
+    }
+
+    @Test
+    void should_split_latencies_into_queue_and_worker() {
+        History history = new History(recorder);
+        List<PoolSnapshot> pools = List.of(new PoolSnapshot("f", 1, 1, 0, 1, 1, 0));
+        history.sample(pools);
+        for (int i = 0; i < 97; i++) {
+            endAfter(60, 0, 10, 1, Outcome.COMPLETED);
+        }
+        // The client left before the response began. Nobody waited for a first byte.
+        endAfter(70, 0, -1, 1, Outcome.CANCELLED);
+        for (int i = 0; i < 2; i++) {
+            endAfter(500, 400, 480, 1, Outcome.COMPLETED);
+        }
+        for (int i = 0; i < History.SECONDS_OF_LATENCIES; i++) {
+            assertThat(history.latencies("f")).isEmpty();
+            history.sample(pools);
+        }
+
+        History.Latencies seen = history.latencies("f").get(0);
+        assertThat(seen.queue().median()).as("nothing waits").isLessThan(200);
+        assertThat(seen.queue().p99()).isBetween(400_000L, 500_000L);
+        assertThat(seen.worker().median()).isBetween(10_000L, 12_500L);
+        assertThat(seen.worker().p99()).as("without the queue").isBetween(80_000L, 100_000L);
+        assertThat(seen.firstByte().p99()).isBetween(480_000L, 600_000L);
+
+        // Requests that no worker gets are long in the queue, and their clients wait for the error.
+        endAfter(20_000, 20_000, -1, 0, Outcome.FAILED);
+        for (int i = 0; i < History.SECONDS_OF_LATENCIES; i++) {
+            history.sample(pools);
+        }
+        seen = history.latencies("f").get(1);
+        assertThat(seen.queue().median()).isBetween(20_000_000L, 25_000_000L);
+        assertThat(seen.worker()).as("no request").isEqualTo(new History.Quantiles(-1, -1));
+        assertThat(seen.firstByte().median()).isBetween(20_000_000L, 25_000_000L);
+    }
+
+    @Test
+    void should_know_quantiles_of_all_durations_within_25_percent() {
+        for (long micros : new long[] {1, 131, 132, 999, 1_000, 54_321, 1_000_000, 900_000_000L}) {
+            LatencyCounts counts = new LatencyCounts();
+            long[] before = counts.sums();
+            counts.record(TimeUnit.MICROSECONDS.toNanos(micros));
+            assertThat(LatencyCounts.quantileMicros(before, counts.sums(), 0.99))
+                    .as("%d µs", micros)
+                    .isBetween(micros, Math.max(132, micros * 5 / 4));
+            assertThat(counts.total()).isEqualTo(1);
+        }
+        LatencyCounts counts = new LatencyCounts();
+        counts.record(Long.MAX_VALUE);
+        assertThat(LatencyCounts.quantileMicros(new LatencyCounts().sums(), counts.sums(), 0.5))
+                .as("half an hour or more")
+                .isGreaterThan(TimeUnit.MINUTES.toMicros(30));
+    }
+
+    @Test
+    void should_remember_what_has_changed() {
+        recorder.onIncident(new Incident(
+                Incident.Kind.WORKERS_LOST, "a", "", "worker 1 is gone", Instant.EPOCH, 1, Duration.ofSeconds(9)));
+        recorder.onBreaker("a", "default", BreakerState.OPEN, "60 % failed");
+        recorder.onLaunch("a", "w-1");
+        recorder.onLaunchEnd("a", "w-1", true, "out of memory");
+
+        assertThat(recorder.changes().list())
+                .extracting(each -> each.kind().token() + " " + each.function() + " " + each.text())
+                .containsExactly(
+                        "launch_failed a w-1: out of memory",
+                        "launch a w-1",
+                        "breaker a breaker default lets 0 % of the requests pass: 60 % failed",
+                        "incident_over a workers of function a are lost: worker 1 is gone");
     }
 
     /** The figures are those of AWS's price list, calculated by hand. */

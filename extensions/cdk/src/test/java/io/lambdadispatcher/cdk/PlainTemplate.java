@@ -146,12 +146,12 @@ final class PlainTemplate {
     private void withLoadBalancer(LambdaDispatcher.Builder builder) {
         String certificate = text(
                 "CertificateArn",
-                "Certificate in ACM. Clients use HTTPS, and port 80 redirects there. Empty: plain HTTP on port 80");
+                "Certificate in ACM. Clients use HTTPS, and port 80 redirects there. none: plain HTTP on port 80");
         LambdaDispatcher dispatcher = builder.certificate(ListenerCertificate.fromArn(certificate))
                 .internetFacing()
                 .build();
         ApplicationLoadBalancer loadBalancer = Objects.requireNonNull(dispatcher.getLoadBalancer());
-        admitClients(loadBalancer, condition("Tls", certificate));
+        admitClients(loadBalancer, condition("Tls", certificate, "none"));
         logAccesses(loadBalancer);
         makeOptional(dispatcher);
         CfnOutput.Builder.create(stack, "Address")
@@ -322,7 +322,7 @@ final class PlainTemplate {
     private void logAccesses(ApplicationLoadBalancer loadBalancer) {
         String bucket =
                 text("AccessLogBucket", "Bucket for the access logs of the load balancer; no logs without it", "");
-        condition("AccessLogs", bucket);
+        condition("AccessLogs", bucket, "");
         CfnResource resource = resource(loadBalancer);
         // After the attributes that the construct sets.
         resource.addPropertyOverride("LoadBalancerAttributes.3", accessLogs("access_logs.s3.enabled", "true"));
@@ -334,9 +334,9 @@ final class PlainTemplate {
     }
 
     /** Holds if the text is not empty. */
-    private CfnCondition condition(String name, String text) {
+    private CfnCondition condition(String name, String text, String absent) {
         return CfnCondition.Builder.create(stack, name)
-                .expression(Fn.conditionNot(Fn.conditionEquals(text, "")))
+                .expression(Fn.conditionNot(Fn.conditionEquals(text, absent)))
                 .build();
     }
 
