@@ -11,7 +11,10 @@ module io.lambdadispatcher.aws {
     requires software.amazon.awssdk.awscore;
     requires software.amazon.awssdk.core;
     requires software.amazon.awssdk.http;
+    requires software.amazon.awssdk.http.auth.aws;
+    requires software.amazon.awssdk.http.auth.spi;
     requires software.amazon.awssdk.http.nio.netty;
+    requires software.amazon.awssdk.identity.spi;
     requires software.amazon.awssdk.regions;
     requires software.amazon.awssdk.retries;
     requires software.amazon.awssdk.retries.api;

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.server.metrics;
 
+import io.lambdadispatcher.aws.RequestSigner;
 import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.ipc.http.HttpUrlConnectionSender;
 import io.micrometer.registry.otlp.OtlpConfig;
@@ -15,7 +16,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider;
 
 /**
  * Makes registries that send their metrics once a minute by OTLP over HTTP. Environment variables
@@ -47,8 +47,7 @@ final class MetricsExport {
         OtlpMetricsSender sender = new OtlpHttpMetricsSender(new HttpUrlConnectionSender());
         Matcher aws = OF_AWS.matcher(endpoint.getHost());
         return aws.matches()
-                ? new SignedSender(
-                        sender, DefaultCredentialsProvider.builder().build(), "monitoring", aws.group("region"))
+                ? new SignedSender(sender, RequestSigner.withDefaultCredentials("monitoring", aws.group("region")))
                 : sender;
     }
 

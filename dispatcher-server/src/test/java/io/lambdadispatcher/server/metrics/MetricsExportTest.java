@@ -3,6 +3,7 @@ package io.lambdadispatcher.server.metrics;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpServer;
+import io.lambdadispatcher.aws.RequestSigner;
 import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.ipc.http.HttpUrlConnectionSender;
 import io.micrometer.registry.otlp.OtlpHttpMetricsSender;
@@ -103,9 +104,7 @@ class MetricsExportTest {
         AwsSessionCredentials credentials = AwsSessionCredentials.create("AKIDEXAMPLE", "secret key", "session");
         SignedSender sender = new SignedSender(
                 new OtlpHttpMetricsSender(new HttpUrlConnectionSender()),
-                StaticCredentialsProvider.create(credentials),
-                "monitoring",
-                "eu-west-1");
+                new RequestSigner(StaticCredentialsProvider.create(credentials), "monitoring", "eu-west-1"));
         OtlpMeterRegistry registry = MetricsExport.registry(endpoint(), Clock.SYSTEM, sender);
         registry.counter("requests").increment();
         registry.close();
