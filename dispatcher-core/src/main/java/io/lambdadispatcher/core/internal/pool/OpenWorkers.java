@@ -167,10 +167,14 @@ final class OpenWorkers {
      */
     @Nullable
     PooledConnection leastBusyStaying(List<String> tried) {
+        Set<String> leaving = due;
         PooledConnection least = null;
-        for (PooledConnection each : staying()) {
+        for (PooledConnection each : open) {
             boolean comesFirst = least == null || (each.base == least.base ? each.load() < least.load() : each.base);
-            if (comesFirst && each.hasRoom() && !tried.contains(each.workerId())) {
+            if (comesFirst
+                    && each.hasRoom()
+                    && !leaving.contains(each.workerId())
+                    && !tried.contains(each.workerId())) {
                 least = each;
             }
         }

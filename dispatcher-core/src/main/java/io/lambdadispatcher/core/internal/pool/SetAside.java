@@ -83,24 +83,39 @@ final class SetAside {
 
     /**
      * Returns why the exchange must not take a worker stream now, or {@code null} if it may. If it
-     * may hold up the stream, it holds a place in a share from now on.
+     * may, and may hold up the stream, it holds a place in a share from now on.
      */
     @Nullable
     WaitReason reason(Exchange exchange) {
+        WaitReason reason = reasonOfQueued(exchange);
+        if (reason == null && waitsForReplacement(exchange)) {
+            exchange.place().release(); // Without a stream, it occupies nothing.
+            return WaitReason.WORKERS_STARTING;
+        }
+        return reason;
+    }
+
+    /**
+     * As {@link #reason}, for a request whose turn in the queue has come. All streams were busy, so
+     * it takes the first one, also of a worker that is replaced soon.
+     */
+    @Nullable
+    WaitReason reasonOfQueued(Exchange exchange) {
         if (!mayBegin(exchange)) {
             return WaitReason.CLIENT_SHARE;
         }
         if (waitsForItsWorker(exchange)) {
+            exchange.place().release();
             return WaitReason.SESSION_WORKER;
         }
-        return waitsForReplacement(exchange) ? WaitReason.WORKERS_STARTING : null;
+        return null;
     }
 
     /**
      * A client must not occupy too many worker streams with unfinished bodies, or with responses
-     * that it does not read.
+     * that it does not read. Holds a place in its share if it returns true.
      */
-    private boolean mayBegin(Exchange exchange) {
+    boolean mayBegin(Exchange exchange) {
         boolean preempted = isPreempted(exchange);
         if (exchange.isRequestEnded() && !preempted) {
             return true;
@@ -196,7 +211,7 @@ final class SetAside {
         forOldest(
                 limit,
                 exchange -> snapshots.accept(exchange.snapshot(
-                        awaited(exchange) instanceof ClientShare
+                        awaited(exchange) instanceof ClientShare && !waitsForReplacement(exchange)
                                 ? RequestSnapshot.State.OVER_SHARE
                                 : RequestSnapshot.State.QUEUED)));
     }
@@ -229,41 +244,37 @@ final class SetAside {
 
     /** Checks one request. If there is no room for it, later requests for the same are skipped. */
     private void lookAt(Ticket<Exchange> ticket) {
-        Object its = awaited(ticket.entry);
-        if (!full.contains(its) && !goIfThereIsRoom(ticket)) {
-            full.add(its);
+        Exchange exchange = ticket.entry;
+        Object its = awaited(exchange);
+        if (full.contains(its) || full.contains(pool.openWorkers) && exchange.lastsLong()) {
+            return;
+        }
+        WaitReason reason = reason(exchange);
+        if (reason == null) {
+            go(ticket);
+        } else {
+            full.add(reason == WaitReason.WORKERS_STARTING ? pool.openWorkers : its);
         }
     }
 
-    /**
-     * Returns whose room a request waits for: its session's worker, a worker that is not replaced
-     * soon, or its client's share.
-     */
+    /** Returns whose room a request waits for: its session's worker, or its client's share. */
     private Object awaited(Exchange exchange) {
         ClientSession session = exchange.place().session();
-        if (session != null && session.isWaiting()) {
-            return session.worker();
-        }
-        return waitsForReplacement(exchange)
-                ? pool.openWorkers
+        return session != null && session.isWaiting()
+                ? session.worker()
                 : exchange.place().share(pool.shares);
     }
 
-    /** @return false if the request must continue to wait */
-    private boolean goIfThereIsRoom(Ticket<Exchange> ticket) {
-        if (reason(ticket.entry) != null) {
-            return false;
-        }
+    private void go(Ticket<Exchange> ticket) {
         remove(ticket);
         onRoom.accept(ticket);
-        return true;
     }
 
     /** More of the request has arrived, so it may no longer have to wait for its client's share. */
     void lookAgainAt(Exchange exchange) {
         Ticket<Exchange> ticket = exchange.place().ticket();
-        if (ticket != null && waiting.contains(ticket)) {
-            goIfThereIsRoom(ticket);
+        if (ticket != null && waiting.contains(ticket) && reason(exchange) == null) {
+            go(ticket);
         }
     }
 }

@@ -213,7 +213,7 @@ final class ShardQueue {
             exchange.fail(shedding);
             return true;
         }
-        WaitReason reason = setAside.reason(exchange);
+        WaitReason reason = setAside.reasonOfQueued(exchange);
         if (reason != null) {
             limits.add(exchange);
             keepAside(head, reason);
@@ -237,12 +237,12 @@ final class ShardQueue {
     private void onSetAsideTimeout(Ticket<Exchange> expired) {
         Exchange exchange = expired.entry;
         limits.remove(exchange);
-        ClientSession session = exchange.place().session();
-        boolean forSession = session != null && session.isWaiting();
-        if (!forSession && !setAside.waitsForReplacement(exchange)) {
+        if (!setAside.mayBegin(exchange)) {
             exchange.fail(limits.timeout("too many unfinished requests of the same client"));
             return;
         }
+        ClientSession session = exchange.place().session();
+        boolean forSession = session != null && session.isWaiting();
         if (forSession) {
             session.stopWaiting();
         }
@@ -258,7 +258,9 @@ final class ShardQueue {
         if (overflow == null || !contains(exchange)) {
             return;
         }
-        Carrier carrier = overflow.carrierFor(exchange);
+        // Workers have room for a request that waits for a replacement, so it needs no other carrier.
+        boolean leaves = !setAside.contains(exchange.place().ticket()) || !setAside.waitsForReplacement(exchange);
+        Carrier carrier = leaves ? overflow.carrierFor(exchange) : null;
         if (carrier == null) {
             overflow.onWaiting(exchange);
         } else if (leave(exchange)) {

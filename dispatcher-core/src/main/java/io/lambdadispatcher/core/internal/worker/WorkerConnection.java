@@ -444,7 +444,9 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     private void part(Departure as, String text) {
         if (state != State.CLOSED) {
-            departure = as;
+            if (departure == Departure.LOST) {
+                departure = leaving ? Departure.LEFT : as; // A worker that leaves serves others.
+            }
             control.send(new ControlMessage.Goodbye(text));
             handler.flush(handler.ctx());
             close(text);
