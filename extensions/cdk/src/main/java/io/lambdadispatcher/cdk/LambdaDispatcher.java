@@ -152,8 +152,13 @@ public final class LambdaDispatcher extends Construct {
         service.getConnections()
                 .allowFrom(function, Port.tcp(WORKER_PORT), "Workers dial the dispatcher that launched them");
         if (from.base != null) {
-            String name = from.settings.all().get("function.name");
-            from.base.connect(this, vpc, service, WORKER_PORT, name, secrets.get("workers.secret"));
+            from.base.connect(
+                    this,
+                    vpc,
+                    service,
+                    WORKER_PORT,
+                    Objects.requireNonNull(from.settings.all().get("function.name")),
+                    Objects.requireNonNull(secrets.get("workers.secret")));
         }
         if (from.alarmTopic != null) {
             new Monitoring(this, function, from.alarmTopic);

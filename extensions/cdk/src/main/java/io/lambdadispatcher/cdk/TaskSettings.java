@@ -129,7 +129,7 @@ final class TaskSettings {
      */
     void expectConcurrency(int streams) {
         String name = "function.worker-concurrency";
-        String text = all().get(name);
+        String text = all().getOrDefault(name, "");
         if (streams < 1) {
             throw new IllegalArgumentException("base: expected at least 1 stream, got " + streams);
         }

@@ -242,9 +242,10 @@ final class ShardQueue {
             return;
         }
         ClientSession session = exchange.place().session();
-        boolean forSession = session != null && session.isWaiting();
-        if (forSession) {
+        boolean forSession = false;
+        if (session != null && session.isWaiting()) {
             session.stopWaiting();
+            forSession = true;
         }
         if (!placement.dispatch(exchange)) {
             exchange.fail(limits.timeout(
