@@ -203,7 +203,7 @@ class AdminApiIT {
                         "State",
                         Set.of("problem"),
                         "Worker",
-                        Set.of("ejected", "logStream", "secondsToDeadline", "version", "zone"),
+                        Set.of("ejected", "endReason", "logStream", "secondsToDeadline", "version", "zone"),
                         // ReloadIT sees them, because they need two functions.
                         "Weights",
                         Set.of("weights")));
