@@ -58,7 +58,11 @@ final class ChangeLog {
      * @param text of the latest event
      */
     record LoggedChange(
-            Instant time, ChangeKind kind, @Nullable String function, long count, String text) {}
+            Instant time, ChangeKind kind, @Nullable String function, long count, String text) {
+        LoggedChange {
+            text = text.substring(0, Math.min(text.length(), MAX_CHARACTERS));
+        }
+    }
 
     private final InstantSource clock;
     private final ReentrantLock lock = new ReentrantLock();
@@ -75,8 +79,7 @@ final class ChangeLog {
     }
 
     void add(ChangeKind kind, @Nullable String function, String text) {
-        LoggedChange change = new LoggedChange(
-                clock.instant(), kind, function, 1, text.substring(0, Math.min(text.length(), MAX_CHARACTERS)));
+        LoggedChange change = new LoggedChange(clock.instant(), kind, function, 1, text);
         lock.lock();
         try {
             append(change);

@@ -138,7 +138,10 @@ const PRESSED = {
 
 document.addEventListener("click", ({target}) => {
   const summary = target.closest("summary[data-function]");
-  if (summary) onSummary(summary);
+  if (summary) {
+    onSummary(summary);
+    setTimeout(() => latest && drawAll()); // The browser opens it after this event, also while the page is paused.
+  }
   for (const [name, press] of Object.entries(PRESSED)) {
     const pressed = target.closest(`[data-${name}]`);
     if (pressed) press(pressed);

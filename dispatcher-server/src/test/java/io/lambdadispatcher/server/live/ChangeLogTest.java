@@ -60,6 +60,9 @@ class ChangeLogTest {
         assertThat(all).hasSize(ChangeLog.SIZE);
         assertThat(all.get(0).text()).hasSize(ChangeLog.MAX_CHARACTERS);
         assertThat(all.get(1).text()).endsWith(" 149");
+
+        log.addOfWorker(ChangeKind.LAUNCH_FAILED, "a", "x".repeat(5000));
+        assertThat(log.list().get(0).text()).hasSize(ChangeLog.MAX_CHARACTERS);
     }
 
     private void versions(RolloutSnapshot.State state, String newVersion, int percent, String reason) {

@@ -60,7 +60,7 @@ public final class WorkerLives {
     }
 
     /**
-     * Records that a worker drains, by itself or because something else drained it.
+     * Records that a worker drains, whoever has decided that: itself, this dispatcher or an operator.
      *
      * @param why for operators
      */

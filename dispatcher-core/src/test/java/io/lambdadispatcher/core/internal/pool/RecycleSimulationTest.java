@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -271,5 +272,34 @@ class RecycleSimulationTest extends OnTwoLoops {
         assertThat(late.open).isFalse();
         run(nowMillis + 200);
         assertThat(late.open).isTrue();
+    }
+
+    /** Otherwise, it would decline each stream that becomes free, until its time is over. */
+    @Test
+    void should_use_the_first_free_stream_if_all_were_busy() {
+        begin(1, 2, 0);
+        for (int i = 0; i < 2 * STREAMS; i++) {
+            Http2Headers head =
+                    new DefaultHttp2Headers().method("GET").scheme("http").authority("a").path("/");
+            pool.shard(i % 2).open(head, true, new SilentClient());
+        }
+        run(nowMillis + 100);
+        Worker due = workers.get("w0");
+        assertThat(due.busy).hasSize(STREAMS);
+        events.clear();
+        pool.setDue(Set.of("w0"));
+        for (int i = 0; i < 2; i++) {
+            Session queued = new Session();
+            sessions.add(queued);
+            queued.connect();
+            run(nowMillis + 100);
+            assertThat(queued.open).isFalse();
+
+            ScriptedStream stream = due.busy.get(i);
+            stream.attempt.onTrailers(new DefaultHttp2Headers());
+            due.shard.workers().onStreamFree(due.member, stream);
+            run(nowMillis + 100);
+            assertThat(queued.open).as(queued.toString()).isTrue();
+        }
     }
 }
