@@ -60,7 +60,7 @@ public final class WorkerLives {
     }
 
     /**
-     * Records that a worker drains, whoever has decided that: itself, this dispatcher or an operator.
+     * Records that a worker drains. It may have decided that itself.
      *
      * @param why for operators
      */

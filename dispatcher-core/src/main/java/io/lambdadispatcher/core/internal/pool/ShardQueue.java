@@ -259,7 +259,7 @@ final class ShardQueue {
         if (overflow == null || !contains(exchange)) {
             return;
         }
-        // Workers have room for a request that waits for a replacement, so it needs no other carrier.
+        // Workers have room for a request that waits for a replacement.
         boolean leaves = !setAside.contains(exchange.place().ticket()) || !setAside.waitsForReplacement(exchange);
         Carrier carrier = leaves ? overflow.carrierFor(exchange) : null;
         if (carrier == null) {

@@ -279,8 +279,11 @@ class RecycleSimulationTest extends OnTwoLoops {
     void should_use_the_first_free_stream_if_all_were_busy() {
         begin(1, 2, 0);
         for (int i = 0; i < 2 * STREAMS; i++) {
-            Http2Headers head =
-                    new DefaultHttp2Headers().method("GET").scheme("http").authority("a").path("/");
+            Http2Headers head = new DefaultHttp2Headers()
+                    .method("GET")
+                    .scheme("http")
+                    .authority("a")
+                    .path("/");
             pool.shard(i % 2).open(head, true, new SilentClient());
         }
         run(nowMillis + 100);
