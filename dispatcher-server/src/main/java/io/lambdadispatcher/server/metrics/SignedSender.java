@@ -5,6 +5,7 @@ import io.micrometer.registry.otlp.OtlpMetricsSender;
 import java.net.URI;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * Signs each request, as <a
@@ -16,10 +17,11 @@ import java.util.Map;
 record SignedSender(OtlpMetricsSender next, RequestSigner signer) implements OtlpMetricsSender {
     @Override
     public void send(Request request) throws Exception {
+        String address = Objects.requireNonNull(request.getAddress());
         Map<String, String> headers = new HashMap<>(request.getHeaders());
-        headers.putAll(signer.sign(URI.create(request.getAddress()), request.getMetricsData()));
+        headers.putAll(signer.sign(URI.create(address), request.getMetricsData()));
         next.send(Request.builder(request.getMetricsData())
-                .address(request.getAddress())
+                .address(address)
                 .headers(headers)
                 .compressionMode(request.getCompressionMode())
                 .build());
