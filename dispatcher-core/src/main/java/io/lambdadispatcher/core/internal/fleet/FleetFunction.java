@@ -262,10 +262,10 @@ public final class FleetFunction {
             return "launching is blocked because the entry '" + key() + "' of the fleet's ledger cannot be read: "
                     + unreadable;
         }
-        if (budget == null) {
-            return "launching begins when the ledger of the fleet has been read";
+        if (budget == null && !member.isFailing()) {
+            return null; // This dispatcher has just started, and reads the ledger.
         }
-        if (!member.isLeaseValid()) {
+        if (budget == null || !member.isLeaseValid()) {
             return "launching is blocked because the ledger of the fleet cannot be reached";
         }
         return missing > own.free() ? budget.obstacle(member.time.millis(), limits) : null;

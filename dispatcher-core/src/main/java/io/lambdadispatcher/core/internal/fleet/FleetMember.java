@@ -324,6 +324,11 @@ public final class FleetMember {
                         executor);
     }
 
+    /** Returns whether the last access to the ledger has failed. */
+    boolean isFailing() {
+        return failing;
+    }
+
     private void onFailure(String what, Throwable failure) {
         ticking = false;
         if (!failing) {

@@ -274,6 +274,18 @@ class FleetScenarioTest {
         assertThat(one.connected).hasSize(fleet.workers.size());
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void should_tell_of_the_ledger_at_the_start_only_if_it_cannot_be_reached(boolean isDown) {
+        fleet = new SimulatedFleet(7, new Kind(20, 300, 0, LIFE, false, false, 0));
+        fleet.setDown(isDown);
+        FleetFunction function = fleet.start().fleetFunction;
+        assertThat(function.obstacle()).isNull();
+        pass(10);
+        assertThat(function.obstacle())
+                .isEqualTo(isDown ? "launching is blocked because the ledger of the fleet cannot be reached" : null);
+    }
+
     @Test
     void should_serve_without_the_ledger_and_launch_again_with_it() {
         fleetOf(3, 20, 50);

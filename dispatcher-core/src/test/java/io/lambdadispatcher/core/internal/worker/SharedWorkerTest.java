@@ -51,13 +51,15 @@ class SharedWorkerTest {
 
     private static DispatcherBuilder builder(DispatcherObserver reportsTo) {
         return Dispatcher.builder()
-                .function(FunctionOptions.builder("f")
-                        .queue(10, Duration.ofMillis(500))
-                        .build())
+                .function(queue(Duration.ofSeconds(10)))
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .secret(SECRET, PREVIOUS_SECRET)
                 .eventLoops(1)
                 .observer(reportsTo);
+    }
+
+    private static FunctionOptions queue(Duration longest) {
+        return FunctionOptions.builder("f").queue(10, longest).build();
     }
 
     private static String text(Dispatcher of) {
@@ -312,6 +314,7 @@ class SharedWorkerTest {
 
     @Test
     void should_time_out_in_the_queue_if_all_workers_stay_busy() throws Exception {
+        dispatcher.change().function(queue(Duration.ofMillis(500))).apply();
         try (ScriptedWorker worker = worker("w", 1)) {
             get("/a");
             ExchangeEnd end = null;
