@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.spi.Ledger;
+import io.lambdadispatcher.wire.testkit.AnyRelease;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -13,6 +14,7 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
+@AnyRelease
 class BudgetTest {
     private static final long NOW = 1_790_000_000_123L;
     private static final long MINUTE = 60_000;

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.Kind;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedDispatcher;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedWorker;
 import io.lambdadispatcher.core.spi.Ledger;
+import io.lambdadispatcher.wire.testkit.AnyRelease;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -15,6 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a fleet does when one thing happens, in virtual time. */
+@AnyRelease
 class FleetScenarioTest {
     private static final long SECOND = SimulatedFleet.SECOND;
 

@@ -1,0 +1,16 @@
+package io.lambdadispatcher.wire.testkit;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.junit.jupiter.api.Tag;
+
+/**
+ * A test whose result cannot depend on the Java release: it has no thread, socket or clock, but
+ * much to calculate. CI runs it on one release.
+ */
+@Target(ElementType.TYPE)
+@Retention(RetentionPolicy.RUNTIME)
+@Tag("any-release")
+public @interface AnyRelease {}
