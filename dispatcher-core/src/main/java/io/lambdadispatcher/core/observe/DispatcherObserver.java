@@ -97,8 +97,9 @@ public interface DispatcherObserver {
      *
      * @param function the name of the function
      * @param workerId the id of the new worker
+     * @param reason why it is launched, in one line, for example {@code minimum}
      */
-    default void onLaunch(String function, String workerId) {}
+    default void onLaunch(String function, String workerId, String reason) {}
 
     /**
      * Called each time the dispatcher limits a client or a worker. It can be called several times
@@ -131,7 +132,7 @@ public interface DispatcherObserver {
      * @param function the name of the function
      * @param workerId the id of the worker
      * @param failed whether the worker or its launch failed
-     * @param detail how it ended, in one line
+     * @param detail why it ended, in one line
      */
     default void onLaunchEnd(String function, String workerId, boolean failed, String detail) {}
 

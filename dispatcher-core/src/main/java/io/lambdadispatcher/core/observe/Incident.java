@@ -93,7 +93,8 @@ public record Incident(
         if (lasted == null) {
             return "incident begins: " + headline() + ": " + cause;
         }
-        String counted = kind.unit.isEmpty() ? "" : count + " " + kind.unit + " within ";
+        String unit = count == 1 ? kind.unit.replaceFirst("s$", "") : kind.unit;
+        String counted = unit.isEmpty() ? "" : count + " " + unit + " within ";
         return "incident ends: " + headline() + ": " + counted + Math.max(1, lasted.toSeconds())
                 + " s, and it began with: " + cause;
     }

@@ -34,7 +34,7 @@ public final class RecordingObserver implements DispatcherObserver, ExchangeList
     public record Parting(String workerId, boolean clean, String reason) {}
 
     /** A launch of a worker. */
-    public record Launch(long nanos, String workerId) {}
+    public record Launch(long nanos, String workerId, String reason) {}
 
     /** The end of a launched worker. */
     public record LaunchEnd(String workerId, String detail) {}
@@ -101,8 +101,8 @@ public final class RecordingObserver implements DispatcherObserver, ExchangeList
     }
 
     @Override
-    public void onLaunch(String function, String workerId) {
-        launches.add(new Launch(System.nanoTime(), workerId));
+    public void onLaunch(String function, String workerId, String reason) {
+        launches.add(new Launch(System.nanoTime(), workerId, reason));
     }
 
     @Override

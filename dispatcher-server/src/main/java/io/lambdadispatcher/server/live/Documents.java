@@ -395,6 +395,7 @@ public final class Documents {
             members.put("time", launch.time().toString());
             members.put("function", launch.function());
             members.put("worker", launch.worker());
+            members.put("reason", launch.reason());
             Instant end = launch.end();
             members.put("outcome", end == null ? "running" : launch.failed() ? "failed" : "ended");
             put(members, "detail", launch.detail());

@@ -108,6 +108,7 @@ public final class Recorder implements DispatcherObserver {
             Instant time,
             String function,
             String worker,
+            String reason,
             @Nullable Instant end,
             boolean failed,
             @Nullable String detail) {}
@@ -233,12 +234,12 @@ public final class Recorder implements DispatcherObserver {
     }
 
     @Override
-    public void onLaunch(String function, String workerId) {
+    public void onLaunch(String function, String workerId, String reason) {
         counts(function).launches.increment();
-        Launch launch = new Launch(Instant.now(), function, workerId, null, false, null);
+        Launch launch = new Launch(Instant.now(), function, workerId, reason, null, false, null);
         running.put(workerId, launch);
         launches.add(launch);
-        changes.addOfWorker(ChangeKind.LAUNCH, function, workerId);
+        changes.addOfWorker(ChangeKind.LAUNCH, function, workerId + ": " + reason);
     }
 
     @Override
@@ -247,7 +248,7 @@ public final class Recorder implements DispatcherObserver {
         if (launch == null) {
             return;
         }
-        Launch ended = new Launch(launch.time(), function, workerId, Instant.now(), failed, detail);
+        Launch ended = new Launch(launch.time(), function, workerId, launch.reason(), Instant.now(), failed, detail);
         changes.addOfWorker(
                 failed ? ChangeKind.LAUNCH_FAILED : ChangeKind.WORKER_ENDED, function, workerId + ": " + detail);
         if (failed) {

@@ -134,7 +134,7 @@ const FAILURES = [
 
 const LAUNCHES = [
   text("Time", (of) => time(of.time)), text("Outcome", (of) => of.outcome, (of) => of.outcome === "failed" ? "bad" : ""), text("Function", (of) => of.function),
-  text("Worker", (of) => id(of.worker)), figure("Life", (of) => duration(of.seconds)),
+  text("Worker", (of) => id(of.worker)), text("Launched for", (of) => of.reason), figure("Life", (of) => duration(of.seconds)),
 ];
 
 function drawReasons(failures) {
@@ -156,7 +156,7 @@ function drawHistory(changes) {
   render(byId("history"), ...changes.map((of) => element("li", {},
     element("time", {datetime: of.time, class: "soft"}, time(of.time)), " ",
     element("b", {class: BAD.includes(of.kind) ? "bad" : of.kind === "incident_over" ? "good" : ""}, (CHANGES[of.kind] ?? (() => of.kind))(of.count)),
-    of.function ? ` of ${of.function}` : "", of.kind === "launch" ? "" : element("span", {class: "reason"}, (of.count > 1 ? "the latest: " : "") + of.text))));
+    of.function ? ` of ${of.function}` : "", element("span", {class: "reason"}, (of.count > 1 ? "the latest: " : "") + of.text))));
 }
 
 // ---- who and what is heavy

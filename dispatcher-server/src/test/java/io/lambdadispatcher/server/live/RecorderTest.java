@@ -197,9 +197,9 @@ class RecorderTest {
 
     @Test
     void should_join_a_launch_and_its_end() {
-        recorder.onLaunch("f", "w-1");
-        recorder.onLaunch("f", "w-2");
-        recorder.onLaunch("f", "w-3");
+        recorder.onLaunch("f", "w-1", "minimum");
+        recorder.onLaunch("f", "w-2", "minimum");
+        recorder.onLaunch("f", "w-3", "minimum");
         recorder.onLaunchEnd("f", "w-1", true, "out of memory");
         recorder.onLaunchEnd("f", "w-2", false, "drained");
 
@@ -210,16 +210,17 @@ class RecorderTest {
                 .containsExactly("w-1", "w-3", "w-2");
         assertThat(launches).extracting(Recorder.Launch::failed).containsExactly(true, false, false);
         assertThat(launches).extracting(Recorder.Launch::detail).containsExactly("out of memory", null, "drained");
+        assertThat(launches).extracting(Recorder.Launch::reason).containsOnly("minimum");
         assertThat(launches.get(1).end()).isNull();
         assertThat(recorder.counts("f").launches.sum()).isEqualTo(3);
     }
 
     @Test
     void should_remember_failed_launches_for_longer_than_others() {
-        recorder.onLaunch("f", "old");
+        recorder.onLaunch("f", "old", "minimum");
         Instant time = recorder.launches().get(0).time();
         for (int i = 0; i < 500; i++) {
-            recorder.onLaunch("f", "w-" + i);
+            recorder.onLaunch("f", "w-" + i, "minimum");
         }
         recorder.onLaunchEnd("f", "old", true, "out of memory");
         recorder.onLaunchEnd("f", "w-0", false, "drained");
@@ -347,14 +348,14 @@ class RecorderTest {
         recorder.onIncident(new Incident(
                 Incident.Kind.WORKERS_LOST, "a", "", "worker 1 is gone", Instant.EPOCH, 1, Duration.ofSeconds(9)));
         recorder.onBreaker("a", "default", BreakerState.OPEN, "60 % failed");
-        recorder.onLaunch("a", "w-1");
+        recorder.onLaunch("a", "w-1", "minimum");
         recorder.onLaunchEnd("a", "w-1", true, "out of memory");
 
         assertThat(recorder.changes().list())
                 .extracting(each -> each.kind().token() + " " + each.function() + " " + each.text())
                 .containsExactly(
                         "launch_failed a w-1: out of memory",
-                        "launch a w-1",
+                        "launch a w-1: minimum",
                         "breaker a breaker default lets 0 % of the requests pass: 60 % failed",
                         "incident_over a workers of function a are lost: worker 1 is gone");
     }

@@ -49,7 +49,7 @@ class TraceExportTest {
     /** Exports the trace of a launch. */
     private void export(String endpoint) {
         try (TraceExport traces = new TraceExport(URI.create(endpoint), 1, false)) {
-            traces.observer().onLaunch("shop", "w-1");
+            traces.observer().onLaunch("shop", "w-1", "minimum");
             traces.observer().onLaunchEnd("shop", "w-1", false, "ended");
         }
     }

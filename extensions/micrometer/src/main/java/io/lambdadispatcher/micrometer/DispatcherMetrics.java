@@ -288,7 +288,7 @@ public final class DispatcherMetrics implements DispatcherObserver {
     }
 
     @Override
-    public void onLaunch(String function, String workerId) {
+    public void onLaunch(String function, String workerId, String reason) {
         meters(function).launched();
     }
 

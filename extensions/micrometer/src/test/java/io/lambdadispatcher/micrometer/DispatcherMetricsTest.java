@@ -227,7 +227,7 @@ class DispatcherMetricsTest {
         observer.onWorkerDisconnected("a", "w-1", true, "goodbye");
         observer.onWorkerDisconnected("a", "w-1", false, "reset");
         observer.onWorkerRejected(remote, "wrong token");
-        observer.onLaunch("a", "w-1");
+        observer.onLaunch("a", "w-1", "minimum");
         observer.onLaunchEnd("a", "w-1", true, "exit code 1");
 
         assertThat(registry.scrape())

@@ -116,7 +116,7 @@ public final class DispatcherTracing implements DispatcherObserver, AutoCloseabl
     }
 
     @Override
-    public void onLaunch(String function, String workerId) {
+    public void onLaunch(String function, String workerId, String reason) {
         launches.put(
                 workerId,
                 new LaunchSpan(tracer.spanBuilder("launch " + function)

@@ -345,7 +345,7 @@ class DispatcherTracingTest {
 
     @Test
     void should_link_an_attempt_with_the_launch_of_its_worker() {
-        all.onLaunch("orders", "w-1");
+        all.onLaunch("orders", "w-1", "minimum");
         all.onWorkerConnected("orders", "w-1", new InetSocketAddress(1), 10);
         all.onWorkerConnected("orders", "w-1", new InetSocketAddress(2), 10);
         Http2Headers headers = request("GET");
@@ -483,7 +483,7 @@ class DispatcherTracingTest {
 
     @Test
     void should_show_a_launch_that_failed() {
-        all.onLaunch("orders", "w-1");
+        all.onLaunch("orders", "w-1", "minimum");
         all.onLaunchEnd("orders", "w-1", true, "no permission");
 
         assertThat(span("launch orders").getStatus().getStatusCode()).isEqualTo(StatusCode.ERROR);

@@ -182,8 +182,8 @@ public final class Observers implements DispatcherObserver {
     }
 
     @Override
-    public void onLaunch(String function, String workerId) {
-        tell("onLaunch", observer -> observer.onLaunch(function, workerId));
+    public void onLaunch(String function, String workerId, String reason) {
+        tell("onLaunch", observer -> observer.onLaunch(function, workerId, reason));
     }
 
     @Override

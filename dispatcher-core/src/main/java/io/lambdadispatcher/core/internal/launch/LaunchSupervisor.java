@@ -466,16 +466,13 @@ public final class LaunchSupervisor {
         }
 
         @Override
+        public String endReason(String workerId) {
+            return controller.workers().endReason(workerId);
+        }
+
+        @Override
         public void onExit(String workerId, WorkerExit exit) {
             long now = now();
-            if (!exit.failed()) {
-                String why = controller.workers().endReason(workerId);
-                log.info(
-                        "worker {} of function {} has ended: {}",
-                        workerId,
-                        function.name(),
-                        why.isEmpty() ? exit.detail() : why);
-            }
             if (fleet != null && exit.cause() == Cause.LOST) {
                 fleet.onLost(workerId);
             }

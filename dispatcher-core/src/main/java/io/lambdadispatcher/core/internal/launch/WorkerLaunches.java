@@ -33,6 +33,9 @@ final class WorkerLaunches {
         /** A worker is being launched. */
         void onLaunched(String workerId, Plan.Launch launch);
 
+        /** Returns why a worker ends, for operators; empty if that is not known. */
+        String endReason(String workerId);
+
         /** A worker that was launched here has exited, or could not be launched. */
         void onExit(String workerId, WorkerExit exit);
 
@@ -126,7 +129,7 @@ final class WorkerLaunches {
         String id = request.workerId();
         log.info("launching worker {} of function {}: {}", id, function, order.reason());
         registry.onLaunched(id);
-        observer.onLaunch(function, id);
+        observer.onLaunch(function, id, order.reason());
         Launch launch = launcher.launch(request);
         launched.put(id, new Launched(launch, null));
         launch.exit().whenComplete((exit, never) -> executor.execute(() -> onExit(id, exit)));
@@ -155,7 +158,7 @@ final class WorkerLaunches {
 
     private static String words(Cause cause) {
         return switch (cause) {
-            case ENDED -> "has exited";
+            case ENDED -> "has ended";
             case FAILED -> "has failed";
             case LOST -> "may still run, but its launcher has lost sight of it";
             case UNAVAILABLE -> "was not launched, because the platform cannot be reached";
@@ -176,8 +179,12 @@ final class WorkerLaunches {
                         reported.cause(),
                         "the worker " + worker.killedFor() + ". The launcher says: " + reported.detail());
         registry.onEnded(workerId);
-        observer.onLaunchEnd(function, workerId, exit.failed(), exit.detail());
-        if (exit.failed() && !closed) {
+        String why = exit.failed() ? "" : outcomes.endReason(workerId);
+        String detail = why.isEmpty() ? exit.detail() : why;
+        observer.onLaunchEnd(function, workerId, exit.failed(), detail);
+        if (!exit.failed()) {
+            log.info("worker {} of function {} has ended: {}", workerId, function, detail);
+        } else if (!closed) {
             log.info("worker {} of function {} {}: {}", workerId, function, words(exit.cause()), exit.detail());
             // A temporary refusal is told as the obstacle of launching.
             if (exit.cause() != Cause.NOT_READY) {

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.loop.Incidents;
@@ -41,15 +42,16 @@ class WorkerLaunchesTest {
     private final FunctionOptions function = FunctionOptions.builder("f")
             .launching(LaunchLimits.builder().launchTimeout(AT_MOST).build())
             .build();
-    private final RecordingObserver incidents = new RecordingObserver();
+    private final RecordingObserver observer = new RecordingObserver();
+    private String endReason = "";
     private final WorkerLaunches launches = new WorkerLaunches(
             new FunctionPool(function, List.of(), DispatcherObserver.NONE),
             new GuardedLauncher(new Launcher(), "f", loop.eventLoop()),
             new LaunchRequests(null, new LaunchSupervisor.Access(new byte[16], List.of())),
             new WorkerRegistry(Map.of(), Incidents.unobserved(), Ticker.systemTicker()),
             loop.eventLoop(),
-            DispatcherObserver.NONE,
-            new Incidents(incidents, Ticker.systemTicker()),
+            observer,
+            new Incidents(observer, Ticker.systemTicker()),
             new WorkerLaunches.Outcomes() {
                 @Override
                 public void onLaunched(String workerId, Plan.Launch launch) {
@@ -59,6 +61,11 @@ class WorkerLaunchesTest {
                 @Override
                 public void onExit(String workerId, WorkerExit how) {
                     exits.add(how.cause() + " " + how.detail());
+                }
+
+                @Override
+                public String endReason(String workerId) {
+                    return endReason;
                 }
 
                 @Override
@@ -116,6 +123,27 @@ class WorkerLaunchesTest {
         pass(Duration.ZERO);
         assertThat(exits).containsExactly("ENDED drained");
         assertThat(launches.isEmpty()).isTrue();
+    }
+
+    @Test
+    void should_tell_why_a_worker_was_launched_and_why_it_has_ended() {
+        assertThat(observer.launches)
+                .extracting(RecordingObserver.Launch::workerId, RecordingObserver.Launch::reason)
+                .containsExactly(tuple(launched.get(0), "minimum"));
+        endReason = "ejected";
+        exit.complete(DRAINED);
+        pass(Duration.ZERO);
+        assertThat(observer.launchEnds).containsExactly(new RecordingObserver.LaunchEnd(launched.get(0), "ejected"));
+    }
+
+    /** Why it drained does not tell why it has failed. */
+    @Test
+    void should_tell_how_a_worker_has_failed() {
+        endReason = "ejected";
+        exit.complete(new WorkerExit(Cause.FAILED, "exit code 137"));
+        pass(Duration.ZERO);
+        assertThat(observer.launchEnds)
+                .containsExactly(new RecordingObserver.LaunchEnd(launched.get(0), "exit code 137"));
     }
 
     @Test

@@ -99,6 +99,16 @@ class IncidentsTest {
     }
 
     @Test
+    void should_count_one_in_the_singular() {
+        incidents.count(Kind.WORKERS_LOST, "shop", "", () -> "worker a");
+        pass(31);
+        assertThat(told())
+                .last()
+                .isEqualTo("incident ends: workers of function shop are lost: 1 worker within 1 s,"
+                        + " and it began with: worker a");
+    }
+
+    @Test
     void should_do_nothing_about_the_end_of_what_has_not_begun() {
         incidents.end(Kind.WORKERS_EJECTED, "shop", "");
         pass(60);
