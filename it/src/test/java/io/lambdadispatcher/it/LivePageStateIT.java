@@ -188,10 +188,14 @@ class LivePageStateIT {
         String failing = "[9,0,0,1,1,0,0,2]";
         functions = function("calm", "") + "," + function("sick", "").replace("[]", "[" + failing + "]");
         show();
-        browser.awaitText("#functions", "calm", "sick", "2 responses of the function had a status of 5xx");
+        browser.awaitText(
+                "#functions",
+                "calm",
+                "sick",
+                "the function answered 2 requests with 5xx, and the dispatcher failed 0");
         String open = "[...document.querySelectorAll('.function')].map(of => of.dataset.key + of.open).join()";
         assertThat(browser.evaluate(open)).isEqualTo("sicktrue,calmfalse");
-        browser.awaitText("#overall", "2 functions", "1 in trouble", "0, 2");
+        browser.awaitText("#overall", "2 functions", "1 in trouble", "0 + 2");
 
         // What somebody opens or closes stays so.
         browser.tabTo("[data-function=sick]");

@@ -141,7 +141,7 @@ final class LocalWorker implements LaunchedWorker {
         if (code == 0 || asked) {
             exit.complete(new WorkerExit(Cause.ENDED, "exit code " + code));
         } else if (code > MOST_OF_ITS_OWN) {
-            exit.complete(new WorkerExit(Cause.FAILED, "exit code " + code));
+            exit.complete(new WorkerExit(Cause.FAILED, "exit code " + code + ", signal " + (code - MOST_OF_ITS_OWN)));
         } else {
             // The last line may not have been read yet.
             outputEnd

@@ -95,9 +95,8 @@ function waiting(of) {
 }
 
 function failing(of) {
-  const parts = [[recent(of, SERVER_ERRORS, RECENT), "responses of the function had a status of 5xx"], [recent(of, FAILURES, RECENT), "requests were failed by the dispatcher"]];
-  const lines = parts.filter(([count]) => count).map(([count, what]) => `${number(count)} ${what}`);
-  return lines.length ? element("p", {class: "bad"}, `In the last minute, ${lines.join(", and ")}.`) : null;
+  const errors = recent(of, SERVER_ERRORS, RECENT), failed = recent(of, FAILURES, RECENT);
+  return errors || failed ? element("p", {class: "bad"}, `In the last minute, the function answered ${plural(errors, "request")} with 5xx, and the dispatcher failed ${number(failed)}.`) : null;
 }
 
 function usage(title, workers, busy, streams, more) {
@@ -118,7 +117,8 @@ function workers(of) {
 
 function launching(of) {
   if (of.workersDesired === undefined) return element("p", {class: "soft"}, `${number(of.workersReady)} of ${number(of.workersConnected)} connected workers are ready. None is launched here.`);
-  return of.launchesBlocked ? element("p", {class: "warn"}, sentence(of.launchesBlocked)) : element("p", {class: "soft"}, "Launching is not limited.");
+  if (of.launchesBlocked) return element("p", {class: "warn"}, sentence(of.launchesBlocked));
+  return of.waitReason === "max_workers" ? element("p", {class: "warn"}, "No more workers may be launched.") : element("p", {class: "soft"}, "Launching is not limited.");
 }
 
 function rollout(of) {
@@ -193,7 +193,7 @@ function overall(functions, changes) {
     figure("Requests", perSecond(all((of) => rate(of, REQUESTS)))),
     figure("First byte, p99", latency(slowest)),
     figure("Waiting", number(queued), queued ? "warn" : "good"),
-    figure("Failed, 5xx in a minute", `${number(failed)}, ${number(errors)}`, failed + errors ? "bad" : "good"),
+    figure("Failed + 5xx in a minute", `${number(failed)} + ${number(errors)}`, failed + errors ? "bad" : "good"),
     figure("Base + launched", `${number(base)} + ${number(all(launched))}`),
     figure("Lambda, last hour", dollars(all((of) => of.dollarsLastHour))),
     change && figure("Last change", `${time(change.time)} ${change.kind.replaceAll("_", " ")}`),

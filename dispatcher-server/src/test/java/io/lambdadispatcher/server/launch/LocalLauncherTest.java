@@ -253,4 +253,10 @@ class LocalLauncherTest {
         worker.kill();
         assertThat(exit(worker).detail()).isEqualTo("exit code 137");
     }
+
+    @Test
+    void should_name_the_signal_that_has_ended_a_worker() throws Exception {
+        assertThat(exit(launch("sh", shell("kill -9 $$").toString())))
+                .isEqualTo(new WorkerExit(Cause.FAILED, "exit code 137, signal 9"));
+    }
 }
