@@ -10,6 +10,7 @@ import io.lambdadispatcher.spring.dispatcher.DispatcherAutoConfiguration;
 import io.lambdadispatcher.spring.dispatcher.DispatcherCustomizer;
 import io.lambdadispatcher.spring.dispatcher.DispatcherProperties;
 import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.ApplicationArguments;
@@ -18,15 +19,17 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.ApplicationContext;
-import org.springframework.context.ApplicationListener;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.event.ApplicationContextEvent;
 import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.context.event.EventListener;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 
 /**
  * Adds to the starter of the dispatcher what a base needs: the function's options, a launcher of
- * local workers, and the order of shutdown.
+ * local workers, and the order of start and end.
  */
 @AutoConfiguration(before = DispatcherAutoConfiguration.class)
 @ConditionalOnProperty(name = BurstEnvironment.ROLE, havingValue = "base")
@@ -35,6 +38,7 @@ public class BurstAutoConfiguration {
     /** A request that exceeds the base may wait for the start of a Spring Boot application. */
     private static final Duration START = Duration.ofSeconds(30);
 
+    private static final Duration POLL = Duration.ofMillis(2);
     private static final int QUEUE = 10_000;
 
     /** The options of the function. A bean with this name replaces them. */
@@ -66,31 +70,46 @@ public class BurstAutoConfiguration {
                 builder.forwarding(ForwardingPolicy.builder().trust(trust).build());
     }
 
-    /**
-     * Closes the dispatcher when the application begins to close: it finishes its requests with the
-     * help of all that the application consists of, such as the worker, the web server and
-     * executors. All of them would otherwise end before the dispatcher, because they start after it.
-     */
     @Bean
-    static BurstDrain burstDrain(
+    BaseOrder baseOrder(
             ApplicationContext application, ObjectProvider<Dispatcher> dispatcher, DispatcherProperties properties) {
-        return new BurstDrain(application, dispatcher, properties.shutdown().grace());
+        return new BaseOrder(application, dispatcher, properties.shutdown().grace());
     }
 
-    record BurstDrain(ApplicationContext application, ObjectProvider<Dispatcher> dispatcher, Duration grace)
-            implements ApplicationListener<ContextClosedEvent>, Ordered {
-        /** Executors of the application take no more tasks after this event. */
-        @Override
-        public int getOrder() {
-            return HIGHEST_PRECEDENCE;
+    /** Begins to serve after everything else has started, and ends before anything else ends. */
+    record BaseOrder(ApplicationContext application, ObjectProvider<Dispatcher> dispatcher, Duration grace) {
+        /** Waits for the worker of this process. Then the public port opens. */
+        @EventListener
+        @Order(Ordered.HIGHEST_PRECEDENCE)
+        void awaitBase(ContextRefreshedEvent event) {
+            if (!isOwn(event)) {
+                return;
+            }
+            long deadlineNanos = System.nanoTime() + START.toNanos();
+            while (dispatcher.getObject().pools().stream().allMatch(pool -> pool.readyBaseWorkers() == 0)) {
+                if (System.nanoTime() - deadlineNanos > 0) {
+                    throw BurstStartException.notConnected(START);
+                }
+                LockSupport.parkNanos(POLL.toNanos());
+            }
         }
 
-        @Override
-        public void onApplicationEvent(ContextClosedEvent event) {
-            // Contexts below this one, such as that of the management port, send their events, too.
-            if (event.getApplicationContext() == application) {
+        /**
+         * Lets the dispatcher finish its requests with the help of all that the application
+         * consists of, such as the web server and executors. These start after the dispatcher, so
+         * they would end before it. Executors take no more tasks after this event.
+         */
+        @EventListener
+        @Order(Ordered.HIGHEST_PRECEDENCE)
+        void drain(ContextClosedEvent event) {
+            if (isOwn(event)) {
                 dispatcher.getObject().close(grace).toCompletableFuture().join();
             }
+        }
+
+        /** Contexts below this one, such as that of the management port, send their events, too. */
+        private boolean isOwn(ApplicationContextEvent event) {
+            return event.getApplicationContext() == application;
         }
     }
 }

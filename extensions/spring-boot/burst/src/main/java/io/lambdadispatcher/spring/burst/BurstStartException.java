@@ -1,5 +1,6 @@
 package io.lambdadispatcher.spring.burst;
 
+import java.time.Duration;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
@@ -16,6 +17,13 @@ final class BurstStartException extends RuntimeException {
     BurstStartException(String message, String action) {
         super(message);
         this.action = action;
+    }
+
+    static BurstStartException notConnected(Duration waited) {
+        return new BurstStartException(
+                "the worker of this process has not connected to the dispatcher of this process within "
+                        + waited.toSeconds() + " s",
+                "The log of io.lambdadispatcher.worker says why. It connects to lambda-dispatcher.worker.addresses.");
     }
 
     /** Makes Spring Boot print the description and the action instead of a stack trace. */

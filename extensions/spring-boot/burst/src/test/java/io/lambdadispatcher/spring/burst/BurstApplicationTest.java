@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.wire.testkit.Await;
 import jakarta.servlet.http.HttpServletRequest;
@@ -27,6 +28,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -167,6 +169,14 @@ class BurstApplicationTest {
         return URI.create("http://127.0.0.1:" + ports.get(0) + path);
     }
 
+    private int status(HttpRequest request) {
+        try {
+            return client.send(request, BodyHandlers.discarding()).statusCode();
+        } catch (IOException | InterruptedException e) {
+            throw new CompletionException(e);
+        }
+    }
+
     private String body(HttpRequest request) throws Exception {
         HttpResponse<String> response = client.send(request, BodyHandlers.ofString());
         assertThat(response.statusCode()).isEqualTo(200);
@@ -238,24 +248,51 @@ class BurstApplicationTest {
             assertThat(heard.get(60, TimeUnit.SECONDS)).isEqualTo("ticktick");
             socket.sendClose(WebSocket.NORMAL_CLOSURE, "").get(60, TimeUnit.SECONDS);
 
-            Dispatcher dispatcher = application.getBean(Dispatcher.class);
-            assertThat(dispatcher.capacity())
-                    .singleElement()
-                    .extracting(CapacitySnapshot::launchesInLastMinute)
-                    .isEqualTo(0);
+            assertThat(launches(application)).isZero();
         }
+    }
+
+    private static int launches(ConfigurableApplicationContext application) {
+        return application.getBean(Dispatcher.class).capacity().stream()
+                .mapToInt(CapacitySnapshot::launchesInLastMinute)
+                .sum();
+    }
+
+    /** Clients that ask before and while the application starts launch no worker. */
+    @Test
+    void should_open_its_port_when_the_base_is_connected() throws Exception {
+        HttpRequest who = request("/who").build();
+        CompletableFuture<String> first = askUntilConnected(who);
+        try (ConfigurableApplicationContext application = run()) {
+            assertThat(application.getBean(Dispatcher.class).pools())
+                    .singleElement()
+                    .extracting(PoolSnapshot::readyBaseWorkers)
+                    .isEqualTo(1);
+            assertThat(first.get(60, TimeUnit.SECONDS)).isEqualTo("127.0.0.1 " + uri("/who"));
+            assertThat(launches(application)).isZero();
+        }
+    }
+
+    private CompletableFuture<String> askUntilConnected(HttpRequest request) {
+        return client.sendAsync(request, BodyHandlers.ofString())
+                .thenApply(HttpResponse::body)
+                .exceptionallyComposeAsync(
+                        failure -> failure.getCause() instanceof ConnectException
+                                ? askUntilConnected(request)
+                                : CompletableFuture.failedFuture(failure),
+                        CompletableFuture.delayedExecutor(5, TimeUnit.MILLISECONDS));
     }
 
     @Test
     void should_answer_on_the_management_port_itself() throws Exception {
         try (ConfigurableApplicationContext application = run()) {
-            Dispatcher dispatcher = application.getBean(Dispatcher.class);
-            Await.until("the base is ready", dispatcher::isReady);
-            URI health = URI.create("http://127.0.0.1:" + ports.get(2) + "/actuator/health");
-            HttpResponse<String> response =
-                    client.send(HttpRequest.newBuilder(health).build(), BodyHandlers.ofString());
-            assertThat(response.statusCode()).isEqualTo(200);
-            assertThat(response.body()).contains("\"status\":\"UP\"");
+            assertThat(application.isActive()).isTrue();
+            HttpRequest health = HttpRequest.newBuilder(
+                            URI.create("http://127.0.0.1:" + ports.get(2) + "/actuator/health"))
+                    .build();
+            // The worker learns a moment after the dispatcher that it is ready.
+            Await.until("it is healthy", () -> status(health) == 200);
+            assertThat(body(health)).contains("\"status\":\"UP\"");
         }
     }
 

@@ -65,7 +65,7 @@ final class DispatcherStarter {
                 .filter(others::remove)
                 .orElseGet(() -> options(property, function))));
         others.forEach(builder::function);
-        listeners();
+        workerListener();
         secret();
         DispatcherProperties.Workers workers = properties.workers();
         builder.advertisedAddresses(workers.advertisedAddresses().stream()
@@ -119,16 +119,22 @@ final class DispatcherStarter {
         }
     }
 
-    private void listeners() {
+    /** Returns the ports for clients, which open when the application is ready. */
+    List<ListenerOptions> publicListeners() {
+        List<ListenerOptions> listeners = new ArrayList<>();
         DispatcherProperties.Plain plain = properties.publicPorts().plain();
         Integer plainPort = plain.port();
         if (plainPort != null) {
-            builder.publicListener(listener("public.plain", plain.host(), plainPort, null, null));
+            listeners.add(listener("public.plain", plain.host(), plainPort, null, null));
         }
         DispatcherProperties.Tls tls = properties.publicPorts().tls();
         if (tls.certificate() != null || tls.key() != null) {
-            builder.publicListener(listener("public.tls", tls.host(), tls.port(), tls.certificate(), tls.key()));
+            listeners.add(listener("public.tls", tls.host(), tls.port(), tls.certificate(), tls.key()));
         }
+        return listeners;
+    }
+
+    private void workerListener() {
         DispatcherProperties.Workers workers = properties.workers();
         Path certificate = workers.tls().certificate();
         boolean off = certificate != null && OFF.contains(certificate.toString());
