@@ -38,8 +38,7 @@ class LatePortTest {
 
     private String get(InetSocketAddress address) throws Exception {
         URI uri = URI.create("http://127.0.0.1:" + address.getPort() + "/");
-        HttpResponse<String> response =
-                client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
+        HttpResponse<String> response = client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
         return response.body();
     }
 

@@ -50,7 +50,9 @@ public class BurstAutoConfiguration {
                 .streamsPerConnection(properties.baseConcurrency())
                 .capacity(CapacityPolicy.between(0, properties.maxWorkers()))
                 .queue(QUEUE, START)
-                .launching(LaunchLimits.builder().launchTimeout(START.multipliedBy(2)).build())
+                .launching(LaunchLimits.builder()
+                        .launchTimeout(START.multipliedBy(2))
+                        .build())
                 .build();
     }
 

@@ -100,7 +100,8 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
         values.put(ROLE, "base");
         values.put(BEHIND_PROXY, isBehindProxy(environment));
         webServer(environment, values);
-        values.put("lambda-dispatcher.function.name", environment.getProperty("spring.application.name", "application"));
+        values.put(
+                "lambda-dispatcher.function.name", environment.getProperty("spring.application.name", "application"));
         values.put("lambda-dispatcher.function.max-workers", properties.maxWorkers());
         values.put("lambda-dispatcher.worker.addresses", workerAddress(environment));
         values.put("lambda-dispatcher.worker.function", "${lambda-dispatcher.function.name}");
@@ -109,7 +110,8 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
 
         Map<String, Object> defaults = new LinkedHashMap<>();
         String host = environment.getProperty("server.address", "0.0.0.0");
-        String listener = "lambda-dispatcher.public." + (environment.containsProperty(TLS_CERTIFICATE) ? "tls" : "plain");
+        String listener =
+                "lambda-dispatcher.public." + (environment.containsProperty(TLS_CERTIFICATE) ? "tls" : "plain");
         defaults.put(listener + ".host", host);
         defaults.put(listener + ".port", environment.getProperty("server.port", "8080"));
         defaults.put("lambda-dispatcher.workers.secret", secret());

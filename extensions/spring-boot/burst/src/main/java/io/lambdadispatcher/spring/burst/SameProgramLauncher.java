@@ -59,9 +59,8 @@ final class SameProgramLauncher implements WorkerLauncher {
 
     @Override
     public synchronized LaunchedWorker launch(LaunchRequest request) {
-        ProcessBuilder builder = new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(Redirect.INHERIT);
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(Redirect.INHERIT);
         builder.environment().put(PAYLOAD, LaunchPayload.json(request));
         if (closed) {
             return notStarted(new WorkerExit(Cause.ENDED, "not started, because the dispatcher closes"));

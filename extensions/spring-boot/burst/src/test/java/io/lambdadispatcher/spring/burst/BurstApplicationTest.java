@@ -225,8 +225,7 @@ class BurstApplicationTest {
                     BodyHandlers.ofByteArray());
             assertThat(echo.body()).isEqualTo(body);
 
-            HttpResponse<InputStream> sales =
-                    client.send(request("/sales").build(), BodyHandlers.ofInputStream());
+            HttpResponse<InputStream> sales = client.send(request("/sales").build(), BodyHandlers.ofInputStream());
             BufferedReader events = new BufferedReader(new InputStreamReader(sales.body(), StandardCharsets.UTF_8));
             assertThat(events.readLine()).isEqualTo("data:first");
             assertThat(events.readLine()).isEmpty();

@@ -25,8 +25,8 @@ class MetadataTest {
                             "lambda-dispatcher.burst.function",
                             "lambda-dispatcher.burst.max-workers");
             assertThat(properties)
-                    .allSatisfy(each -> assertThat(String.valueOf(each.get("description")))
-                            .endsWith("."));
+                    .allSatisfy(each ->
+                            assertThat(String.valueOf(each.get("description"))).endsWith("."));
         }
     }
 }

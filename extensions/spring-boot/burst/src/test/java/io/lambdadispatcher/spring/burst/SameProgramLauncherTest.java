@@ -78,7 +78,8 @@ class SameProgramLauncherTest {
     @Test
     void should_start_the_program_of_this_process_again() {
         assertThat(SameProgramLauncher.command("--a=b"))
-                .startsWith(Path.of(System.getProperty("java.home"), "bin", "java").toString())
+                .startsWith(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString())
                 .contains(System.getProperty("java.class.path"))
                 .endsWith("--a=b");
     }

@@ -255,7 +255,9 @@ class DispatcherAutoConfigurationTest {
         empty.withBean(FunctionOptions.class, () -> bean)
                 .withBean(WorkerLauncher.class, NoWorkers::new)
                 .withPropertyValues(
-                        SECRET, "lambda-dispatcher.functions[0].name=first", "lambda-dispatcher.functions[1].name=second")
+                        SECRET,
+                        "lambda-dispatcher.functions[0].name=first",
+                        "lambda-dispatcher.functions[1].name=second")
                 .run(context -> {
                     Dispatcher dispatcher = context.getBean(Dispatcher.class);
                     assertThat(dispatcher.pools())
