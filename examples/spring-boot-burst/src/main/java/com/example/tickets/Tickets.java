@@ -6,7 +6,7 @@ import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
-/** Sells tickets, each of which takes 200 ms, as of a database. Says which kind of process has sold it. */
+/** Sells tickets in 200 ms, as if from a database, and says which kind of process has sold each. */
 @SpringBootApplication
 @RestController
 public class Tickets {

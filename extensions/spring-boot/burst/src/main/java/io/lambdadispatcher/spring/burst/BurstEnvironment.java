@@ -135,7 +135,7 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
         }
     }
 
-    /** Keeps the web server to this process, and tells the application what the client asked for. */
+    /** Hides the web server from other hosts, and shows it what the client asked for. */
     private static void webServer(ConfigurableEnvironment environment, Map<String, Object> values) {
         for (String property : List.of("server.ssl.certificate", "server.ssl.key-store", "server.ssl.bundle")) {
             if (environment.containsProperty(property)

@@ -23,7 +23,7 @@ import java.util.concurrent.TimeoutException;
  */
 final class SameProgramLauncher implements WorkerLauncher {
     private static final String PAYLOAD = "LAMBDA_DISPATCHER_PAYLOAD";
-    /** Options of the JVM that two processes cannot share: ports, and files that each overwrites. */
+    /** Options of the JVM that processes cannot share: ports, and files that each overwrites. */
     private static final List<String> OWN_OPTIONS =
             List.of("-agentlib:", "-agentpath:", "-javaagent:", "-Xrunjdwp", "-Xlog:", "-Dcom.sun.management.");
 

@@ -2,6 +2,10 @@ package io.lambdadispatcher.spring.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.worker.Worker;
@@ -27,6 +31,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
@@ -207,11 +212,20 @@ class WorkerApplicationTest {
         }
     }
 
-    /** The exit code tells the dispatcher how its launched worker ended. */
+    /** The exit code tells the dispatcher how its launched worker ended. Only failures warn. */
     @Test
     void should_end_the_process_with_the_worker_when_a_dispatcher_has_launched_it() throws Exception {
+        Logger logger = (Logger) LoggerFactory.getLogger(WorkerLifecycle.class);
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        logger.setLevel(Level.INFO);
+        logger.addAppender(log);
         assertThat(exitCode(TestPort.SECRET)).isZero();
+        assertThat(log.list).extracting(ILoggingEvent::getLevel).containsExactly(Level.INFO);
         assertThat(exitCode("another secret for tests")).isEqualTo(1);
+        assertThat(log.list).extracting(ILoggingEvent::getLevel).containsExactly(Level.INFO, Level.WARN);
+        logger.detachAppender(log);
+        logger.setLevel(null);
     }
 
     private int exitCode(String secret) throws Exception {
