@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads and compares hosts with their ports, as {@link HeaderSyntax#isAuthority} accepts them. The
  * same host can be written in several ways: letter case, a dot at the end, an empty port and the
- * default port of the scheme make no difference (RFC 9113 section 8.3.1, RFC 3986 sections 3.2.2 and
- * 6.2.3). Any thread.
+ * default port of the scheme make no difference (RFC 9113 section 8.3.1, RFC 3986 sections 3.2.2
+ * and 6.2.3). Any thread.
  */
 public final class Authority {
     private static final int MAX_PORT = 65_535;
