@@ -215,20 +215,12 @@ class WorkerApplicationTest {
     /** The exit code tells the dispatcher how its launched worker ended. Only failures warn. */
     @Test
     void should_end_the_process_with_the_worker_when_a_dispatcher_has_launched_it() throws Exception {
-        Logger logger = (Logger) LoggerFactory.getLogger(WorkerLifecycle.class);
-        ListAppender<ILoggingEvent> log = new ListAppender<>();
-        log.start();
-        logger.setLevel(Level.INFO);
-        logger.addAppender(log);
-        assertThat(exitCode(TestPort.SECRET)).isZero();
-        assertThat(log.list).extracting(ILoggingEvent::getLevel).containsExactly(Level.INFO);
-        assertThat(exitCode("another secret for tests")).isEqualTo(1);
-        assertThat(log.list).extracting(ILoggingEvent::getLevel).containsExactly(Level.INFO, Level.WARN);
-        logger.detachAppender(log);
-        logger.setLevel(null);
+        assertThat(exitCode(TestPort.SECRET, Level.INFO)).isZero();
+        assertThat(exitCode("another secret for tests", Level.WARN)).isEqualTo(1);
     }
 
-    private int exitCode(String secret) throws Exception {
+    /** @param level at which the end is logged */
+    private int exitCode(String secret, Level level) throws Exception {
         CompletableFuture<Integer> exit = new CompletableFuture<>();
         byte[] key = LaunchToken.key(secret.getBytes(StandardCharsets.UTF_8), "shop");
         String token = new LaunchToken("shop", "launched", Instant.now().plusSeconds(60)).sign(key);
@@ -237,6 +229,12 @@ class WorkerApplicationTest {
                 {"protocolVersion":1,"function":"shop","workerId":"launched","token":"%s","tlsFingerprint":"%s",
                 "addresses":["%s"]}""".formatted(token, port.dispatcher.workerFingerprints().get(0), port.workerAddress());
         ConfigurableApplicationContext application = run("lambda-dispatcher.worker.enabled=false");
+        // Spring Boot has set up logging again.
+        Logger logger = (Logger) LoggerFactory.getLogger(WorkerLifecycle.class);
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        logger.setLevel(Level.INFO);
+        logger.addAppender(log);
         WorkerProperties none = new WorkerProperties(
                 true, List.of(), null, null, null, null, null, null, null, null, null, null, null, null);
         WorkerLifecycle lifecycle = new WorkerLifecycle(
@@ -248,6 +246,7 @@ class WorkerApplicationTest {
         }
         int code = exit.get(60, TimeUnit.SECONDS);
         assertThat(application.isActive()).isFalse();
+        assertThat(log.list).extracting(ILoggingEvent::getLevel).containsExactly(level);
         return code;
     }
 }
