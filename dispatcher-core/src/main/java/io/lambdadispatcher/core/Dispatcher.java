@@ -26,6 +26,7 @@ import io.lambdadispatcher.core.request.DispatchException;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.wire.http2.NettyRequirement;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.EventLoop;
 import java.net.InetSocketAddress;
@@ -77,10 +78,14 @@ public final class Dispatcher implements AutoCloseable {
 
     /** Checks everything first, and then applies everything. */
     synchronized void apply(ChangedOptions change) {
+        requireOpen();
+        new OptionChange(parts, change).apply();
+    }
+
+    private void requireOpen() {
         if (shutdown.hasBegun()) {
             throw new IllegalStateException("the dispatcher is closing or closed");
         }
-        new OptionChange(parts, change).apply();
     }
 
     /**
@@ -102,8 +107,29 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     /**
+     * Opens another port for clients, as {@link DispatcherBuilder#publicListener} does at the
+     * start. A program calls it when it is ready for requests, for example because its own
+     * {@linkplain PoolSnapshot#readyBaseWorkers base} is connected.
+     *
+     * @return the address that is bound
+     * @throws IllegalArgumentException if the options are those of a worker port
+     * @throws java.io.UncheckedIOException if the port cannot be bound or a file cannot be read
+     * @throws IllegalStateException if the dispatcher is closing or closed
+     */
+    public synchronized InetSocketAddress listen(ListenerOptions listener) {
+        requireOpen();
+        Channel port = parts.clients().listen(listener);
+        if (shutdown.hasBegun()) {
+            // It may have begun before it could see this port.
+            port.close();
+            requireOpen();
+        }
+        return (InetSocketAddress) port.localAddress();
+    }
+
+    /**
      * Returns the addresses of the public ports that are bound, in the order of {@link
-     * DispatcherBuilder#publicListener}.
+     * DispatcherBuilder#publicListener} and {@link #listen}.
      */
     public List<InetSocketAddress> publicAddresses() {
         return parts.clients().addresses();

@@ -127,7 +127,7 @@ public final class ForwardingPolicy {
         NONE,
         /**
          * {@code x-forwarded-for}, {@code x-forwarded-proto} and, if the request names a host,
-         * {@code x-forwarded-host}.
+         * {@code x-forwarded-host} and {@code x-forwarded-port}.
          */
         X_FORWARDED,
         /** {@code forwarded} (RFC 7239), if the request names a host. */

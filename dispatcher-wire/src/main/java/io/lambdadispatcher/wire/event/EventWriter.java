@@ -1,5 +1,6 @@
 package io.lambdadispatcher.wire.event;
 
+import io.lambdadispatcher.wire.http.Authority;
 import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.HopByHop;
 import io.netty.buffer.ByteBuf;
@@ -180,19 +181,10 @@ public abstract class EventWriter {
         }
         CharSequence scheme = head.get(X_FORWARDED_PROTO);
         if (scheme != null && !fields.containsKey("x-forwarded-port")) {
-            Values.put(fields, "x-forwarded-port", port(authority, scheme));
+            int port = Authority.port(authority == null ? "" : authority, scheme);
+            Values.put(fields, "x-forwarded-port", port < 0 ? "" : Integer.toString(port));
         }
         return fields;
-    }
-
-    private static String port(@Nullable CharSequence authority, CharSequence scheme) {
-        String text = authority == null ? "" : authority.toString();
-        int colon = text.lastIndexOf(':');
-        // The colons of an IPv6 address are inside its brackets.
-        if (colon > text.lastIndexOf(']') && colon < text.length() - 1) {
-            return text.substring(colon + 1);
-        }
-        return "https".contentEquals(scheme) ? "443" : "80";
     }
 
     /** Returns the host without the port; empty if there is no authority. */

@@ -6,10 +6,10 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Compares hosts with their ports, as {@link HeaderSyntax#isAuthority} accepts them. The same host
- * can be written in several ways: letter case, a dot at the end, an empty port and the default port
- * of the scheme make no difference (RFC 9113 section 8.3.1, RFC 3986 sections 3.2.2 and 6.2.3). Any
- * thread.
+ * Reads and compares hosts with their ports, as {@link HeaderSyntax#isAuthority} accepts them. The
+ * same host can be written in several ways: letter case, a dot at the end, an empty port and the
+ * default port of the scheme make no difference (RFC 9113 section 8.3.1, RFC 3986 sections 3.2.2
+ * and 6.2.3). Any thread.
  */
 public final class Authority {
     private static final int MAX_PORT = 65_535;
@@ -60,8 +60,13 @@ public final class Authority {
         return port == defaultPort(scheme) ? host : host + ':' + port;
     }
 
-    /** Returns {@link #NO_PORT} if the number is too large. */
-    private static int port(CharSequence authority, @Nullable CharSequence scheme) {
+    /**
+     * Returns the port, or the default port of the scheme.
+     *
+     * @param scheme as in {@link #isSame}
+     * @return negative if the number is too large; 0 without a port and a scheme
+     */
+    public static int port(CharSequence authority, @Nullable CharSequence scheme) {
         int port = 0;
         int start = portColon(authority) + 1;
         if (start >= authority.length()) {

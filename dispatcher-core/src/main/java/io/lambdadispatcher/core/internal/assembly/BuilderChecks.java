@@ -28,6 +28,13 @@ final class BuilderChecks {
         checks.warnOfUnreachableFunctions();
     }
 
+    static void requirePublic(ListenerOptions listener) {
+        if (listener.isForWorkers()) {
+            throw new IllegalArgumentException(
+                    "publicListener: ListenerOptions.workers(...), expected plain(...) or tls(...)");
+        }
+    }
+
     private void verifyListeners() {
         ListenerOptions workers = options.workers.listener;
         if (workers == null) {
@@ -37,10 +44,7 @@ final class BuilderChecks {
             throw new IllegalArgumentException(
                     "workerListener: withProxyProtocol() is set, expected it only for public listeners");
         }
-        if (options.clients.listeners.stream().anyMatch(ListenerOptions::isForWorkers)) {
-            throw new IllegalArgumentException(
-                    "publicListener: ListenerOptions.workers(...), expected plain(...) or tls(...)");
-        }
+        options.clients.listeners.forEach(BuilderChecks::requirePublic);
         if (options.cacheMemoryBytes < 1) {
             throw new IllegalArgumentException(
                     "cacheMemoryBytes: " + options.cacheMemoryBytes + ", expected 1 or more");

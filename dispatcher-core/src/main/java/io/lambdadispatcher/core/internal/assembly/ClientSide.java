@@ -34,6 +34,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -54,7 +55,7 @@ public final class ClientSide {
     private final ClientGuard guard;
     private final int acceptsPerTurn;
     private final List<PublicChannelInitializer> handlers = new ArrayList<>();
-    private final List<Channel> ports = new ArrayList<>();
+    private final List<Channel> ports = new CopyOnWriteArrayList<>();
     private Set<String> headersOfRouter;
     private volatile PublicChannelInitializer.Rules rules;
 
@@ -105,7 +106,8 @@ public final class ClientSide {
     }
 
     /** Opens a port. */
-    Channel listen(ListenerOptions listener) {
+    public Channel listen(ListenerOptions listener) {
+        BuilderChecks.requirePublic(listener);
         TlsOptions tls = listener.tls();
         PublicChannelInitializer handler = newHandler(
                 tls == null ? null : TlsContexts.forClients(tls),

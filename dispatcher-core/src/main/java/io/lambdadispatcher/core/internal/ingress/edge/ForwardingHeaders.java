@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.ingress.edge;
 
 import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.ForwardingPolicy.Headers;
+import io.lambdadispatcher.wire.http.Authority;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
 import io.lambdadispatcher.wire.http.HopByHop;
 import io.netty.handler.codec.http.HttpScheme;
@@ -50,6 +51,8 @@ final class ForwardingHeaders {
     // The value of "forwarded" for the previous authority, because most clients use only one.
     private @Nullable CharSequence lastAuthority;
     private AsciiString lastForwarded = AsciiString.EMPTY_STRING;
+    private int lastPort = -1;
+    private AsciiString lastPortText = AsciiString.EMPTY_STRING;
 
     private record Client(@Nullable SocketAddress address, AsciiString text) {}
 
@@ -128,11 +131,28 @@ final class ForwardingHeaders {
             HeadRules.add(head, X_FORWARDED_PROTO, proto);
             if (host != null) {
                 HeadRules.add(head, X_FORWARDED_HOST, host);
+                addPort(head, proto, host);
             }
         }
         if ((added == Headers.FORWARDED || added == Headers.BOTH) && host != null) {
             append(head, FORWARDED, forwarded(proto, host));
         }
+    }
+
+    /**
+     * Adds the port that the client asked for, unless the proxy has named one. Servers such as
+     * Tomcat take the port from no other header.
+     */
+    private void addPort(Http2Headers head, AsciiString proto, CharSequence host) {
+        int port = Authority.port(host, proto);
+        if (port < 0 || trusted.isWritten(X_FORWARDED_PORT) && head.contains(X_FORWARDED_PORT)) {
+            return;
+        }
+        if (port != lastPort) {
+            lastPort = port;
+            lastPortText = AsciiString.of(Integer.toString(port));
+        }
+        HeadRules.add(head, X_FORWARDED_PORT, lastPortText);
     }
 
     private void append(Http2Headers head, AsciiString name, AsciiString value) {

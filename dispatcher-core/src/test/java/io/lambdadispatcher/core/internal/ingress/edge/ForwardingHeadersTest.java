@@ -123,6 +123,10 @@ class ForwardingHeadersTest {
     }
 
     private static Seen apply(TrustedHeaders trusted, String remote, String... headers) {
+        return applyTo("shop.example", trusted, remote, headers);
+    }
+
+    private static Seen applyTo(String authority, TrustedHeaders trusted, String remote, String... headers) {
         HeadRules rules = new HeadRules(
                 trusted,
                 "http",
@@ -132,7 +136,7 @@ class ForwardingHeadersTest {
         Http2Headers head = new DefaultHttp2Headers(false)
                 .method("GET")
                 .scheme("http")
-                .authority("shop.example")
+                .authority(authority)
                 .path("/");
         for (int i = 0; i < headers.length; i += 2) {
             head.add(headers[i], headers[i + 1]);
@@ -192,7 +196,7 @@ class ForwardingHeadersTest {
             switch (name) {
                 case "x-forwarded-proto", "cloudfront-forwarded-proto" -> sent.put(name, List.of("https"));
                 case "x-forwarded-host" -> sent.put(name, List.of("asked.example"));
-                case "x-forwarded-port" -> sent.put(name, List.of("443"));
+                case "x-forwarded-port" -> sent.put(name, List.of("4430"));
                 case "cloudfront-viewer-address" -> sent.put(name, List.of(client + ":46532"));
                 default -> sent.put(name, List.of("of the proxy"));
             }
@@ -227,9 +231,10 @@ class ForwardingHeadersTest {
                 .isEqualTo(plain ? List.of(tls ? "https" : "http") : List.of());
         String host = mayHave.contains("x-forwarded-host") ? "asked.example" : "shop.example";
         assertThat(seen.all("x-forwarded-host")).as(what).isEqualTo(plain ? List.of(host) : List.of());
+        String port = mayHave.contains("x-forwarded-port") ? "4430" : tls ? "443" : "80";
         assertThat(seen.all("x-forwarded-port"))
                 .as(what)
-                .isEqualTo(mayHave.contains("x-forwarded-port") ? List.of("443") : List.of());
+                .isEqualTo(plain || port.equals("4430") ? List.of(port) : List.of());
         boolean standard = added == Headers.FORWARDED || added == Headers.BOTH;
         String element = "for=" + client + ";proto=" + (tls ? "https" : "http") + ";host=\"" + host + "\"";
         assertThat(seen.all("forwarded")).as(what).isEqualTo(standard ? List.of(element) : List.of());
@@ -302,10 +307,28 @@ class ForwardingHeadersTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"443, 443", "'80, 443', 443", "0x1bb,", "999999,", "'',"})
-    void should_tell_one_port(String received, @Nullable String told) {
+    @CsvSource({"443, 443", "'80, 443', 443", "0x1bb, 80", "999999, 80", "'', 80"})
+    void should_tell_one_port(String received, String told) {
         Seen seen = apply(policy(Trust.APPEND), PROXY, "x-forwarded-port", received);
-        assertThat(seen.all("x-forwarded-port")).isEqualTo(told == null ? List.of() : List.of(told));
+        assertThat(seen.all("x-forwarded-port")).containsExactly(told);
+    }
+
+    /** Tomcat, for example, takes the port of URLs from this header only. */
+    @ParameterizedTest
+    @CsvSource({"a:8080, http, 8080", "[::1]:81, https, 81", "[::1], https, 443", "a, http, 80", "a:70000, http,"})
+    void should_tell_the_port_that_the_client_asked_for(String authority, String scheme, @Nullable String told) {
+        Seen proxied = applyTo(
+                authority, new TrustedHeaders(policy(Trust.APPEND), Set.of()), PROXY, "x-forwarded-proto", scheme);
+        assertThat(proxied.all("x-forwarded-port")).isEqualTo(told == null ? List.of() : List.of(told));
+        if (scheme.equals("http")) {
+            Seen direct = applyTo(
+                    authority, new TrustedHeaders(policy(Trust.REPLACE), Set.of()), PROXY, "x-forwarded-port", "99");
+            assertThat(direct.all("x-forwarded-port")).isEqualTo(told == null ? List.of() : List.of(told));
+        }
+        for (Headers other : List.of(Headers.NONE, Headers.FORWARDED)) {
+            assertThat(apply(policy(Trust.REPLACE, other), PROXY).all("x-forwarded-port"))
+                    .isEmpty();
+        }
     }
 
     @Test

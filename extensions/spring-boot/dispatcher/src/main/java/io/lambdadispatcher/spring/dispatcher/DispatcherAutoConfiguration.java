@@ -23,6 +23,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
 import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
@@ -33,6 +34,7 @@ import org.springframework.context.annotation.Lazy;
  * {@link DispatcherObserver}s, and all {@link DispatcherCustomizer}s.
  *
  * <p>The dispatcher starts when all beans exist, or when the first bean that needs it is created.
+ * Its public ports open when the whole application has started.
  */
 // The class that creates the meter registry has one name in Spring Boot 4 and another in 3.
 @AutoConfiguration(
@@ -44,7 +46,7 @@ import org.springframework.context.annotation.Lazy;
 @EnableConfigurationProperties(DispatcherProperties.class)
 public class DispatcherAutoConfiguration {
 
-    /** The bean is lazy, so that the application's other beans exist when its ports open. */
+    /** The bean is lazy, so that the application's other beans exist when workers connect. */
     @Bean
     @Lazy
     @ConditionalOnMissingBean
@@ -55,7 +57,8 @@ public class DispatcherAutoConfiguration {
             ObjectProvider<WorkerLauncher> launcher,
             ObjectProvider<FunctionInvoker> invoker,
             ObjectProvider<DispatcherObserver> observers,
-            ObjectProvider<DispatcherCustomizer> customizers) {
+            ObjectProvider<DispatcherCustomizer> customizers,
+            DispatcherLifecycle lifecycle) {
         List<DispatcherCustomizer> changes = customizers.orderedStream().toList();
         DispatcherStarter starter = new DispatcherStarter(properties);
         try {
@@ -65,6 +68,7 @@ public class DispatcherAutoConfiguration {
             invoker.ifAvailable(builder::invoker);
             observers.orderedStream().forEach(builder::observer);
             changes.forEach(customizer -> customizer.customize(builder));
+            lifecycle.publicListeners(starter.publicListeners());
             return start(builder);
         } catch (RuntimeException e) {
             starter.close();
@@ -81,8 +85,10 @@ public class DispatcherAutoConfiguration {
     }
 
     @Bean
-    DispatcherLifecycle dispatcherLifecycle(ObjectProvider<Dispatcher> dispatcher, DispatcherProperties properties) {
-        return new DispatcherLifecycle(dispatcher, properties.shutdown().grace());
+    DispatcherLifecycle dispatcherLifecycle(
+            ApplicationContext application, ObjectProvider<Dispatcher> dispatcher, DispatcherProperties properties) {
+        return new DispatcherLifecycle(
+                application, dispatcher, properties.shutdown().grace());
     }
 
     /** Reports metrics if {@code dispatcher-micrometer} and a meter registry are present. */

@@ -1,21 +1,28 @@
 package io.lambdadispatcher.spring.dispatcher;
 
 import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.options.ListenerOptions;
+import java.io.UncheckedIOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.SmartLifecycle;
+import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.context.event.EventListener;
 
 /**
  * Starts the dispatcher when all beans exist, and closes it when the application ends.
  *
  * <p>Its phase is below those of the embedded web server. The dispatcher starts before the web
  * server, and closes after the web server has finished its requests. So a controller can send
- * requests through the dispatcher whenever it is called.
+ * requests through the dispatcher whenever it is called. The public ports open when everything has
+ * started, because what clients ask for may need it.
  */
 final class DispatcherLifecycle implements SmartLifecycle {
     private static final Logger log = LoggerFactory.getLogger(DispatcherLifecycle.class);
@@ -27,12 +34,15 @@ final class DispatcherLifecycle implements SmartLifecycle {
      */
     static final int PHASE = DEFAULT_PHASE - 3 * 1024;
 
+    private final ApplicationContext application;
     private final ObjectProvider<Dispatcher> source;
     private final Duration grace;
+    private volatile List<ListenerOptions> publicListeners = List.of();
     private volatile @Nullable Dispatcher running;
     private volatile boolean closed;
 
-    DispatcherLifecycle(ObjectProvider<Dispatcher> source, Duration grace) {
+    DispatcherLifecycle(ApplicationContext application, ObjectProvider<Dispatcher> source, Duration grace) {
+        this.application = application;
         this.source = source;
         this.grace = grace;
     }
@@ -70,12 +80,31 @@ final class DispatcherLifecycle implements SmartLifecycle {
             throw new IllegalStateException(
                     "the dispatcher has been closed and cannot start again, expected a new application context");
         }
-        Dispatcher dispatcher = source.getObject();
+        running = source.getObject();
+    }
+
+    /** Sets the public ports that {@link #openPublicPorts} opens. */
+    void publicListeners(List<ListenerOptions> listeners) {
+        publicListeners = listeners;
+    }
+
+    /** @throws DispatcherStartException if a port or a file cannot be used */
+    @EventListener
+    void openPublicPorts(ContextRefreshedEvent event) {
+        Dispatcher dispatcher = running;
+        // Contexts below this one, such as that of the management port, send their events, too.
+        if (dispatcher == null || event.getApplicationContext() != application) {
+            return;
+        }
+        try {
+            publicListeners.forEach(dispatcher::listen);
+        } catch (UncheckedIOException e) {
+            throw DispatcherStartException.portOrFile(e);
+        }
         log.info(
                 "Dispatcher started: clients on {}, workers on {}",
                 dispatcher.publicAddresses().isEmpty() ? "no port" : dispatcher.publicAddresses(),
                 dispatcher.workerAddress());
-        running = dispatcher;
     }
 
     @Override

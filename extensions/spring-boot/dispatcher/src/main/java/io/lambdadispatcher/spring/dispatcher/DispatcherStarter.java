@@ -12,6 +12,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -46,7 +47,8 @@ final class DispatcherStarter {
     /**
      * Applies the properties to the builder.
      *
-     * @param beans the functions that are described by beans
+     * @param beans the functions that are described by beans. One with the name of a function of
+     *     the properties replaces its options
      * @param customized whether there is a customizer, which may set missing values
      * @throws DispatcherStartException if a property is not allowed. The message names it, its
      *     value and what was expected
@@ -56,9 +58,14 @@ final class DispatcherStarter {
         if (!customized) {
             requireEnough(functions, beans);
         }
-        functions.forEach((property, function) -> builder.function(options(property, function)));
-        beans.forEach(builder::function);
-        listeners();
+        List<FunctionOptions> others = new ArrayList<>(beans);
+        functions.forEach((property, function) -> builder.function(beans.stream()
+                .filter(bean -> bean.name().equals(function.name()))
+                .findFirst()
+                .filter(others::remove)
+                .orElseGet(() -> options(property, function))));
+        others.forEach(builder::function);
+        workerListener();
         secret();
         DispatcherProperties.Workers workers = properties.workers();
         builder.advertisedAddresses(workers.advertisedAddresses().stream()
@@ -112,16 +119,22 @@ final class DispatcherStarter {
         }
     }
 
-    private void listeners() {
+    /** Returns the ports for clients, which open when the application is ready. */
+    List<ListenerOptions> publicListeners() {
+        List<ListenerOptions> listeners = new ArrayList<>();
         DispatcherProperties.Plain plain = properties.publicPorts().plain();
         Integer plainPort = plain.port();
         if (plainPort != null) {
-            builder.publicListener(listener("public.plain", plain.host(), plainPort, null, null));
+            listeners.add(listener("public.plain", plain.host(), plainPort, null, null));
         }
         DispatcherProperties.Tls tls = properties.publicPorts().tls();
         if (tls.certificate() != null || tls.key() != null) {
-            builder.publicListener(listener("public.tls", tls.host(), tls.port(), tls.certificate(), tls.key()));
+            listeners.add(listener("public.tls", tls.host(), tls.port(), tls.certificate(), tls.key()));
         }
+        return listeners;
+    }
+
+    private void workerListener() {
         DispatcherProperties.Workers workers = properties.workers();
         Path certificate = workers.tls().certificate();
         boolean off = certificate != null && OFF.contains(certificate.toString());

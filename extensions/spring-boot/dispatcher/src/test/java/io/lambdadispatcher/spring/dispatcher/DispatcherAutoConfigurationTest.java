@@ -8,6 +8,7 @@ import io.lambdadispatcher.aws.LambdaLauncher;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
+import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
 import io.lambdadispatcher.core.options.ListenerOptions;
@@ -19,6 +20,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,6 +29,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -34,6 +37,7 @@ import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -43,8 +47,11 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.core.io.support.SpringFactoriesLoader;
 
 class DispatcherAutoConfigurationTest {
@@ -237,6 +244,77 @@ class DispatcherAutoConfigurationTest {
                             .extracting(CapacitySnapshot::function)
                             .containsExactly("first");
                 });
+    }
+
+    /** So a function of the properties can have options that have no property. */
+    @Test
+    void should_prefer_a_bean_to_the_properties_of_a_function_with_the_same_name() {
+        FunctionOptions bean = FunctionOptions.builder("second")
+                .capacity(CapacityPolicy.between(0, 7))
+                .build();
+        empty.withBean(FunctionOptions.class, () -> bean)
+                .withBean(WorkerLauncher.class, NoWorkers::new)
+                .withPropertyValues(
+                        SECRET,
+                        "lambda-dispatcher.functions[0].name=first",
+                        "lambda-dispatcher.functions[1].name=second")
+                .run(context -> {
+                    Dispatcher dispatcher = context.getBean(Dispatcher.class);
+                    assertThat(dispatcher.pools())
+                            .extracting(PoolSnapshot::function)
+                            .containsExactly("first", "second");
+                    assertThat(dispatcher.capacity())
+                            .extracting(CapacitySnapshot::function)
+                            .containsExactly("second");
+                });
+    }
+
+    /** Starts as the last bean of the application, with a context below it. */
+    private static final class LastToStart implements SmartLifecycle {
+        private final ApplicationContext application;
+        private final ObjectProvider<Dispatcher> dispatcher;
+        private @Nullable List<InetSocketAddress> seen;
+
+        LastToStart(ApplicationContext application, ObjectProvider<Dispatcher> dispatcher) {
+            this.application = application;
+            this.dispatcher = dispatcher;
+        }
+
+        @Override
+        public void start() {
+            try (GenericApplicationContext below = new GenericApplicationContext(application)) {
+                below.refresh();
+            }
+            seen = dispatcher.getObject().publicAddresses();
+        }
+
+        @Override
+        public void stop() {
+            seen = null;
+        }
+
+        @Override
+        public boolean isRunning() {
+            return seen != null;
+        }
+    }
+
+    @Test
+    void should_let_clients_in_when_the_application_has_started() throws IOException {
+        ApplicationContextRunner open = runner.withPropertyValues("lambda-dispatcher.public.plain.host=127.0.0.1");
+        open.withBean(LastToStart.class)
+                .withPropertyValues("lambda-dispatcher.public.plain.port=0")
+                .run(context -> {
+                    assertThat(context.getBean(LastToStart.class).seen).isEmpty();
+                    assertThat(context.getBean(Dispatcher.class).publicAddresses())
+                            .hasSize(1);
+                });
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            open.withPropertyValues("lambda-dispatcher.public.plain.port=" + taken.getLocalPort())
+                    .run(context -> assertThat(
+                                    analysis(context.getStartupFailure()).getDescription())
+                            .startsWith("cannot listen on 127.0.0.1:" + taken.getLocalPort() + ": "));
+        }
     }
 
     /** What docs/guides/spring-boot.md shows. */

@@ -9,6 +9,7 @@ import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 import org.springframework.boot.SpringApplication;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
@@ -97,7 +98,9 @@ final class WorkerLifecycle implements SmartLifecycle {
         if (running == ended) {
             running = null;
             boolean clean = !summary.refused() && summary.connections() > 0;
-            log.warn("the worker has ended, and the application with it: {}", summary.reason());
+            // A launched worker ends when it is needed no longer.
+            log.atLevel(clean && settings.isLaunched() ? Level.INFO : Level.WARN)
+                    .log("the worker has ended, and the application with it: {}", summary.reason());
             new Thread(() -> end(clean ? 0 : 1), "worker-end").start();
         }
     }

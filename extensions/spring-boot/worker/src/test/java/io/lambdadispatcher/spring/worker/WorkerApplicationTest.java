@@ -2,6 +2,10 @@ package io.lambdadispatcher.spring.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.worker.Worker;
@@ -27,6 +31,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
@@ -207,14 +212,15 @@ class WorkerApplicationTest {
         }
     }
 
-    /** The exit code tells the dispatcher how its launched worker ended. */
+    /** The exit code tells the dispatcher how its launched worker ended. Only failures warn. */
     @Test
     void should_end_the_process_with_the_worker_when_a_dispatcher_has_launched_it() throws Exception {
-        assertThat(exitCode(TestPort.SECRET)).isZero();
-        assertThat(exitCode("another secret for tests")).isEqualTo(1);
+        assertThat(exitCode(TestPort.SECRET, Level.INFO)).isZero();
+        assertThat(exitCode("another secret for tests", Level.WARN)).isEqualTo(1);
     }
 
-    private int exitCode(String secret) throws Exception {
+    /** @param level at which the end is logged */
+    private int exitCode(String secret, Level level) throws Exception {
         CompletableFuture<Integer> exit = new CompletableFuture<>();
         byte[] key = LaunchToken.key(secret.getBytes(StandardCharsets.UTF_8), "shop");
         String token = new LaunchToken("shop", "launched", Instant.now().plusSeconds(60)).sign(key);
@@ -223,6 +229,12 @@ class WorkerApplicationTest {
                 {"protocolVersion":1,"function":"shop","workerId":"launched","token":"%s","tlsFingerprint":"%s",
                 "addresses":["%s"]}""".formatted(token, port.dispatcher.workerFingerprints().get(0), port.workerAddress());
         ConfigurableApplicationContext application = run("lambda-dispatcher.worker.enabled=false");
+        // Spring Boot has set up logging again.
+        Logger logger = (Logger) LoggerFactory.getLogger(WorkerLifecycle.class);
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        logger.setLevel(Level.INFO);
+        logger.addAppender(log);
         WorkerProperties none = new WorkerProperties(
                 true, List.of(), null, null, null, null, null, null, null, null, null, null, null, null);
         WorkerLifecycle lifecycle = new WorkerLifecycle(
@@ -234,6 +246,7 @@ class WorkerApplicationTest {
         }
         int code = exit.get(60, TimeUnit.SECONDS);
         assertThat(application.isActive()).isFalse();
+        assertThat(log.list).extracting(ILoggingEvent::getLevel).containsExactly(level);
         return code;
     }
 }

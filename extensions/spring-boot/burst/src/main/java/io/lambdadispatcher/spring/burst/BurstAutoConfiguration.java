@@ -1,0 +1,117 @@
+package io.lambdadispatcher.spring.burst;
+
+import io.lambdadispatcher.core.Dispatcher;
+import io.lambdadispatcher.core.options.CapacityPolicy;
+import io.lambdadispatcher.core.options.ForwardingPolicy;
+import io.lambdadispatcher.core.options.FunctionOptions;
+import io.lambdadispatcher.core.options.LaunchLimits;
+import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.spring.dispatcher.DispatcherAutoConfiguration;
+import io.lambdadispatcher.spring.dispatcher.DispatcherCustomizer;
+import io.lambdadispatcher.spring.dispatcher.DispatcherProperties;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.boot.ApplicationArguments;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.event.ApplicationContextEvent;
+import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.context.event.EventListener;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
+
+/**
+ * Adds to the starter of the dispatcher what a base needs: the function's options, a launcher of
+ * local workers, and the order of start and end.
+ */
+@AutoConfiguration(before = DispatcherAutoConfiguration.class)
+@ConditionalOnProperty(name = BurstEnvironment.ROLE, havingValue = "base")
+@EnableConfigurationProperties(BurstProperties.class)
+public class BurstAutoConfiguration {
+    /** A request that exceeds the base may wait for the start of a Spring Boot application. */
+    private static final Duration START = Duration.ofSeconds(30);
+
+    private static final Duration POLL = Duration.ofMillis(2);
+    private static final int QUEUE = 10_000;
+
+    /** The options of the function. A bean with this name replaces them. */
+    @Bean
+    @ConditionalOnMissingBean(name = "burstFunction")
+    FunctionOptions burstFunction(
+            BurstProperties properties, @Value("${lambda-dispatcher.function.name}") String name) {
+        return FunctionOptions.builder(name)
+                .streamsPerConnection(properties.baseConcurrency())
+                .capacity(CapacityPolicy.between(0, properties.maxWorkers()))
+                .queue(QUEUE, START)
+                .launching(LaunchLimits.builder()
+                        .launchTimeout(START.multipliedBy(2))
+                        .build())
+                .build();
+    }
+
+    @Bean
+    @ConditionalOnProperty(name = "lambda-dispatcher.burst.function", havingValue = "local")
+    @ConditionalOnMissingBean
+    WorkerLauncher localWorkers(ApplicationArguments arguments) {
+        return SameProgramLauncher.of(arguments.getSourceArgs());
+    }
+
+    /** Trusts a proxy in front of the application if the application has trusted it. */
+    @Bean
+    @Order(Ordered.HIGHEST_PRECEDENCE)
+    DispatcherCustomizer burstForwarding(@Value("${" + BurstEnvironment.BEHIND_PROXY + "}") boolean behindProxy) {
+        ForwardingPolicy.Trust trust = behindProxy ? ForwardingPolicy.Trust.APPEND : ForwardingPolicy.Trust.REPLACE;
+        return builder ->
+                builder.forwarding(ForwardingPolicy.builder().trust(trust).build());
+    }
+
+    @Bean
+    BaseOrder baseOrder(
+            ApplicationContext application, ObjectProvider<Dispatcher> dispatcher, DispatcherProperties properties) {
+        return new BaseOrder(application, dispatcher, properties.shutdown().grace());
+    }
+
+    /** Begins to serve after everything else has started, and ends before anything else ends. */
+    record BaseOrder(ApplicationContext application, ObjectProvider<Dispatcher> dispatcher, Duration grace) {
+        /** Waits for the worker of this process. Then the public port opens. */
+        @EventListener
+        @Order(Ordered.HIGHEST_PRECEDENCE)
+        void awaitBase(ContextRefreshedEvent event) {
+            if (!isOwn(event)) {
+                return;
+            }
+            long deadlineNanos = System.nanoTime() + START.toNanos();
+            while (dispatcher.getObject().pools().stream().allMatch(pool -> pool.readyBaseWorkers() == 0)) {
+                if (System.nanoTime() - deadlineNanos > 0) {
+                    throw BurstStartException.notConnected(START);
+                }
+                LockSupport.parkNanos(POLL.toNanos());
+            }
+        }
+
+        /**
+         * Lets the dispatcher finish its requests with the help of all that the application
+         * consists of, such as the web server and executors. These start after the dispatcher, so
+         * they would end before it. Executors take no more tasks after this event.
+         */
+        @EventListener
+        @Order(Ordered.HIGHEST_PRECEDENCE)
+        void drain(ContextClosedEvent event) {
+            if (isOwn(event)) {
+                dispatcher.getObject().close(grace).toCompletableFuture().join();
+            }
+        }
+
+        /** Contexts below this one, such as that of the management port, send their events, too. */
+        private boolean isOwn(ApplicationContextEvent event) {
+            return event.getApplicationContext() == application;
+        }
+    }
+}

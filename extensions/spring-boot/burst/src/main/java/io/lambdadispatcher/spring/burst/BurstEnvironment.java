@@ -1,0 +1,194 @@
+package io.lambdadispatcher.spring.burst;
+
+import io.lambdadispatcher.worker.config.WorkerConfig;
+import java.security.SecureRandom;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.boot.cloud.CloudPlatform;
+import org.springframework.boot.context.event.ApplicationEnvironmentPreparedEvent;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.context.ApplicationListener;
+import org.springframework.core.Ordered;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.env.MapPropertySource;
+
+/**
+ * Gives a process its role, and translates the properties of {@link BurstProperties} to those of
+ * the starters of the dispatcher and the worker.
+ *
+ * <ul>
+ *   <li><b>base</b>: the dispatcher listens on {@code server.port}, and the application's own web
+ *       server on a free port of the loopback interface. A worker in this process relays between
+ *       them.
+ *   <li><b>worker</b>: a process that a dispatcher has launched, on AWS Lambda or on this machine.
+ *       It has no dispatcher.
+ * </ul>
+ */
+final class BurstEnvironment implements ApplicationListener<ApplicationEnvironmentPreparedEvent>, Ordered {
+    /** The property that tells the application its role. */
+    static final String ROLE = "lambda-dispatcher.burst.role";
+    /** Whether the application trusted the forwarding headers of a proxy. */
+    static final String BEHIND_PROXY = "lambda-dispatcher.burst.behind-proxy";
+
+    private static final String PREFIX = "lambda-dispatcher.burst";
+    private static final String SOURCE = "lambdaDispatcherBurst";
+    private static final String FORWARDING = "server.forward-headers-strategy";
+    private static final String TLS_CERTIFICATE = "lambda-dispatcher.public.tls.certificate";
+    private static final String MANAGEMENT_PORT = "management.server.port";
+    private static final int SECRET_BYTES = 32;
+    private static final Logger log = LoggerFactory.getLogger(BurstEnvironment.class);
+
+    /** After the configuration has been read, and logging has been set up. */
+    @Override
+    public int getOrder() {
+        return Ordered.HIGHEST_PRECEDENCE + 30;
+    }
+
+    @Override
+    public void onApplicationEvent(ApplicationEnvironmentPreparedEvent event) {
+        prepare(event.getEnvironment());
+    }
+
+    /**
+     * Adds the properties of the role.
+     *
+     * @throws BurstStartException if a property is not allowed
+     */
+    static void prepare(ConfigurableEnvironment environment) {
+        Map<String, Object> values = new LinkedHashMap<>();
+        BurstProperties properties = Binder.get(environment).bindOrCreate(PREFIX, BurstProperties.class);
+        if (isLaunched(environment.getSystemEnvironment())) {
+            worker(environment, values);
+        } else if (properties.function() != null && !properties.function().isBlank()) {
+            Map<String, Object> defaults = base(environment, properties, values);
+            defaults.keySet().removeIf(environment::containsProperty);
+            values.putAll(defaults);
+        } else {
+            requireNoOther(environment);
+            log.info("The application serves alone, because {}.function is not set", PREFIX);
+            values.put("lambda-dispatcher.enabled", environment.getProperty("lambda-dispatcher.enabled", "false"));
+        }
+        environment.getPropertySources().addFirst(new MapPropertySource(SOURCE, values));
+    }
+
+    private static boolean isLaunched(Map<String, Object> variables) {
+        return variables.containsKey(WorkerConfig.VARIABLE_PREFIX + "PAYLOAD")
+                || variables.containsKey("AWS_LAMBDA_RUNTIME_API");
+    }
+
+    private static void worker(ConfigurableEnvironment environment, Map<String, Object> values) {
+        values.put(ROLE, "worker");
+        values.put("lambda-dispatcher.enabled", false);
+        webServer(environment, values);
+        if (environment.containsProperty(MANAGEMENT_PORT)) {
+            // The base has this port already.
+            values.put(MANAGEMENT_PORT, 0);
+            values.put("management.server.address", "127.0.0.1");
+        }
+    }
+
+    /** Returns the values of properties that are not set. */
+    private static Map<String, Object> base(
+            ConfigurableEnvironment environment, BurstProperties properties, Map<String, Object> values) {
+        require("base-concurrency", properties.baseConcurrency(), 1_000);
+        require("max-workers", properties.maxWorkers(), 100_000);
+        values.put(ROLE, "base");
+        values.put(BEHIND_PROXY, isBehindProxy(environment));
+        webServer(environment, values);
+        values.put(
+                "lambda-dispatcher.function.name", environment.getProperty("spring.application.name", "application"));
+        values.put("lambda-dispatcher.function.max-workers", properties.maxWorkers());
+        values.put("lambda-dispatcher.worker.addresses", workerAddress(environment));
+        values.put("lambda-dispatcher.worker.function", "${lambda-dispatcher.function.name}");
+        values.put("lambda-dispatcher.worker.secret", "${lambda-dispatcher.workers.secret}");
+        values.put("lambda-dispatcher.worker.streams", properties.baseConcurrency());
+
+        Map<String, Object> defaults = new LinkedHashMap<>();
+        String host = environment.getProperty("server.address", "0.0.0.0");
+        String listener =
+                "lambda-dispatcher.public." + (environment.containsProperty(TLS_CERTIFICATE) ? "tls" : "plain");
+        defaults.put(listener + ".host", host);
+        defaults.put(listener + ".port", environment.getProperty("server.port", "8080"));
+        defaults.put("lambda-dispatcher.workers.secret", secret());
+        if (environment.containsProperty(MANAGEMENT_PORT)) {
+            // Otherwise, it would have the address of the web server.
+            defaults.put("management.server.address", host);
+        }
+        if (properties.isLocal()) {
+            defaults.put("lambda-dispatcher.workers.host", "127.0.0.1");
+        } else {
+            values.put("lambda-dispatcher.function.lambda", properties.function());
+        }
+        return defaults;
+    }
+
+    private static void require(String property, int value, int maximum) {
+        if (value < 1 || value > maximum) {
+            throw new BurstStartException(
+                    PREFIX + "." + property + " is " + value + ", expected 1 to " + maximum,
+                    "Correct this property in the application's configuration.");
+        }
+    }
+
+    /** Hides the web server from other hosts, and shows it what the client asked for. */
+    private static void webServer(ConfigurableEnvironment environment, Map<String, Object> values) {
+        for (String property : List.of("server.ssl.certificate", "server.ssl.key-store", "server.ssl.bundle")) {
+            if (environment.containsProperty(property)
+                    && environment.getProperty("server.ssl.enabled", Boolean.class, true)) {
+                throw new BurstStartException(
+                        property + " is set, expected no TLS in the application's own web server, which only the"
+                                + " dispatcher reaches",
+                        "Remove server.ssl, and set " + TLS_CERTIFICATE + " and lambda-dispatcher.public.tls.key to"
+                                + " PEM files. The dispatcher then serves HTTPS on server.port.");
+            }
+        }
+        String strategy = environment.getProperty(FORWARDING, "");
+        values.put(FORWARDING, strategy.equalsIgnoreCase("framework") ? strategy : "native");
+        values.put("server.port", 0);
+        values.put("server.address", "127.0.0.1");
+    }
+
+    /** As Spring Boot decides for {@code server.forward-headers-strategy}. */
+    private static boolean isBehindProxy(ConfigurableEnvironment environment) {
+        String strategy = environment.getProperty(FORWARDING);
+        if (strategy != null) {
+            return !strategy.equalsIgnoreCase("none");
+        }
+        CloudPlatform platform = CloudPlatform.getActive(environment);
+        return platform != null && platform.isUsingForwardHeaders();
+    }
+
+    private static String workerAddress(ConfigurableEnvironment environment) {
+        String host = environment.getProperty("lambda-dispatcher.workers.host", "0.0.0.0");
+        String port = environment.getProperty("lambda-dispatcher.workers.port", "8444");
+        if (port.equals("0")) {
+            throw new BurstStartException(
+                    "lambda-dispatcher.workers.port is 0, expected 1 to 65535, because the base connects to it",
+                    "Set a port that no other program uses, or remove the property. The default is 8444.");
+        }
+        return (host.equals("0.0.0.0") || host.equals("::") ? "127.0.0.1" : host) + ":" + port;
+    }
+
+    private static String secret() {
+        byte[] secret = new byte[SECRET_BYTES];
+        new SecureRandom().nextBytes(secret);
+        return HexFormat.of().formatHex(secret);
+    }
+
+    /** Without a function, other properties would have no effect. */
+    private static void requireNoOther(ConfigurableEnvironment environment) {
+        Map<String, Object> others = Binder.get(environment)
+                .bind(PREFIX, Bindable.mapOf(String.class, Object.class))
+                .orElse(Map.of());
+        if (others.keySet().stream().anyMatch(name -> !name.equals("function"))) {
+            throw new BurstStartException(
+                    PREFIX + ".function is not set, expected the name or ARN of a Lambda function, or local",
+                    "Set the property, or remove all properties that begin with " + PREFIX + ".");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+package io.lambdadispatcher.spring.burst;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.StandardEnvironment;
+
+/** The role of a process, and the properties that follow from it. */
+class BurstEnvironmentTest {
+    private final Map<String, Object> variables = new HashMap<>();
+
+    private ConfigurableEnvironment prepared(String... properties) {
+        Map<String, Object> values = new LinkedHashMap<>();
+        for (String each : properties) {
+            String[] pair = each.split("=", 2);
+            values.put(pair[0], pair[1]);
+        }
+        ConfigurableEnvironment environment = new StandardEnvironment() {
+            @Override
+            public Map<String, Object> getSystemEnvironment() {
+                return variables;
+            }
+        };
+        environment.getPropertySources().addFirst(new MapPropertySource("application.yaml", values));
+        BurstEnvironment.prepare(environment);
+        return environment;
+    }
+
+    private static void assertProperties(ConfigurableEnvironment environment, String... expected) {
+        for (String each : expected) {
+            String[] pair = each.split("=", 2);
+            assertThat(environment.getProperty(pair[0], "not set")).as(pair[0]).isEqualTo(pair[1]);
+        }
+    }
+
+    @Test
+    void should_put_the_dispatcher_on_the_port_of_the_application() {
+        ConfigurableEnvironment environment = prepared(
+                "lambda-dispatcher.burst.function=shop:live",
+                "lambda-dispatcher.burst.base-concurrency=7",
+                "lambda-dispatcher.burst.max-workers=5",
+                "spring.application.name=shop",
+                "server.port=9000",
+                "server.address=10.0.0.7",
+                "management.server.port=9001");
+        assertProperties(
+                environment,
+                "lambda-dispatcher.burst.role=base",
+                "lambda-dispatcher.public.plain.port=9000",
+                "lambda-dispatcher.public.plain.host=10.0.0.7",
+                "server.port=0",
+                "server.address=127.0.0.1",
+                "management.server.port=9001",
+                "management.server.address=10.0.0.7",
+                "lambda-dispatcher.function.name=shop",
+                "lambda-dispatcher.function.lambda=shop:live",
+                "lambda-dispatcher.function.max-workers=5",
+                "lambda-dispatcher.workers.host=not set",
+                "lambda-dispatcher.worker.addresses=127.0.0.1:8444",
+                "lambda-dispatcher.worker.function=shop",
+                "lambda-dispatcher.worker.streams=7");
+        assertThat(environment.getProperty("lambda-dispatcher.worker.secret"))
+                .hasSize(64)
+                .isEqualTo(environment.getProperty("lambda-dispatcher.workers.secret"));
+    }
+
+    @Test
+    void should_have_defaults_for_all_but_the_function() {
+        assertProperties(
+                prepared("lambda-dispatcher.burst.function=local"),
+                "lambda-dispatcher.public.plain.port=8080",
+                "lambda-dispatcher.public.plain.host=0.0.0.0",
+                "lambda-dispatcher.function.name=application",
+                "lambda-dispatcher.function.lambda=not set",
+                "lambda-dispatcher.function.max-workers=10",
+                "lambda-dispatcher.workers.host=127.0.0.1",
+                "lambda-dispatcher.worker.streams=100",
+                "management.server.address=not set",
+                "server.forward-headers-strategy=native");
+    }
+
+    @Test
+    void should_serve_https_on_the_port_of_the_application() {
+        assertProperties(
+                prepared(
+                        "lambda-dispatcher.burst.function=local",
+                        "lambda-dispatcher.public.tls.certificate=server.pem",
+                        "server.port=8443"),
+                "lambda-dispatcher.public.tls.port=8443",
+                "lambda-dispatcher.public.tls.host=0.0.0.0",
+                "lambda-dispatcher.public.plain.port=not set");
+    }
+
+    @Test
+    void should_obey_the_properties_of_the_other_starters() {
+        assertProperties(
+                prepared(
+                        "lambda-dispatcher.burst.function=local",
+                        "lambda-dispatcher.workers.port=8555",
+                        "lambda-dispatcher.workers.host=10.0.0.7",
+                        "lambda-dispatcher.workers.secret=a secret for tests only"),
+                "lambda-dispatcher.worker.addresses=10.0.0.7:8555",
+                "lambda-dispatcher.worker.secret=a secret for tests only");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"LAMBDA_DISPATCHER_PAYLOAD", "AWS_LAMBDA_RUNTIME_API"})
+    void should_be_a_worker_without_a_dispatcher_if_it_was_launched(String variable) {
+        variables.put(variable, "any");
+        assertProperties(
+                prepared("lambda-dispatcher.burst.function=shop", "server.port=9000", "management.server.port=9001"),
+                "lambda-dispatcher.burst.role=worker",
+                "lambda-dispatcher.enabled=false",
+                "lambda-dispatcher.function.name=not set",
+                "lambda-dispatcher.worker.addresses=not set",
+                "server.port=0",
+                "server.address=127.0.0.1",
+                "server.forward-headers-strategy=native",
+                "management.server.port=0",
+                "management.server.address=127.0.0.1");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"none, native, false", "native, native, true", "framework, framework, true", ", native, false"})
+    void should_trust_the_proxy_that_the_application_has_trusted(String before, String after, boolean trusts) {
+        ConfigurableEnvironment environment = before == null
+                ? prepared("lambda-dispatcher.burst.function=local")
+                : prepared("lambda-dispatcher.burst.function=local", "server.forward-headers-strategy=" + before);
+        assertProperties(
+                environment,
+                "server.forward-headers-strategy=" + after,
+                "lambda-dispatcher.burst.behind-proxy=" + trusts);
+    }
+
+    @Test
+    void should_trust_the_proxy_of_a_platform_that_has_one() {
+        assertProperties(
+                prepared("lambda-dispatcher.burst.function=local", "spring.main.cloud-platform=kubernetes"),
+                "lambda-dispatcher.burst.behind-proxy=true");
+    }
+
+    @Test
+    void should_change_nothing_without_a_function() {
+        for (String function : new String[] {"server.port=9000", "lambda-dispatcher.burst.function="}) {
+            ConfigurableEnvironment environment = prepared(function, "server.port=9000");
+            assertProperties(
+                    environment,
+                    "server.port=9000",
+                    "server.address=not set",
+                    "lambda-dispatcher.enabled=false",
+                    "lambda-dispatcher.burst.role=not set");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            lambda-dispatcher.burst.base-concurrency=0 | lambda-dispatcher.burst.base-concurrency is 0, expected 1 to 1000
+            lambda-dispatcher.burst.max-workers=200000 | lambda-dispatcher.burst.max-workers is 200000, expected 1 to 100000
+            lambda-dispatcher.workers.port=0           | lambda-dispatcher.workers.port is 0, expected 1 to 65535, because the base connects to it
+            server.ssl.bundle=web                      | server.ssl.bundle is set, expected no TLS in the application's own web server, which only the dispatcher reaches
+            lambda-dispatcher.burst.function=          | lambda-dispatcher.burst.function is not set, expected the name or ARN of a Lambda function, or local
+            """)
+    void should_name_property_value_and_expectation_and_say_what_to_do(String property, String error) {
+        assertThatThrownBy(() -> prepared(
+                        "lambda-dispatcher.burst.function=local", "lambda-dispatcher.burst.max-workers=5", property))
+                .hasMessage(error)
+                .satisfies(failure -> {
+                    FailureAnalysis analysis = new BurstStartException.Analyzer().analyze(failure);
+                    assertThat(analysis).isNotNull();
+                    assertThat(analysis.getDescription()).isEqualTo(error);
+                    assertThat(analysis.getAction()).isNotBlank();
+                });
+    }
+
+    @Test
+    void should_name_a_property_that_is_no_number() {
+        assertThatThrownBy(() ->
+                        prepared("lambda-dispatcher.burst.function=local", "lambda-dispatcher.burst.max-workers=many"))
+                .isInstanceOf(BindException.class)
+                .hasStackTraceContaining("lambda-dispatcher.burst.max-workers");
+    }
+}
