@@ -3,6 +3,7 @@ package io.lambdadispatcher.core;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.core.observe.FilterEvent;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
@@ -19,10 +20,12 @@ import io.lambdadispatcher.core.spi.FunctionInvoker.InvokeResult;
 import io.lambdadispatcher.core.spi.RequestContext;
 import io.lambdadispatcher.core.spi.ResponseFilter;
 import io.lambdadispatcher.core.spi.RouteTarget;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -30,6 +33,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Filters in a dispatcher whose functions are invoked directly. */
 @Timeout(60)
@@ -202,6 +207,62 @@ class FilterTest {
             assertThat(status(dispatcher, DispatchRequest.get("/old"))).isEqualTo(200);
             assertThat(invoked).containsExactly("shop");
         }
+    }
+
+    /** What the policies of some routes say to a filter. */
+    private record Quota(int number) {}
+
+    /** Reports each request that passes through it. */
+    private record Counted(Phase phase, Class<?> policyType) implements Filter {
+        @Override
+        public Decision onRequest(RequestContext request) {
+            Quota quota = request.policy(Quota.class);
+            request.report(FilterEvent.counted(
+                    "counted", "Requests", Map.of("quota", quota == null ? "none" : "" + quota.number())));
+            return Decision.pass();
+        }
+    }
+
+    private List<String> reported(Filter filter, TrafficPolicy policy) throws Exception {
+        RecordingObserver observer = new RecordingObserver();
+        try (Dispatcher dispatcher = builder()
+                .router(head -> new RouteTarget(head.path().toString().substring(1), policy))
+                .filter(filter)
+                .observer(observer)
+                .start()) {
+            assertThat(status(dispatcher, get("k"))).isEqualTo(200);
+            assertThat(status(dispatcher, get("k"))).isEqualTo(200);
+        }
+        return observer.filterEvents.stream()
+                .map(event -> event.labels().get("quota"))
+                .toList();
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Filter.Phase.class,
+            names = {"ANSWER", "OBSERVE", "FORWARD"})
+    void should_pass_by_a_filter_whose_policy_the_route_does_not_have(Filter.Phase phase) throws Exception {
+        Filter filter = new Counted(phase, Quota.class);
+        TrafficPolicy none = TrafficPolicy.NEUTRAL;
+        assertThat(reported(filter, none)).isEmpty();
+        // Stored responses, so that the requests go the long way without the policy.
+        assertThat(reported(filter, POLICY)).isEmpty();
+        TrafficPolicy policy =
+                none.toBuilder().extension(Quota.class, new Quota(7)).build();
+        assertThat(policy.toBuilder().build().extension(Quota.class)).isEqualTo(new Quota(7));
+        assertThat(policy.withoutFilters().extension(Quota.class)).isNull();
+        assertThat(reported(filter, policy)).containsExactly("7", "7");
+        assertThat(reported(new Counted(phase, null), none)).containsExactly("none", "none");
+    }
+
+    @Test
+    void should_show_only_what_goes_to_the_function_to_a_filter_that_forwards() throws Exception {
+        TrafficPolicy stored = TrafficPolicy.builder()
+                .cache(CachePolicy.builder("test").build())
+                .build();
+        assertThat(reported(new Counted(Filter.Phase.OBSERVE, null), stored)).hasSize(2);
+        assertThat(reported(new Counted(Filter.Phase.FORWARD, null), stored)).hasSize(1);
     }
 
     @Test

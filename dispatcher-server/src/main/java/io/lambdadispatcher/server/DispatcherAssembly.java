@@ -22,6 +22,7 @@ import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ErrorFormat;
+import io.lambdadispatcher.server.config.FilterExtensions;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.ListenAddress;
@@ -95,6 +96,7 @@ final class DispatcherAssembly {
         }
         functions.forEach(function -> builder.function(function.options()));
         builder.router(router());
+        FilterExtensions.filters().forEach(builder::filter);
         Path filters = configuration.find(Settings.FILTERS_PATH);
         if (filters != null) {
             FilterJars.load(filters).forEach(builder::filter);

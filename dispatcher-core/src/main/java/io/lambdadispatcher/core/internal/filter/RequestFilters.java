@@ -33,14 +33,31 @@ public record RequestFilters(List<Filter> ofAll, Map<String, List<Filter>> ofFun
         return filters.isEmpty() ? router : FilterStage.before(new FilterStage.Unrouted(router), filters, null, home);
     }
 
-    /** Returns {@code target} behind the filters that run when the function is known. */
-    public FunctionOpener beforeFunction(String function, FunctionOpener target, FilterLoop home) {
-        List<Filter> filters = sorted(Stream.concat(
-                ofAll.stream().filter(each -> !isBeforeRouter(each)),
-                ofFunctions.getOrDefault(function, List.of()).stream()));
+    /**
+     * Returns {@code target} behind the filters that run when the function is known.
+     *
+     * @param policies whether those that only some policies need are among them
+     */
+    public FunctionOpener beforeFunction(String function, FunctionOpener target, boolean policies, FilterLoop home) {
+        List<Filter> filters = sorted(ofFunction(function, policies).filter(each -> each.phase() != Phase.FORWARD));
         FunctionOpener first = FilterStage.before(target, filters, function, home);
         return ofAll.stream().anyMatch(RequestFilters::isBeforeRouter)
                 ? new FilterStage.Routed(function, first)
                 : first;
+    }
+
+    /** Returns {@code target} behind the filters that see only what goes to it. */
+    public FunctionOpener atFunction(String function, FunctionOpener target, boolean policies, FilterLoop home) {
+        List<Filter> filters = ofFunction(function, policies)
+                .filter(each -> each.phase() == Phase.FORWARD)
+                .toList();
+        return FilterStage.before(target, filters, function, home);
+    }
+
+    private Stream<Filter> ofFunction(String function, boolean policies) {
+        return Stream.concat(
+                        ofAll.stream().filter(each -> !isBeforeRouter(each)),
+                        ofFunctions.getOrDefault(function, List.of()).stream())
+                .filter(each -> policies || each.policyType() == null);
     }
 }
