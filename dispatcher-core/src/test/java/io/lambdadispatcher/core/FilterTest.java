@@ -31,6 +31,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -135,6 +137,48 @@ class FilterTest {
             }
             closed.get(10, TimeUnit.SECONDS);
         }
+    }
+
+    /** A filter that counts how often it is closed, and fails then. */
+    private static final class Closing implements Filter {
+        private final AtomicInteger closed = new AtomicInteger();
+        private final AtomicInteger running = new AtomicInteger();
+
+        @Override
+        public Decision onRequest(RequestContext request) {
+            running.incrementAndGet();
+            return Decision.pass(new ResponseFilter() {
+                @Override
+                public void onEnd(@Nullable String failure) {
+                    running.decrementAndGet();
+                }
+            });
+        }
+
+        @Override
+        public void close() {
+            assertThat(Thread.currentThread().getName()).isEqualTo("dispatcher-close");
+            closed.addAndGet(running.get() == 0 ? 1 : 100);
+            throw new IllegalStateException("for the test");
+        }
+    }
+
+    @Test
+    void should_close_each_filter_once_after_its_last_request() throws Exception {
+        Closing first = new Closing();
+        Closing second = new Closing();
+        Dispatcher dispatcher = builder()
+                .filter(first)
+                .filter("shop", second)
+                .filter("auth", second)
+                .start();
+        DispatchResponse unread = ask(dispatcher, get("k"));
+        assertThat(first.running).hasValue(1);
+        assertThat(first.closed).hasValue(0);
+        dispatcher.close(Duration.ZERO).toCompletableFuture().get(20, TimeUnit.SECONDS);
+        unread.discard();
+        assertThat(first.closed).hasValue(1);
+        assertThat(second.closed).hasValue(1);
     }
 
     @Test

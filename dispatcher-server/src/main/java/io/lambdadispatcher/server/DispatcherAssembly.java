@@ -15,6 +15,7 @@ import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.core.spi.ErrorRenderer;
+import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.RequestRouter;
@@ -22,7 +23,6 @@ import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ErrorFormat;
-import io.lambdadispatcher.server.config.FilterExtensions;
 import io.lambdadispatcher.server.config.FunctionConfiguration;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.ListenAddress;
@@ -96,11 +96,11 @@ final class DispatcherAssembly {
         }
         functions.forEach(function -> builder.function(function.options()));
         builder.router(router());
-        FilterExtensions.filters().forEach(builder::filter);
-        Path filters = configuration.find(Settings.FILTERS_PATH);
-        if (filters != null) {
-            FilterJars.load(filters).forEach(builder::filter);
-        }
+        configuration.table().filters().services().forEach(service -> {
+            Filter filter = service.create();
+            closings.add(filter::close);
+            builder.filter(filter);
+        });
         direct(builder);
         publicListeners().forEach(listener -> builder.publicListener(sockets.attach(listener.options)));
         builder.workerListener(sockets.attach(workerListener()));

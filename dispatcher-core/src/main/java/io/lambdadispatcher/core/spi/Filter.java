@@ -51,6 +51,13 @@ public interface Filter {
         return null;
     }
 
+    /**
+     * Ends what the filter has begun. Called once by each dispatcher that it was added to, when that
+     * dispatcher has closed and no request is left, on a thread that may block. Default: does
+     * nothing.
+     */
+    default void close() {}
+
     /** When a filter runs, in this order. */
     enum Phase {
         /** Who sends the request, and whether it may. */

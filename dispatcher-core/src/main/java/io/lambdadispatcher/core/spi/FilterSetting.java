@@ -1,7 +1,9 @@
 package io.lambdadispatcher.core.spi;
 
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -9,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * value goes to the traffic policy. The default is {@code off}: then the policy has no value.
  *
  * @param topic the title above it in the reference of the settings
- * @param name its key, such as {@code shadow} for {@code function.shadow}
+ * @param name its key, such as {@code shadow} for {@code function.shadow}; words in lower case with
+ *     hyphens between them
  * @param type the type under which the filter finds the value, see {@link RequestContext#policy}
  * @param label stands for the value in the help
  * @param expected what a valid text looks like
@@ -27,6 +30,21 @@ public record FilterSetting<T>(
         Function<String, T> parser,
         Check<T> check,
         String doc) {
+    private static final Pattern NAME = Pattern.compile("[a-z][a-z0-9]*(-[a-z0-9]+)*");
+
+    public FilterSetting {
+        Objects.requireNonNull(topic, "topic");
+        Objects.requireNonNull(type, "type");
+        Objects.requireNonNull(label, "label");
+        Objects.requireNonNull(expected, "expected");
+        Objects.requireNonNull(parser, "parser");
+        Objects.requireNonNull(check, "check");
+        Objects.requireNonNull(doc, "doc");
+        if (!NAME.matcher(name).matches()) {
+            throw new IllegalArgumentException(
+                    "name \"" + name + "\", expected words in lower case with hyphens between them");
+        }
+    }
 
     /** Checks a value when all functions are known. */
     @FunctionalInterface

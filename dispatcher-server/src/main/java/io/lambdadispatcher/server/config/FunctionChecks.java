@@ -34,7 +34,7 @@ final class FunctionChecks extends Checks {
      */
     void checkExtensions(Map<String, SettingValues> names, @Nullable SettingValues function) {
         if (complete) {
-            FilterExtensions.all().stream()
+            checked.table().filters().settings().stream()
                     .filter(each -> function == null || !function.hasSame(each.setting(), checked))
                     .forEach(each -> {
                         String expected = each.check(checked, names.keySet());

@@ -146,7 +146,7 @@ public record FunctionConfiguration(
                 .compression(compression(values))
                 .breaker(breaker(values, breakerName))
                 .cache(cache(values));
-        FilterExtensions.all().forEach(each -> each.addTo(traffic, values));
+        values.table().filters().settings().forEach(each -> each.addTo(traffic, values));
         return traffic.build();
     }
 

@@ -320,7 +320,7 @@ public final class FunctionSettings {
 
     static final List<SettingTopic> TOPICS = Stream.of(
                     List.of(FUNCTION, TRAFFIC, ADMISSION),
-                    FilterExtensions.topics(),
+                    FilterExtensions.ON_CLASS_PATH.topics(),
                     List.of(COMPRESSION, FAILURE, CACHE, DIRECT, LAUNCHING, SCALING))
             .flatMap(List::stream)
             .toList();

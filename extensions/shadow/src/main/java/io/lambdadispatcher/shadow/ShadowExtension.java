@@ -23,9 +23,10 @@ public final class ShadowExtension implements FilterExtension {
                     functions.contains(policy.function()) && !policy.function().equals(function)
                             ? null
                             : "the name of another function after to",
-            "Sends copies of this share of the requests to another function. Its responses are dropped and only"
-                    + " compared. Clients never wait for it. Only requests with GET, HEAD, OPTIONS and TRACE are copied."
-                    + " With of all, every method is, so a copied POST can write twice.");
+            "Sends copies of this share of the requests to another function, when they have been answered. Its responses"
+                    + " are dropped and only compared. Clients never wait for it. Only requests with GET, HEAD, OPTIONS and"
+                    + " TRACE are copied. With of all, every method is, so a copied POST can write twice. Requests with bodies"
+                    + " above 256 KiB are not copied.");
 
     @Override
     public Filter create() {

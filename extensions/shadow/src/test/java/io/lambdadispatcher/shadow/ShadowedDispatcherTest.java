@@ -1,19 +1,25 @@
 package io.lambdadispatcher.shadow;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.DispatcherBuilder;
 import io.lambdadispatcher.core.observe.FilterEvent;
+import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
+import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.Decision;
+import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -33,6 +39,10 @@ class ShadowedDispatcherTest {
     }
 
     private Dispatcher start(TrafficPolicy ofShop) {
+        return start(ofShop, request -> Decision.pass());
+    }
+
+    private Dispatcher start(TrafficPolicy ofShop, Filter first) {
         DispatcherBuilder builder = Dispatcher.builder();
         for (String function : new String[] {"shop", "next"}) {
             // Copies are not copied, even if the function that gets them is copied, too.
@@ -49,6 +59,7 @@ class ShadowedDispatcherTest {
                     10);
         }
         return builder.router(head -> RouteTarget.of("shop"))
+                .filter(first)
                 .filter(new ShadowTraffic())
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .observer(observer)
@@ -57,11 +68,16 @@ class ShadowedDispatcherTest {
     }
 
     private static int get(Dispatcher dispatcher) throws Exception {
+        return get(dispatcher, "/");
+    }
+
+    private static int get(Dispatcher dispatcher, String path) throws Exception {
         DispatchResponse response = dispatcher
-                .dispatch(DispatchRequest.get("/").build())
+                .dispatch(DispatchRequest.get(path).build())
                 .toCompletableFuture()
                 .get(10, TimeUnit.SECONDS);
-        response.discard();
+        // A response that is not read is not stored.
+        response.bodyAsString().toCompletableFuture().get(10, TimeUnit.SECONDS);
         return response.status();
     }
 
@@ -95,6 +111,26 @@ class ShadowedDispatcherTest {
             Await.until("a copy is compared", () -> results("same") == 1);
             assertThat(get(dispatcher)).isEqualTo(200);
             Await.until("all is reported", () -> observer.ends.size() == 3);
+            assertThat(served).containsExactly("shop null", "next shop");
+        }
+    }
+
+    /** What another filter refuses does not arrive, and what the function refuses has no answer. */
+    @Test
+    void should_not_copy_what_is_refused() throws Exception {
+        AdmissionPolicy one = AdmissionPolicy.builder("test")
+                .rateLimit(RateLimit.of(1, Duration.ofMinutes(10)))
+                .build();
+        Filter filter = request ->
+                request.path().equals("/closed") ? Decision.answer(403, "not for you") : Decision.pass();
+        try (Dispatcher dispatcher = start(copiedTo("next").admission(one).build(), filter)) {
+            assertThat(get(dispatcher, "/closed")).isEqualTo(403);
+            Await.until("it is reported", () -> observer.ends.size() == 1);
+            assertThat(observer.filterEvents).isEmpty();
+            assertThat(get(dispatcher)).isEqualTo(200);
+            Await.until("a copy is compared", () -> results("same") == 1);
+            assertThatThrownBy(() -> get(dispatcher)).hasMessageContaining("rate_limited");
+            Await.until("it has no copy", () -> results("not_compared") == 1);
             assertThat(served).containsExactly("shop null", "next shop");
         }
     }

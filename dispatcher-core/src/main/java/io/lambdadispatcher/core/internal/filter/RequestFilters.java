@@ -4,10 +4,15 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.Filter.Phase;
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The filters of the program, in the order of their phases. Where there is none, requests go the
@@ -17,6 +22,7 @@ import java.util.stream.Stream;
  * @param ofFunctions by the name of their function
  */
 public record RequestFilters(List<Filter> ofAll, Map<String, List<Filter>> ofFunctions) {
+    private static final Logger log = LoggerFactory.getLogger(RequestFilters.class);
     public static final RequestFilters NONE = new RequestFilters(List.of(), Map.of());
 
     private static boolean isBeforeRouter(Filter filter) {
@@ -52,6 +58,22 @@ public record RequestFilters(List<Filter> ofAll, Map<String, List<Filter>> ofFun
                 .filter(each -> each.phase() == Phase.FORWARD)
                 .toList();
         return FilterStage.before(target, filters, function, home);
+    }
+
+    /** Closes each filter once. May block. */
+    public void close() {
+        Set<Filter> all = Collections.newSetFromMap(new IdentityHashMap<>());
+        all.addAll(ofAll);
+        ofFunctions.values().forEach(all::addAll);
+        all.forEach(RequestFilters::close);
+    }
+
+    private static void close(Filter filter) {
+        try {
+            filter.close();
+        } catch (Throwable e) {
+            log.error("{} failed to close; the dispatcher continues to close", filter, e);
+        }
     }
 
     private Stream<Filter> ofFunction(String function, boolean policies) {
