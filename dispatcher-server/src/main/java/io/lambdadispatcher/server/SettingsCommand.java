@@ -106,7 +106,8 @@ abstract class SettingsCommand implements Callable<Integer> {
                 .description(
                         "YAML file with settings. Environment variable: " + ConfigurationLoader.FILE_VARIABLE + ".")
                 .build());
-        table.topics().forEach(topic -> all.addArgGroup(group(topic, table.topics().indexOf(topic))));
+        table.topics()
+                .forEach(topic -> all.addArgGroup(group(topic, table.topics().indexOf(topic))));
         return new CommandLine(all).getUsageMessage();
     }
 
@@ -160,8 +161,8 @@ abstract class SettingsCommand implements Callable<Integer> {
 
     /** Reads and checks all settings, each time again. */
     final Configuration load() throws ConfigurationException {
-        Configuration configuration = ConfigurationLoader.load(
-                defaults, file(), environment, flags(), misplaced(parsed()), serves(), known);
+        Configuration configuration =
+                ConfigurationLoader.load(defaults, file(), environment, flags(), misplaced(parsed()), serves(), known);
         known = configuration.table();
         return configuration;
     }

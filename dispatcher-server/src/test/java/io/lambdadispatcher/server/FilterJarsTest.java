@@ -121,7 +121,8 @@ class FilterJarsTest {
         serviceJar(name, Filter.class, services, classes);
     }
 
-    private void serviceJar(String name, Class<?> service, @Nullable String services, String... classes) throws Exception {
+    private void serviceJar(String name, Class<?> service, @Nullable String services, String... classes)
+            throws Exception {
         try (OutputStream out = Files.newOutputStream(jars.resolve(name));
                 JarOutputStream jar = new JarOutputStream(out)) {
             for (String each : classes) {
@@ -239,9 +240,7 @@ class FilterJarsTest {
         assertThat(check("--function-status=204")).as(err::toString).isEqualTo(ExitCode.OK);
         assertThat(out.toString()).containsPattern("function\\.status +204 +flag --function-status");
         assertThat(run(
-                        Map.of(
-                                "LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET,
-                                "LAMBDA_DISPATCHER_FUNCTION_STATUS", "205"),
+                        Map.of("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET, "LAMBDA_DISPATCHER_FUNCTION_STATUS", "205"),
                         "check-config"))
                 .isEqualTo(ExitCode.OK);
         assertThat(out.toString()).containsPattern("function\\.status +205 +environment variable");

@@ -399,7 +399,8 @@ class MainTest {
                 .contains("--public-plain-port=off|[HOST:]PORT [proxy-protocol]")
                 .contains("Port for clients without TLS: HTTP/1.1 and h2c. ")
                 .contains("may reach the port. (default: 8080)");
-        Settings.TABLE.topics()
+        Settings.TABLE
+                .topics()
                 .forEach(topic -> topic.settings()
                         .forEach(setting -> assertThat(out.toString()).contains(" " + setting.flag() + "=")));
     }

@@ -128,8 +128,7 @@ public final class ConfigurationLoader {
      * @param file {@code null} = the file that the environment names, or none
      * @throws ConfigurationException if a filter cannot be loaded
      */
-    public static SettingTable table(
-            @Nullable Path file, Map<String, String> environment, Map<String, String> flags)
+    public static SettingTable table(@Nullable Path file, Map<String, String> environment, Map<String, String> flags)
             throws ConfigurationException {
         ConfigurationLoader loader = new ConfigurationLoader();
         loader.openFile(file, environment);
@@ -146,8 +145,7 @@ public final class ConfigurationLoader {
         Setting<Path> directory = Settings.FILTERS_PATH;
         RawValue inFile = file.values().get(directory.name());
         String text = flags.getOrDefault(
-                directory.flag(),
-                environment.getOrDefault(directory.variable(), inFile == null ? "" : inFile.text()));
+                directory.flag(), environment.getOrDefault(directory.variable(), inFile == null ? "" : inFile.text()));
         // The value itself is checked like all others.
         if (text.isEmpty() || text.indexOf('\0') >= 0 || !Files.isDirectory(Path.of(text))) {
             return table;
@@ -344,8 +342,7 @@ public final class ConfigurationLoader {
         }
         try {
             return SettingValues.ofFunction(
-                    table,
-                    FunctionSettings.FUNCTION_NAME.type().parse(name));
+                    table, FunctionSettings.FUNCTION_NAME.type().parse(name));
         } catch (IllegalArgumentException e) {
             return SettingValues.ofFunction(table, index);
         }

@@ -22,9 +22,8 @@ final class FileDigest {
                 // A pipe can be read only once.
                 return "not a regular file";
             }
-            byte[] contents = Files.isDirectory(path)
-                    ? list(path).getBytes(StandardCharsets.UTF_8)
-                    : Files.readAllBytes(path);
+            byte[] contents =
+                    Files.isDirectory(path) ? list(path).getBytes(StandardCharsets.UTF_8) : Files.readAllBytes(path);
             return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(contents));
         } catch (IOException | InvalidPathException e) {
             return "not readable";

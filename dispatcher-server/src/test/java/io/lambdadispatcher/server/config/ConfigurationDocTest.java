@@ -91,7 +91,9 @@ class ConfigurationDocTest {
                 for (; names.find(); count++) {
                     String name = names.group(1);
                     boolean meant = groups.contains(name.substring(0, name.indexOf('.'))) && !name.endsWith(".py");
-                    if (meant && !groups.contains(name) && !Settings.TABLE.byName().containsKey(name)) {
+                    if (meant
+                            && !groups.contains(name)
+                            && !Settings.TABLE.byName().containsKey(name)) {
                         unknown.add(file + ": " + name);
                     }
                 }

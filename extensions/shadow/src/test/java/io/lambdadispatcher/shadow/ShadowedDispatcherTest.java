@@ -121,8 +121,8 @@ class ShadowedDispatcherTest {
         AdmissionPolicy one = AdmissionPolicy.builder("test")
                 .rateLimit(RateLimit.of(1, Duration.ofMinutes(10)))
                 .build();
-        Filter filter = request ->
-                request.path().equals("/closed") ? Decision.answer(403, "not for you") : Decision.pass();
+        Filter filter =
+                request -> request.path().equals("/closed") ? Decision.answer(403, "not for you") : Decision.pass();
         try (Dispatcher dispatcher = start(copiedTo("next").admission(one).build(), filter)) {
             assertThat(get(dispatcher, "/closed")).isEqualTo(403);
             Await.until("it is reported", () -> observer.ends.size() == 1);

@@ -6,13 +6,13 @@ import java.util.Locale;
 
 /** Draws stages below each other, with an arrow to the next one. Lengths are in pixels. */
 final class ChainDrawing {
-    private static final int WIDTH = 980;
+    private static final int WIDTH = 1000;
     private static final int PADDING = 20;
     private static final int NAME_WIDTH = 190;
     private static final int LINE_HEIGHT = 17;
     private static final int GAP = 26;
     private static final int OR_GAP = 8;
-    private static final int LINE_CHARS = 96;
+    private static final int LINE_CHARS = 102;
     private static final int MIDDLE = PADDING + NAME_WIDTH / 2;
 
     /** What a stage belongs to. It is the class of its box in the picture. */
@@ -48,8 +48,7 @@ final class ChainDrawing {
         stages.append(format(
                 "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>\n",
                 kind.name().toLowerCase(Locale.ROOT), PADDING, y, NAME_WIDTH, height));
-        stages.append(format(
-                "<text class=\"name\" x=\"%d\" y=\"%d\">%s</text>\n", MIDDLE, y + height / 2 + 4, name));
+        stages.append(format("<text class=\"name\" x=\"%d\" y=\"%d\">%s</text>\n", MIDDLE, y + height / 2 + 4, name));
         for (int i = 0; i < lines.size(); i++) {
             stages.append(format(
                     "<text x=\"%d\" y=\"%d\">%s</text>\n",

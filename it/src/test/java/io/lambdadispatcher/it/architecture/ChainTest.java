@@ -19,8 +19,8 @@ import io.lambdadispatcher.core.spi.Decision;
 import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.Filter.Phase;
 import io.lambdadispatcher.core.spi.RequestContext;
-import io.netty.channel.local.LocalIoHandler;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.local.LocalIoHandler;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -107,14 +107,16 @@ class ChainTest {
     private static List<JavaClass> implementations(String name, String... except) {
         return CLASSES.stream()
                 .filter(type -> !type.isInterface() && type.isAssignableTo(INTERNAL + name))
-                .filter(type -> Stream.of(except).noneMatch(each -> type.getName().startsWith(INTERNAL + each)))
+                .filter(type ->
+                        Stream.of(except).noneMatch(each -> type.getName().startsWith(INTERNAL + each)))
                 .sorted(Comparator.comparing(JavaClass::getSimpleName).reversed())
                 .toList();
     }
 
     /** Returns the dispatcher's own filters, from the client to the function. */
     private static List<JavaClass> ownFilters() {
-        return type("filter.FunctionFilters").getMethod("around", FunctionOpener.class, io.netty.channel.EventLoop.class)
+        return type("filter.FunctionFilters")
+                .getMethod("around", FunctionOpener.class, io.netty.channel.EventLoop.class)
                 .getConstructorCallsFromSelf()
                 .stream()
                 .sorted(Comparator.comparing(JavaConstructorCall::getLineNumber).reversed())
@@ -125,9 +127,11 @@ class ChainTest {
 
     /** Returns the first sentence of the comment of a type. */
     private static String about(JavaClass type) throws IOException {
-        Path file = CORE.resolve(type.getName().replace("io.lambdadispatcher.core.", "").replace('.', '/') + ".java");
+        Path file = CORE.resolve(
+                type.getName().replace("io.lambdadispatcher.core.", "").replace('.', '/') + ".java");
         Matcher comment = Pattern.compile(
-                        "/\\*\\*(.*?)\\*/\\s*(?:public |final |abstract )*(?:class|record) " + type.getSimpleName() + "\\b",
+                        "/\\*\\*(.*?)\\*/\\s*(?:public |final |abstract )*(?:class|record) " + type.getSimpleName()
+                                + "\\b",
                         Pattern.DOTALL)
                 .matcher(Files.readString(file));
         assertThat(comment.find()).as("comment of %s", type).isTrue();
@@ -214,7 +218,8 @@ class ChainTest {
             Files.writeString(DRAWING, drawing);
         }
         assertThat(Files.readString(DRAWING))
-                .as("docs/explanation/chain.svg shows other stages than the code has; -Darchitecture.draw=true draws it")
+                .as(
+                        "docs/explanation/chain.svg shows other stages than the code has; -Darchitecture.draw=true draws it")
                 .isEqualTo(drawing);
     }
 }
