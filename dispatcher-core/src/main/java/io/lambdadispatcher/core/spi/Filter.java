@@ -52,8 +52,8 @@ public interface Filter {
     }
 
     /**
-     * Ends what the filter has begun. Called once by each dispatcher that it was added to, when that
-     * dispatcher has closed and no request is left, on a thread that may block. Default: does
+     * Ends what the filter has begun. Called once by each dispatcher that it was added to, when
+     * that dispatcher closes and no request is left, on a thread that may block. Default: does
      * nothing.
      */
     default void close() {}
