@@ -333,6 +333,8 @@ class FilterJarsTest {
             assertThat(status(server, "/")).as("without a worker").isEqualTo(503);
             assertThat(System.getProperty(CLOSED)).isNull();
 
+            Files.writeString(jars.resolve("notes.txt"), "no filter");
+            assertThat(server.reload(load()).restarts()).isEmpty();
             jar("further.jar", "Gone");
             assertThat(server.reload(load()).restarts())
                     .containsExactly("filters.path: " + jars + " with other contents");

@@ -8,9 +8,10 @@ import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.stream.Stream;
 
-/** Tells whether the contents of a file, or the files of a directory, have changed. */
+/** Tells whether the contents of a file, or the jars of a directory, have changed. */
 final class FileDigest {
     private FileDigest() {}
 
@@ -32,16 +33,19 @@ final class FileDigest {
         }
     }
 
-    /** Returns the files with their sizes and times. They can be large, so they are not read. */
+    /** Returns the jars with their sizes and times. They can be large, so they are not read. */
     private static String list(Path directory) throws IOException {
         StringBuilder list = new StringBuilder();
         try (Stream<Path> files = Files.list(directory)) {
-            for (Path file : files.sorted().toList()) {
-                list.append(file.getFileName())
+            List<Path> jars = files.filter(file -> file.toString().endsWith(".jar"))
+                    .sorted()
+                    .toList();
+            for (Path jar : jars) {
+                list.append(jar.getFileName())
                         .append(' ')
-                        .append(Files.size(file))
+                        .append(Files.size(jar))
                         .append(' ')
-                        .append(Files.getLastModifiedTime(file))
+                        .append(Files.getLastModifiedTime(jar))
                         .append('\n');
             }
         }
