@@ -303,14 +303,14 @@ public final class DispatcherBuilder {
         return this;
     }
 
-    /** Adds a filter of the requests to all functions. */
+    /** Adds a filter of the requests to all functions. The dispatcher closes it. */
     public DispatcherBuilder filter(Filter value) {
         options.filters.add(Objects.requireNonNull(value, "filter"));
         return this;
     }
 
     /**
-     * Adds a filter of the requests to one function.
+     * Adds a filter of the requests to one function. The dispatcher closes it.
      *
      * @param function the name of a function, otherwise {@link #start} fails
      */

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lambdadispatcher.core.observe.FilterEvent;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
@@ -19,17 +20,23 @@ import io.lambdadispatcher.core.spi.FunctionInvoker.InvokeResult;
 import io.lambdadispatcher.core.spi.RequestContext;
 import io.lambdadispatcher.core.spi.ResponseFilter;
 import io.lambdadispatcher.core.spi.RouteTarget;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Filters in a dispatcher whose functions are invoked directly. */
 @Timeout(60)
@@ -132,6 +139,48 @@ class FilterTest {
         }
     }
 
+    /** A filter that counts how often it is closed, and fails then. */
+    private static final class Closing implements Filter {
+        private final AtomicInteger closed = new AtomicInteger();
+        private final AtomicInteger running = new AtomicInteger();
+
+        @Override
+        public Decision onRequest(RequestContext request) {
+            running.incrementAndGet();
+            return Decision.pass(new ResponseFilter() {
+                @Override
+                public void onEnd(@Nullable String failure) {
+                    running.decrementAndGet();
+                }
+            });
+        }
+
+        @Override
+        public void close() {
+            assertThat(Thread.currentThread().getName()).isEqualTo("dispatcher-close");
+            closed.addAndGet(running.get() == 0 ? 1 : 100);
+            throw new IllegalStateException("for the test");
+        }
+    }
+
+    @Test
+    void should_close_each_filter_once_after_its_last_request() throws Exception {
+        Closing first = new Closing();
+        Closing second = new Closing();
+        Dispatcher dispatcher = builder()
+                .filter(first)
+                .filter("shop", second)
+                .filter("auth", second)
+                .start();
+        DispatchResponse unread = ask(dispatcher, get("k"));
+        assertThat(first.running).hasValue(1);
+        assertThat(first.closed).hasValue(0);
+        dispatcher.close(Duration.ZERO).toCompletableFuture().get(20, TimeUnit.SECONDS);
+        unread.discard();
+        assertThat(first.closed).hasValue(1);
+        assertThat(second.closed).hasValue(1);
+    }
+
     @Test
     void should_fail_a_response_whose_filter_returns_nothing() throws Exception {
         Filter filter = request -> Decision.pass(new ResponseFilter() {
@@ -202,6 +251,62 @@ class FilterTest {
             assertThat(status(dispatcher, DispatchRequest.get("/old"))).isEqualTo(200);
             assertThat(invoked).containsExactly("shop");
         }
+    }
+
+    /** What the policies of some routes say to a filter. */
+    private record Quota(int number) {}
+
+    /** Reports each request that passes through it. */
+    private record Counted(Phase phase, Class<?> policyType) implements Filter {
+        @Override
+        public Decision onRequest(RequestContext request) {
+            Quota quota = request.policy(Quota.class);
+            request.report(FilterEvent.counted(
+                    "counted", "Requests", Map.of("quota", quota == null ? "none" : "" + quota.number())));
+            return Decision.pass();
+        }
+    }
+
+    private List<String> reported(Filter filter, TrafficPolicy policy) throws Exception {
+        RecordingObserver observer = new RecordingObserver();
+        try (Dispatcher dispatcher = builder()
+                .router(head -> new RouteTarget(head.path().toString().substring(1), policy))
+                .filter(filter)
+                .observer(observer)
+                .start()) {
+            assertThat(status(dispatcher, get("k"))).isEqualTo(200);
+            assertThat(status(dispatcher, get("k"))).isEqualTo(200);
+        }
+        return observer.filterEvents.stream()
+                .map(event -> event.labels().get("quota"))
+                .toList();
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Filter.Phase.class,
+            names = {"ANSWER", "OBSERVE", "FORWARD"})
+    void should_pass_by_a_filter_whose_policy_the_route_does_not_have(Filter.Phase phase) throws Exception {
+        Filter filter = new Counted(phase, Quota.class);
+        TrafficPolicy none = TrafficPolicy.NEUTRAL;
+        assertThat(reported(filter, none)).isEmpty();
+        // Stored responses, so that the requests go the long way without the policy.
+        assertThat(reported(filter, POLICY)).isEmpty();
+        TrafficPolicy policy =
+                none.toBuilder().extension(Quota.class, new Quota(7)).build();
+        assertThat(policy.toBuilder().build().extension(Quota.class)).isEqualTo(new Quota(7));
+        assertThat(policy.withoutFilters().extension(Quota.class)).isNull();
+        assertThat(reported(filter, policy)).containsExactly("7", "7");
+        assertThat(reported(new Counted(phase, null), none)).containsExactly("none", "none");
+    }
+
+    @Test
+    void should_show_only_what_goes_to_the_function_to_a_filter_that_forwards() throws Exception {
+        TrafficPolicy stored = TrafficPolicy.builder()
+                .cache(CachePolicy.builder("test").build())
+                .build();
+        assertThat(reported(new Counted(Filter.Phase.OBSERVE, null), stored)).hasSize(2);
+        assertThat(reported(new Counted(Filter.Phase.FORWARD, null), stored)).hasSize(1);
     }
 
     @Test

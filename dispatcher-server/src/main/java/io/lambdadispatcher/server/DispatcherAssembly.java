@@ -15,6 +15,7 @@ import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.core.spi.ErrorRenderer;
+import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.RequestRouter;
@@ -95,10 +96,11 @@ final class DispatcherAssembly {
         }
         functions.forEach(function -> builder.function(function.options()));
         builder.router(router());
-        Path filters = configuration.find(Settings.FILTERS_PATH);
-        if (filters != null) {
-            FilterJars.load(filters).forEach(builder::filter);
-        }
+        configuration.table().filters().services().forEach(service -> {
+            Filter filter = service.create();
+            closings.add(filter::close);
+            builder.filter(filter);
+        });
         direct(builder);
         publicListeners().forEach(listener -> builder.publicListener(sockets.attach(listener.options)));
         builder.workerListener(sockets.attach(workerListener()));

@@ -4,6 +4,7 @@ import io.lambdadispatcher.server.config.Configuration;
 import io.lambdadispatcher.server.config.ConfigurationException;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
 import io.lambdadispatcher.server.config.Setting;
+import io.lambdadispatcher.server.config.SettingTable;
 import io.lambdadispatcher.server.config.SettingTopic;
 import io.lambdadispatcher.server.config.Settings;
 import java.io.PrintWriter;
@@ -15,6 +16,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.ArgGroupSpec;
 import picocli.CommandLine.Model.CommandSpec;
@@ -33,6 +35,9 @@ abstract class SettingsCommand implements Callable<Integer> {
     private final Map<Setting<?>, String> defaults;
     private final Map<String, String> environment;
     private final CommandSpec spec;
+
+    /** Of the first configuration; {@code null} = none was loaded. Filters are not loaded again. */
+    private @Nullable SettingTable known;
 
     /**
      * @param name all words after {@code dispatcher}
@@ -73,11 +78,11 @@ abstract class SettingsCommand implements Callable<Integer> {
     }
 
     private static Stream<Setting<?>> settings() {
-        return Settings.topics().stream().flatMap(topic -> topic.settings().stream());
+        return Settings.TABLE.topics().stream().flatMap(topic -> topic.settings().stream());
     }
 
     /** Returns the help with all settings by topic. */
-    private String allHelp() {
+    private String allHelp(SettingTable table) {
         CommandSpec all = CommandSpec.create().name(spec.qualifiedName());
         all.usageMessage()
                 .description(about)
@@ -101,15 +106,16 @@ abstract class SettingsCommand implements Callable<Integer> {
                 .description(
                         "YAML file with settings. Environment variable: " + ConfigurationLoader.FILE_VARIABLE + ".")
                 .build());
-        Settings.topics().forEach(topic -> all.addArgGroup(group(topic)));
+        table.topics()
+                .forEach(topic -> all.addArgGroup(group(topic, table.topics().indexOf(topic))));
         return new CommandLine(all).getUsageMessage();
     }
 
-    private ArgGroupSpec group(SettingTopic topic) {
+    private ArgGroupSpec group(SettingTopic topic, int order) {
         ArgGroupSpec.Builder group = ArgGroupSpec.builder()
                 .heading("%n" + topic.title() + ":%n")
                 .validate(false)
-                .order(Settings.topics().indexOf(topic));
+                .order(order);
         topic.settings().forEach(setting -> group.addArg(option(setting)));
         return group.build();
     }
@@ -132,12 +138,12 @@ abstract class SettingsCommand implements Callable<Integer> {
     @Override
     public final Integer call() {
         CommandLine line = spec.commandLine();
-        if (line.getParseResult().hasMatchedOption(HELP_ALL)) {
-            line.getOut().print(allHelp());
-            line.getOut().flush();
-            return ExitCode.OK;
-        }
         try {
+            if (line.getParseResult().hasMatchedOption(HELP_ALL)) {
+                line.getOut().print(allHelp(ConfigurationLoader.table(file(), environment, flags())));
+                line.getOut().flush();
+                return ExitCode.OK;
+            }
             return run(load(), line.getOut());
         } catch (ConfigurationException e) {
             e.problems().forEach(line.getErr()::println);
@@ -155,15 +161,29 @@ abstract class SettingsCommand implements Callable<Integer> {
 
     /** Reads and checks all settings, each time again. */
     final Configuration load() throws ConfigurationException {
-        ParseResult parsed = spec.commandLine().getParseResult();
+        Configuration configuration =
+                ConfigurationLoader.load(defaults, file(), environment, flags(), misplaced(parsed()), serves(), known);
+        known = configuration.table();
+        return configuration;
+    }
+
+    private ParseResult parsed() {
+        return spec.commandLine().getParseResult();
+    }
+
+    private @Nullable Path file() {
+        String file = parsed().matchedOptionValue(CONFIG, null);
+        return file == null ? null : Path.of(file);
+    }
+
+    private Map<String, String> flags() {
+        ParseResult parsed = parsed();
         Map<String, String> flags = new LinkedHashMap<>();
         settings().map(Setting::flag).filter(parsed::hasMatchedOption).forEach(flag -> {
             String value = parsed.matchedOptionValue(flag, "");
             flags.put(flag, value);
         });
-        String file = parsed.matchedOptionValue(CONFIG, null);
-        return ConfigurationLoader.load(
-                defaults, file == null ? null : Path.of(file), environment, flags, misplaced(parsed), serves());
+        return flags;
     }
 
     /** Returns whether the settings must suffice for a dispatcher. */

@@ -6,27 +6,43 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.core.spi.Decision;
 import io.lambdadispatcher.core.spi.Filter;
+import io.lambdadispatcher.core.spi.FilterExtension;
 import io.lambdadispatcher.server.config.Configuration;
+import io.lambdadispatcher.server.config.ConfigurationException;
 import io.lambdadispatcher.server.config.ConfigurationLoader;
 import io.lambdadispatcher.server.config.Settings;
 import io.netty.buffer.ByteBuf;
 import java.io.OutputStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.tools.ToolProvider;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
 
 class FilterJarsTest {
+    private static final String SECRET = "0123456789abcdef";
+
+    /** The filter of the test says here that it was closed. */
+    private static final String CLOSED = "lambda-dispatcher.test.closed";
+
     private static final String TEAPOT = """
             public final class Teapot implements io.lambdadispatcher.core.spi.Filter {
                 public io.lambdadispatcher.core.spi.Decision onRequest(io.lambdadispatcher.core.spi.RequestContext request) {
@@ -35,14 +51,52 @@ class FilterJarsTest {
             }
             """;
 
+    /** Answers with the status that its setting names. */
+    private static final String STATUS = """
+            import io.lambdadispatcher.core.spi.*;
+            import java.util.List;
+
+            public final class Status implements FilterExtension {
+                public List<FilterSetting<?>> settings() {
+                    return List.of(new FilterSetting<>("Statuses", "status", Integer.class, "STATUS", "a status of 200 or more",
+                            text -> { if (text.equals("0")) throw new IllegalStateException(); return Integer.valueOf(text); },
+                            (status, function, functions) -> status < 300 || functions.size() > 1 ? null : "less than 300",
+                            "Answers all requests with this status."));
+                }
+
+                public Filter create() {
+                    return new Filter() {
+                        public Decision onRequest(RequestContext request) {
+                            return Decision.answer(request.policy(Integer.class), "");
+                        }
+
+                        public Class<?> policyType() {
+                            return Integer.class;
+                        }
+
+                        public void close() {
+                            System.setProperty("lambda-dispatcher.test.closed", "yes");
+                        }
+                    };
+                }
+            }
+            """;
+
     @TempDir
     private Path work;
 
     private Path jars;
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
 
     @BeforeEach
     void create() throws Exception {
         jars = Files.createDirectory(work.resolve("jars"));
+    }
+
+    @AfterEach
+    void clear() {
+        System.clearProperty(CLOSED);
     }
 
     private static String classPath() {
@@ -64,6 +118,11 @@ class FilterJarsTest {
 
     /** @param services names of filters, {@code null} = the jar has no such file */
     private void jar(String name, @Nullable String services, String... classes) throws Exception {
+        serviceJar(name, Filter.class, services, classes);
+    }
+
+    private void serviceJar(String name, Class<?> service, @Nullable String services, String... classes)
+            throws Exception {
         try (OutputStream out = Files.newOutputStream(jars.resolve(name));
                 JarOutputStream jar = new JarOutputStream(out)) {
             for (String each : classes) {
@@ -71,10 +130,31 @@ class FilterJarsTest {
                 Files.copy(work.resolve(each + ".class"), jar);
             }
             if (services != null) {
-                jar.putNextEntry(new JarEntry("META-INF/services/" + Filter.class.getName()));
+                jar.putNextEntry(new JarEntry("META-INF/services/" + service.getName()));
                 jar.write(services.getBytes(StandardCharsets.UTF_8));
             }
         }
+    }
+
+    private void statusJar() throws Exception {
+        compile("Status", STATUS);
+        serviceJar("status.jar", FilterExtension.class, "Status", "Status", "Status$1");
+    }
+
+    private Configuration load() throws ConfigurationException {
+        return ConfigurationLoader.load(
+                Map.of(Settings.WORKERS_SECRET, SECRET),
+                null,
+                Map.of(),
+                Map.of("--filters-path", jars.toString()),
+                List.of());
+    }
+
+    /** Returns the filters of the jars, which come last. */
+    private static List<FilterExtension> filtersOf(Configuration configuration) {
+        return configuration.table().filters().services().stream()
+                .skip(Settings.TABLE.filters().services().size())
+                .toList();
     }
 
     @Test
@@ -83,7 +163,8 @@ class FilterJarsTest {
         compile("Teapot", TEAPOT);
         jar("a.jar", "# of the test\nTeapot # short\n", "Teapot");
         jar("b.jar", null, "Text");
-        assertThat(FilterJars.load(jars)).singleElement().satisfies(filter -> {
+        assertThat(filtersOf(load())).singleElement().satisfies(extension -> {
+            Filter filter = extension.create();
             assertThat(filter.getClass().getName()).isEqualTo("Teapot");
             Decision.Answer answer = (Decision.Answer) filter.onRequest(null);
             assertThat(answer.status()).isEqualTo(418);
@@ -95,42 +176,180 @@ class FilterJarsTest {
     void should_name_the_jar_of_an_error() throws Exception {
         compile("Broken", "public class Broken {}");
         jar("filters.jar", "Broken", "Broken");
-        assertFails("filters.jar: Broken: java.lang.ClassCastException");
-        compile("Text", "public interface Text { String TEXT = \"\"; }");
-        compile(
-                "Teapot",
-                TEAPOT.replace("{\n    public io", "{ public Teapot() { throw new Error(\"no key\"); }\n public io"));
-        jar("filters.jar", "Teapot", "Teapot");
-        assertFails("filters.jar: Teapot: java.lang.Error: no key");
+        assertRefused("filters.jar: Broken: java.lang.ClassCastException");
+        serviceJar("filters.jar", FilterExtension.class, "Broken", "Broken");
+        assertRefused("filters.jar: Broken: java.lang.ClassCastException");
         jar("filters.jar", "Gone");
-        assertFails("filters.jar: Gone: java.lang.ClassNotFoundException");
+        assertRefused("filters.jar: Gone: java.lang.ClassNotFoundException");
+        compile("Status", STATUS.replace("\"status\"", "\"The Status\""));
+        serviceJar("filters.jar", FilterExtension.class, "Status", "Status", "Status$1");
+        assertRefused("filters.jar: Status: java.lang.IllegalArgumentException: name \"The Status\", expected words");
+        compile("Status", STATUS.replace("\"status\"", "\"max-workers\""));
+        serviceJar("filters.jar", FilterExtension.class, "Status", "Status", "Status$1");
+        assertRefused("filters.jar: two settings: function.max-workers");
         Files.writeString(jars.resolve("filters.jar"), "no jar");
-        assertFails("filters.jar: java.util.zip.ZipException");
+        assertRefused("filters.jar: java.util.zip.ZipException");
         Files.delete(jars.resolve("filters.jar"));
-        assertFails("no jar of " + jars);
+        assertRefused("no jar of " + jars);
         Files.delete(jars);
-        assertFails("NoSuchFileException");
+        assertRefused("expected a directory");
     }
 
-    private void assertFails(String message) {
-        assertThatThrownBy(() -> FilterJars.load(jars))
-                .isInstanceOf(StartException.class)
+    private void assertRefused(String message) {
+        assertThatThrownBy(this::load)
+                .isInstanceOf(ConfigurationException.class)
                 .hasMessageStartingWith("filters.path: ")
                 .hasMessageContaining(message);
     }
 
     @Test
-    void should_load_the_filters_of_the_setting() throws Exception {
-        jar("filters.jar", "Gone");
-        Configuration configuration = ConfigurationLoader.load(
-                Map.of(Settings.WORKERS_SECRET, "0123456789abcdef"),
-                null,
-                Map.of(),
-                Map.of("--filters-path", jars.toString()),
-                List.of());
-        assertThatThrownBy(
-                        () -> new DispatcherAssembly(configuration).builder(Transport.nio(), InheritedSockets.none()))
-                .isInstanceOf(StartException.class)
-                .hasMessageContaining("filters.jar: Gone");
+    void should_close_what_was_created_if_a_filter_cannot_be_created() throws Exception {
+        statusJar();
+        compile("Text", "public interface Text { String TEXT = \"\"; }");
+        compile(
+                "Teapot",
+                TEAPOT.replace("{\n    public io", "{ public Teapot() { throw new Error(\"no key\"); }\n public io"));
+        jar("teapot.jar", "Teapot", "Teapot");
+        DispatcherAssembly assembly = new DispatcherAssembly(load());
+        assertThatThrownBy(() -> assembly.builder(Transport.nio(), InheritedSockets.none()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("filters.path: ")
+                .hasMessageContaining("teapot.jar: Teapot: java.lang.Error: no key");
+        assertThat(System.getProperty(CLOSED)).isNull();
+        assembly.abandon();
+        assertThat(System.getProperty(CLOSED)).isEqualTo("yes");
+    }
+
+    private int run(Map<String, String> environment, String... arguments) {
+        CommandLine line = Main.commandLine(environment, Termination::new);
+        line.setOut(new PrintWriter(out));
+        line.setErr(new PrintWriter(err));
+        return line.execute(Stream.concat(Stream.of(arguments), Stream.of("--filters-path", jars.toString()))
+                .toArray(String[]::new));
+    }
+
+    private int check(String... arguments) {
+        return run(
+                Map.of("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET),
+                Stream.concat(Stream.of("check-config"), Stream.of(arguments)).toArray(String[]::new));
+    }
+
+    @Test
+    void should_check_the_settings_of_a_filter_like_all_others() throws Exception {
+        statusJar();
+        assertThat(check("--function-status=204")).as(err::toString).isEqualTo(ExitCode.OK);
+        assertThat(out.toString()).containsPattern("function\\.status +204 +flag --function-status");
+        assertThat(run(
+                        Map.of("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET, "LAMBDA_DISPATCHER_FUNCTION_STATUS", "205"),
+                        "check-config"))
+                .isEqualTo(ExitCode.OK);
+        assertThat(out.toString()).containsPattern("function\\.status +205 +environment variable");
+        assertThat(check()).isEqualTo(ExitCode.OK);
+        assertThat(out.toString()).containsPattern("function\\.status +off +default");
+
+        assertThat(check("--function-status=many")).isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString())
+                .isEqualTo("function.status: expected off, or a status of 200 or more, got \"many\""
+                        + " (flag --function-status)\n");
+        assertThat(check("--function-status=0")).as("its parser fails").isEqualTo(ExitCode.USAGE);
+        assertThat(check("--function-status=404")).isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString()).contains("function.status: expected less than 300, got \"404\"");
+        assertThat(check("--function-statos=404")).isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString()).contains("unknown flag \"--function-statos\", did you mean \"--function-status\"?");
+        assertThat(check("--function-status", "204")).isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString()).contains("--function-status: expected --function-status=off|STATUS");
+    }
+
+    @Test
+    void should_describe_the_settings_of_a_filter() throws Exception {
+        statusJar();
+        assertThat(run(Map.of(), "serve", "--help-all")).isEqualTo(ExitCode.OK);
+        assertThat(out.toString())
+                .containsSubsequence(
+                        "\nPublic ports:\n",
+                        "\nStatuses:\n",
+                        "--function-status=off|STATUS",
+                        "Answers all requests with this status.",
+                        "(default: off)");
+        Files.delete(jars.resolve("status.jar"));
+        assertThat(run(Map.of(), "serve", "--help-all")).isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString()).contains("no jar of " + jars);
+    }
+
+    private static int status(Server server, String path) throws Exception {
+        URI uri = URI.create(server.publicUrls().get(0) + path);
+        return HttpClient.newHttpClient()
+                .send(HttpRequest.newBuilder(uri).build(), BodyHandlers.discarding())
+                .statusCode();
+    }
+
+    private Path settings(String ofShop, String ofRoute) throws Exception {
+        return Files.writeString(work.resolve("dispatcher.yaml"), """
+                public.plain.port: 127.0.0.1:0
+                workers: {port: '127.0.0.1:0', secret: %s}
+                admin.port: off
+                shutdown.grace: 1s
+                functions:
+                - {name: shop, queue-timeout: 1ms%s}
+                - {name: other, path: /other}
+                routes:
+                - {function: shop, path: /route%s}
+                """.formatted(SECRET, ofShop, ofRoute));
+    }
+
+    /** A dispatcher that starts, reloads and ends. */
+    private final class Life extends SettingsCommand {
+        Life() {
+            super("life", "For the test.", Set.of(), Map.of(), Map.of());
+        }
+
+        @Override
+        int run(Configuration configuration, PrintWriter out) throws StartException, InterruptedException {
+            Server server = Server.start(configuration, Map.of());
+            try {
+                reload(server);
+            } catch (Exception e) {
+                throw new AssertionError(e);
+            } finally {
+                server.stop(false);
+            }
+            return ExitCode.OK;
+        }
+
+        private void reload(Server server) throws Exception {
+            assertThat(status(server, "/")).isEqualTo(203);
+            assertThat(status(server, "/route")).isEqualTo(204);
+            settings(", status: 404", "");
+            assertThat(server.reload(load()).changes())
+                    .containsExactly(
+                            "function shop, status: 203 -> 404",
+                            "routes[0]: function shop, path /route, status 204 -> function shop, path /route");
+            assertThat(status(server, "/")).isEqualTo(404);
+            assertThat(status(server, "/route")).isEqualTo(404);
+            settings(", status: many", "");
+            assertThatThrownBy(this::load).hasMessageContaining("function shop, status: expected off, or a status");
+            settings("", "");
+            server.reload(load());
+            assertThat(status(server, "/")).as("without a worker").isEqualTo(503);
+            assertThat(System.getProperty(CLOSED)).isNull();
+
+            Files.writeString(jars.resolve("notes.txt"), "no filter");
+            assertThat(server.reload(load()).restarts()).isEmpty();
+            jar("further.jar", "Gone");
+            assertThat(server.reload(load()).restarts())
+                    .containsExactly("filters.path: " + jars + " with other contents");
+            assertThat(status(server, "/")).isEqualTo(503);
+        }
+    }
+
+    @Test
+    void should_reload_the_settings_of_a_filter_and_close_it_at_the_end() throws Exception {
+        statusJar();
+        Path file = settings(", status: 203", ", status: 204");
+        CommandLine line = new CommandLine(new Life().spec()).setErr(new PrintWriter(err));
+        assertThat(line.execute("--config", file.toString(), "--filters-path", jars.toString()))
+                .as(err::toString)
+                .isEqualTo(ExitCode.OK);
+        assertThat(System.getProperty(CLOSED)).isEqualTo("yes");
     }
 }

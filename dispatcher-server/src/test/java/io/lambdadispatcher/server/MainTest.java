@@ -377,7 +377,7 @@ class MainTest {
     void should_show_twenty_settings_in_help_and_where_the_others_are() {
         assertThat(run("serve", "--help")).isEqualTo(ExitCode.OK);
 
-        long all = Settings.topics().stream()
+        long all = Settings.TABLE.topics().stream()
                 .mapToLong(topic -> topic.settings().size())
                 .sum();
         assertThat(out.toString().lines())
@@ -399,7 +399,8 @@ class MainTest {
                 .contains("--public-plain-port=off|[HOST:]PORT [proxy-protocol]")
                 .contains("Port for clients without TLS: HTTP/1.1 and h2c. ")
                 .contains("may reach the port. (default: 8080)");
-        Settings.topics()
+        Settings.TABLE
+                .topics()
                 .forEach(topic -> topic.settings()
                         .forEach(setting -> assertThat(out.toString()).contains(" " + setting.flag() + "=")));
     }

@@ -32,6 +32,7 @@ class JavaExamplesTest {
             "extensions/aws",
             "extensions/micrometer",
             "extensions/opentelemetry",
+            "extensions/shadow",
             "extensions/test");
     private static final Pattern EXPORTS = Pattern.compile("(?m)^ *exports ([\\w.]+);");
     private static final Pattern EXAMPLE = Pattern.compile("(?s)<pre>\\{@code\\n(.*?)\\n[ *]*}</pre>");

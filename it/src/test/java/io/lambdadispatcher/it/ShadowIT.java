@@ -2,13 +2,12 @@ package io.lambdadispatcher.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lambdadispatcher.core.observe.ShadowEnd;
-import io.lambdadispatcher.core.observe.ShadowEnd.Result;
 import io.lambdadispatcher.core.options.FunctionOptions;
-import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.it.TrafficIT.Seen;
+import io.lambdadispatcher.shadow.ShadowPolicy;
+import io.lambdadispatcher.shadow.ShadowTraffic;
 import io.lambdadispatcher.wire.testkit.Alone;
 import io.lambdadispatcher.wire.testkit.Await;
 import java.net.http.HttpClient;
@@ -29,8 +28,15 @@ import org.junit.jupiter.api.Timeout;
 class ShadowIT {
     private final RecordingObserver observer = new RecordingObserver();
 
-    private Map<Result, Long> shadows() {
-        return observer.shadowEnds.stream().collect(Collectors.groupingBy(ShadowEnd::result, Collectors.counting()));
+    /** Returns the number of copies by their result. */
+    private Map<String, Long> shadows() {
+        return observer.filterEvents.stream()
+                .filter(event -> event.name().equals("shadow.requests"))
+                .collect(Collectors.groupingBy(event -> event.labels().get("result"), Collectors.counting()));
+    }
+
+    private static TrafficPolicy copied(ShadowPolicy policy) {
+        return TrafficPolicy.builder().extension(ShadowPolicy.class, policy).build();
     }
 
     /** Starts the function {@code demo} with healthy workers, and one worker of {@code next}. */
@@ -40,7 +46,10 @@ class ShadowIT {
                 .streamsPerConnection(100)
                 .requestTimeout(Duration.ofSeconds(5))
                 .build();
-        Rig rig = Rig.start(Rig.function().traffic(policy).build(), observer, builder -> builder.function(next));
+        Rig rig = Rig.start(
+                Rig.function().traffic(policy).build(),
+                observer,
+                builder -> builder.function(next).filter(new ShadowTraffic()));
         rig.process(2, 50, handler);
         Map<String, String> variables = new HashMap<>(nextHandler);
         variables.put("LAMBDA_DISPATCHER_FUNCTION", "next");
@@ -70,9 +79,7 @@ class ShadowIT {
             System.out.println("without copies: " + seen);
             alone = seen.quantileMillis(0.99);
         }
-        TrafficPolicy policy = TrafficPolicy.builder()
-                .shadow(ShadowPolicy.builder("next").share(1).build())
-                .build();
+        TrafficPolicy policy = copied(ShadowPolicy.of("next", 1));
         try (Rig rig = rig(policy, kind("healthy"), kind("silent"))) {
             TrafficIT.load(rig, 500);
             double bound = Math.max(2 * alone, 50);
@@ -83,32 +90,25 @@ class ShadowIT {
                 return seen;
             };
             assertThat(TrafficIT.lowestP99Millis(load, bound)).isLessThan(bound);
-            assertThat(shadows()).containsKeys(Result.SKIPPED, Result.FAILED);
+            assertThat(shadows()).containsKeys("skipped", "failed");
             Await.until("no copy is left", () -> rig.dispatcher.pools().get(1).free() == 100);
         }
     }
 
     @Test
     void should_compare_copies_with_their_requests() throws Exception {
-        TrafficPolicy policy = TrafficPolicy.builder()
-                .shadow(ShadowPolicy.builder("next").share(1).build())
-                .build();
+        TrafficPolicy policy = copied(ShadowPolicy.of("next", 1));
         try (Rig rig = rig(policy, kind("healthy"), kind("broken"))) {
             // One after the other, because copies are skipped while too many are in flight.
             TrafficIT.oneByOne(rig, 100);
-            Await.until("copies have ended", () -> shadows().getOrDefault(Result.DIFFERENT, 0L) == 100);
+            Await.until("copies have ended", () -> shadows().getOrDefault("different", 0L) == 100);
         }
     }
 
     @Test
-    void should_deliver_whole_bodies_while_their_copies_lag() throws Exception {
-        TrafficPolicy policy = TrafficPolicy.builder()
-                .shadow(ShadowPolicy.builder("next")
-                        .share(1)
-                        .allMethods(true)
-                        .bufferBytes(64 * 1024)
-                        .build())
-                .build();
+    void should_deliver_whole_bodies_that_are_too_large_to_copy() throws Exception {
+        TrafficPolicy policy =
+                copied(ShadowPolicy.of("next", 1).withAllMethods().withBufferBytes(64 * 1024));
         try (Rig rig = rig(policy, Rig.DEMO, kind("silent"))) {
             byte[] body = new byte[8 << 20];
             for (HttpClient.Version version : HttpClient.Version.values()) {
@@ -123,7 +123,7 @@ class ShadowIT {
                     assertThat(response.body()).isEqualTo(body);
                 }
             }
-            assertThat(shadows()).containsEntry(Result.LAGGED, 20L);
+            assertThat(shadows()).containsEntry("lagged", 20L);
             rig.awaitAllFree();
         }
     }

@@ -137,13 +137,11 @@ public interface DispatcherObserver {
     default void onLaunchEnd(String function, String workerId, boolean failed, String detail) {}
 
     /**
-     * Called when a copy of a request can be compared with the request, or when it is known that
-     * there will be nothing to compare. See {@code TrafficPolicy.Builder.shadow}. The copy's own
-     * exchange is reported as any other, and {@link ExchangeEnd#shadowOf} tells that it is a copy.
+     * Called when a filter has reported something.
      *
-     * @param end what became of the copy
+     * @param function the name of the function; {@code null} = the router has not run
      */
-    default void onShadowEnd(ShadowEnd end) {}
+    default void onFilterEvent(@Nullable String function, FilterEvent event) {}
 
     /**
      * Called when the dispatcher has compressed a response to its end.

@@ -1,7 +1,6 @@
 package io.lambdadispatcher.core.observe;
 
 import io.lambdadispatcher.core.options.ContentEncoding;
-import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
@@ -123,7 +122,7 @@ public interface ExchangeEnd {
      * copy. No client waits for a copy.
      */
     default @Nullable CharSequence shadowOf() {
-        return headers().get(ShadowPolicy.HEADER);
+        return headers().get("lambda-dispatcher-shadow");
     }
 
     /**

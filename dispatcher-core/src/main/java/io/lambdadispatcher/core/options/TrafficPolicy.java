@@ -2,9 +2,12 @@ package io.lambdadispatcher.core.options;
 
 import io.netty.util.AsciiString;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How requests are treated on their way to a worker. A function has one, and each route can have
@@ -27,10 +30,10 @@ public final class TrafficPolicy {
     private final AttemptPolicy attempts;
     private final Affinity affinity;
     private final AdmissionPolicy admission;
-    private final ShadowPolicy shadow;
     private final CompressionPolicy compression;
     private final BreakerPolicy breaker;
     private final CachePolicy cache;
+    private final Map<Class<?>, Object> extensions;
     private final boolean timed;
     private final boolean filtered;
     private final TrafficPolicy withoutFilters;
@@ -40,12 +43,12 @@ public final class TrafficPolicy {
         attempts = from.attempts;
         affinity = from.affinity;
         admission = from.admission;
-        shadow = from.shadow;
+        extensions = Map.copyOf(from.extensions);
         compression = from.compression;
         breaker = from.breaker;
         cache = from.cache;
         timed = deadline.isTimed() || attempts.isTimed();
-        filtered = !shadow.isOff() || !compression.isOff() || !breaker.isOff() || !cache.isOff();
+        filtered = !extensions.isEmpty() || !compression.isOff() || !breaker.isOff() || !cache.isOff();
         withoutFilters = filtered
                 ? new Builder()
                         .deadline(deadline)
@@ -63,15 +66,16 @@ public final class TrafficPolicy {
 
     /** Starts a policy with the values of this one. */
     public Builder toBuilder() {
-        return new Builder()
+        Builder builder = new Builder()
                 .deadline(deadline)
                 .attempts(attempts)
                 .affinity(affinity)
                 .admission(admission)
-                .shadow(shadow)
                 .compression(compression)
                 .breaker(breaker)
                 .cache(cache);
+        builder.extensions.putAll(extensions);
+        return builder;
     }
 
     /** Returns how long a request may take. See {@link Builder#deadline}. */
@@ -110,11 +114,6 @@ public final class TrafficPolicy {
         return withoutFilters;
     }
 
-    /** Returns which requests are copied to another function. See {@link Builder#shadow}. */
-    public ShadowPolicy shadow() {
-        return shadow;
-    }
-
     /** Returns when requests are kept away from the function. See {@link Builder#breaker}. */
     public BreakerPolicy breaker() {
         return breaker;
@@ -133,6 +132,14 @@ public final class TrafficPolicy {
     /** Returns which responses are stored. See {@link Builder#cache}. */
     public CachePolicy cache() {
         return cache;
+    }
+
+    /**
+     * Returns what a filter of the program reads; {@code null} = nothing. See {@link
+     * Builder#extension}.
+     */
+    public <T> @Nullable T extension(Class<T> type) {
+        return type.cast(extensions.get(type));
     }
 
     /** Returns the names, in lower case, of all request headers that this policy reads. */
@@ -158,10 +165,10 @@ public final class TrafficPolicy {
         private AttemptPolicy attempts = AttemptPolicy.DEFAULT;
         private Affinity affinity = Affinity.NONE;
         private AdmissionPolicy admission = AdmissionPolicy.NONE;
-        private ShadowPolicy shadow = ShadowPolicy.NONE;
         private CompressionPolicy compression = CompressionPolicy.OFF;
         private BreakerPolicy breaker = BreakerPolicy.NONE;
         private CachePolicy cache = CachePolicy.OFF;
+        private final Map<Class<?>, Object> extensions = new HashMap<>();
 
         private Builder() {}
 
@@ -199,14 +206,6 @@ public final class TrafficPolicy {
         }
 
         /**
-         * Sets which requests are copied to another function. Default: {@link ShadowPolicy#NONE}.
-         */
-        public Builder shadow(ShadowPolicy policy) {
-            shadow = Objects.requireNonNull(policy, "shadow");
-            return this;
-        }
-
-        /**
          * Sets when requests are kept away from a function that fails or hangs. Default: {@link
          * BreakerPolicy#NONE}.
          */
@@ -221,6 +220,16 @@ public final class TrafficPolicy {
          */
         public Builder compression(CompressionPolicy policy) {
             compression = Objects.requireNonNull(policy, "compression");
+            return this;
+        }
+
+        /**
+         * Sets what a filter of the program reads, see {@link
+         * io.lambdadispatcher.core.spi.RequestContext#policy}. Each type has one value. Default:
+         * none.
+         */
+        public <T> Builder extension(Class<T> type, T value) {
+            extensions.put(type, Objects.requireNonNull(value, "extension"));
             return this;
         }
 

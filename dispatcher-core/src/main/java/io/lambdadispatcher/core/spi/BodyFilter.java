@@ -34,6 +34,11 @@ public interface BodyFilter {
         return Unpooled.EMPTY_BUFFER;
     }
 
+    /** Returns the bytes that the filter holds, which count as memory of the client. */
+    default long heldBytes() {
+        return 0;
+    }
+
     /** @param trailers may be changed until this returns, and not be used later */
     default void onTrailers(HeaderFields trailers) {}
 }

@@ -1,5 +1,7 @@
 package io.lambdadispatcher.core.spi;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Stands between clients and functions. It decides about each request, see {@link Decision}, and
  * can follow its response, see {@link ResponseFilter}.
@@ -14,8 +16,9 @@ package io.lambdadispatcher.core.spi;
  *
  * <p>Filters of all functions in the phases {@link Phase#AUTHENTICATE} and {@link Phase#REWRITE}
  * see a request before the router does. All others see it after the router, and before the policy
- * of its route: its limits, stored responses, breaker and mirrors. So a request that a filter
- * answers reaches none of them. Within a phase, filters run in the order in which they were added.
+ * of its route: its limits, stored responses and breaker. So a request that a filter answers
+ * reaches none of them. Only {@link Phase#FORWARD} is behind stored responses and the breaker.
+ * Within a phase, filters run in the order in which they were added.
  *
  * <p>Flow control and cancellation are the dispatcher's. While a filter decides, the body waits
  * within the client's flow-control window.
@@ -38,6 +41,23 @@ public interface Filter {
         return Phase.ANSWER;
     }
 
+    /**
+     * Returns the type of a policy without which the filter has nothing to do; {@code null} = it
+     * sees all requests. After the router, only requests pass through the filter whose {@link
+     * RequestContext#policy} of this type is there. All others do not pay for it. Called when the
+     * dispatcher starts.
+     */
+    default @Nullable Class<?> policyType() {
+        return null;
+    }
+
+    /**
+     * Ends what the filter has begun. Called once by each dispatcher that it was added to, when
+     * that dispatcher closes and no request is left, on a thread that may block. Default: does
+     * nothing.
+     */
+    default void close() {}
+
     /** When a filter runs, in this order. */
     enum Phase {
         /** Who sends the request, and whether it may. */
@@ -47,6 +67,11 @@ public interface Filter {
         /** Answers instead of the function, or changes its response. */
         ANSWER,
         /** Only looks at what the others have let pass. */
-        OBSERVE
+        OBSERVE,
+        /**
+         * Sees only what goes to the function, behind stored responses and the breaker. Its {@link
+         * RequestContext} can be another one than that of the other phases.
+         */
+        FORWARD
     }
 }

@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.spi;
 
 import io.lambdadispatcher.core.observe.ClientProtocol;
+import io.lambdadispatcher.core.observe.FilterEvent;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import java.net.SocketAddress;
@@ -12,11 +13,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * What the filters of one request know of it. All its filters share it.
  *
- * <p><b>Threading.</b> Only on the client's event loop, except {@link #send}. The stage of {@link
+ * <p><b>Threading.</b> Only on the client's event loop, except {@link #send} and {@link
+ * #report}. The stage of {@link
  * Decision#later} completes anywhere, so read what it needs before.
  */
 public interface RequestContext {
     String method();
+
+    /** Returns {@code http} or {@code https}. */
+    String scheme();
 
     /** Returns the path and query as the router and the function will see them. */
     String path();
@@ -34,6 +39,9 @@ public interface RequestContext {
     /** Returns the headers. Changes have no effect on a request that has been passed on. */
     HeaderFields headers();
 
+    /** Returns whether a body follows the headers. */
+    boolean hasBody();
+
     /**
      * Returns the client's address, which a load balancer may have named; {@code null} for the
      * embedding program.
@@ -48,6 +56,13 @@ public interface RequestContext {
     String function();
 
     /**
+     * Returns what the policy of the route holds for filters under this type, see {@link
+     * io.lambdadispatcher.core.options.TrafficPolicy#extension}; {@code null} = nothing, or the
+     * router has not run.
+     */
+    <T> @Nullable T policy(Class<T> type);
+
+    /**
      * Returns how long the client and the route still wait, 0 or more; {@code null} = nothing
      * limits it. The policy of the route counts when the router has run.
      */
@@ -58,11 +73,17 @@ public interface RequestContext {
     Map<String, Object> attributes();
 
     /**
-     * Sends a request of the filter's own, past all filters and the policy's stored responses,
-     * breaker and mirrors. Any thread.
+     * Sends a request of the filter's own, past all filters and the policy's stored responses
+     * and breaker. Any thread, also after the response has ended.
      *
      * @param function the name of a function
      * @return as {@code Dispatcher.dispatch} does
      */
     CompletionStage<DispatchResponse> send(String function, DispatchRequest request);
+
+    /**
+     * Tells the observers of the dispatcher, and so its metrics. Any thread, also after the
+     * response has ended.
+     */
+    void report(FilterEvent event);
 }

@@ -5,9 +5,9 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.FilterEvent;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.Protection;
-import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -53,7 +53,7 @@ public final class RecordingObserver implements DispatcherObserver, ExchangeList
     public final BlockingQueue<ExchangeEnd> ends = new LinkedBlockingQueue<>();
     public final BlockingQueue<Protection> protections = new LinkedBlockingQueue<>();
     public final BlockingQueue<BreakerChange> breakerChanges = new LinkedBlockingQueue<>();
-    public final BlockingQueue<ShadowEnd> shadowEnds = new LinkedBlockingQueue<>();
+    public final BlockingQueue<FilterEvent> filterEvents = new LinkedBlockingQueue<>();
     public final BlockingQueue<Encoded> encoded = new LinkedBlockingQueue<>();
     public final BlockingQueue<Parting> partings = new LinkedBlockingQueue<>();
     public final BlockingQueue<Launch> launches = new LinkedBlockingQueue<>();
@@ -121,8 +121,8 @@ public final class RecordingObserver implements DispatcherObserver, ExchangeList
     }
 
     @Override
-    public void onShadowEnd(ShadowEnd end) {
-        shadowEnds.add(end);
+    public void onFilterEvent(@Nullable String function, FilterEvent event) {
+        filterEvents.add(event);
     }
 
     @Override

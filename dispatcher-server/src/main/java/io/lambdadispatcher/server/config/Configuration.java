@@ -42,6 +42,11 @@ public final class Configuration {
         return file;
     }
 
+    /** Returns the settings that have values here. */
+    public SettingTable table() {
+        return values.table();
+    }
+
     /** Returns the value of a setting that has a default. */
     public <T> T get(Setting<T> setting) {
         return values.get(setting);

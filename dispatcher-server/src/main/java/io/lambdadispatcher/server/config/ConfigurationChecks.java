@@ -31,16 +31,13 @@ final class ConfigurationChecks {
             FunctionChecks checks = new FunctionChecks(dispatcher, route, complete, problems);
             checks.checkRoute(routes);
             checks.checkTraffic();
-            SettingValues function = names.get(route.get(FunctionSettings.FUNCTION_NAME));
-            if (function == null || !function.hasSame(FunctionSettings.FUNCTION_SHADOW, route)) {
-                checks.checkShadow(names);
-            }
+            checks.checkExtensions(names, names.get(route.get(FunctionSettings.FUNCTION_NAME)));
         }
         checkWeights(functions, ofRoutes, problems);
         for (SettingValues function : functions) {
             FunctionChecks checks = new FunctionChecks(dispatcher, function, complete, problems);
             checks.checkFunction();
-            checks.checkShadow(names);
+            checks.checkExtensions(names, null);
         }
     }
 

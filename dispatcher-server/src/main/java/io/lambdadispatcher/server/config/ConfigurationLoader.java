@@ -1,6 +1,8 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.aws.AdvertisedAddress;
+import io.lambdadispatcher.wire.http.PrintableText;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -61,6 +63,7 @@ public final class ConfigurationLoader {
     private static final List<String> OTHER_FLAGS = List.of("--help", "--help-all", "--config");
 
     private final List<String> problems = new ArrayList<>();
+    private SettingTable table = Settings.TABLE;
     private final Map<Setting<?>, RawValue> raw = new LinkedHashMap<>();
     private YamlFile file = YamlFile.empty();
     private @Nullable Path path;
@@ -74,7 +77,7 @@ public final class ConfigurationLoader {
     /**
      * Reads and checks all settings of a dispatcher.
      *
-     * @see #load(Map, Path, Map, Map, List, boolean)
+     * @see #load(Map, Path, Map, Map, List, boolean, SettingTable)
      */
     public static Configuration load(
             Map<Setting<?>, String> defaults,
@@ -83,7 +86,7 @@ public final class ConfigurationLoader {
             Map<String, String> flags,
             List<String> misplaced)
             throws ConfigurationException {
-        return load(defaults, file, environment, flags, misplaced, true);
+        return load(defaults, file, environment, flags, misplaced, true, null);
     }
 
     /**
@@ -95,6 +98,8 @@ public final class ConfigurationLoader {
      * @param misplaced unknown flags, and arguments that are not flags
      * @param serves whether the settings must suffice for a dispatcher; {@code false} = those that
      *     only a dispatcher needs may be missing
+     * @param known the settings of a dispatcher that runs; {@code null} = those of the filters that
+     *     {@link Settings#FILTERS_PATH} names are added
      * @throws ConfigurationException with every problem of every source
      */
     public static Configuration load(
@@ -103,22 +108,61 @@ public final class ConfigurationLoader {
             Map<String, String> environment,
             Map<String, String> flags,
             List<String> misplaced,
-            boolean serves)
+            boolean serves,
+            @Nullable SettingTable known)
             throws ConfigurationException {
         ConfigurationLoader loader = new ConfigurationLoader();
+        loader.openFile(file, environment);
+        loader.table = known != null ? known : loader.findSettings(environment, flags);
         loader.readDefaults(defaults);
-        loader.readFile(file, environment);
+        loader.readFile();
         loader.readEnvironment(environment);
         loader.readFlags(flags);
-        misplaced.forEach(loader::refuseArgument);
+        misplaced.forEach(loader::readArgument);
         return loader.finish(serves);
+    }
+
+    /**
+     * Returns the settings that exist, of the filters, too.
+     *
+     * @param file {@code null} = the file that the environment names, or none
+     * @throws ConfigurationException if a filter cannot be loaded
+     */
+    public static SettingTable table(@Nullable Path file, Map<String, String> environment, Map<String, String> flags)
+            throws ConfigurationException {
+        ConfigurationLoader loader = new ConfigurationLoader();
+        loader.openFile(file, environment);
+        loader.problems.clear();
+        SettingTable found = loader.findSettings(environment, flags);
+        if (!loader.problems.isEmpty()) {
+            throw new ConfigurationException(loader.problems);
+        }
+        return found;
+    }
+
+    /** Looks for filters before anything is read, because they say what can be set. */
+    private SettingTable findSettings(Map<String, String> environment, Map<String, String> flags) {
+        Setting<Path> directory = Settings.FILTERS_PATH;
+        RawValue inFile = file.values().get(directory.name());
+        String text = flags.getOrDefault(
+                directory.flag(), environment.getOrDefault(directory.variable(), inFile == null ? "" : inFile.text()));
+        // The value itself is checked like all others.
+        if (text.isEmpty() || text.indexOf('\0') >= 0 || !Files.isDirectory(Path.of(text))) {
+            return table;
+        }
+        try {
+            return FilterJars.load(Path.of(text), table);
+        } catch (IllegalArgumentException e) {
+            problems.add(PrintableText.ofFailure(e));
+            return table;
+        }
     }
 
     private void readDefaults(Map<Setting<?>, String> defaults) {
         defaults.forEach((setting, text) -> raw.put(setting, RawValue.of(text, SettingValues.DEFAULT)));
     }
 
-    private void readFile(@Nullable Path flagged, Map<String, String> environment) {
+    private void openFile(@Nullable Path flagged, Map<String, String> environment) {
         String named = environment.get(FILE_VARIABLE);
         if (flagged == null && named == null) {
             return;
@@ -126,8 +170,11 @@ public final class ConfigurationLoader {
         path = flagged != null ? flagged : Path.of(named);
         digests.put(path, FileDigest.of(path.toString()));
         file = YamlFile.read(path, problems::add);
+    }
+
+    private void readFile() {
         file.values().forEach((name, value) -> {
-            Setting<?> setting = Settings.BY_NAME.get(name);
+            Setting<?> setting = table.byName().get(name);
             if (setting == null) {
                 problems.add("unknown setting \"" + name + "\" (" + value.source() + ")" + hint(name));
             } else {
@@ -136,12 +183,12 @@ public final class ConfigurationLoader {
         });
     }
 
-    private static String hint(String name) {
-        return Settings.BY_NAME.keySet().stream()
+    private String hint(String name) {
+        return table.byName().keySet().stream()
                 .filter(known -> known.startsWith(name + "."))
                 .findFirst()
                 .map(known -> ", it is a group of settings such as \"" + known + "\"")
-                .orElseGet(() -> Nearest.suggestion(name, Settings.BY_NAME.keySet()));
+                .orElseGet(() -> Nearest.suggestion(name, table.byName().keySet()));
     }
 
     private void readEnvironment(Map<String, String> environment) {
@@ -149,12 +196,12 @@ public final class ConfigurationLoader {
             if (isServiceLink(variable, text)) {
                 return;
             }
-            Setting<?> setting = Settings.BY_VARIABLE.get(variable);
+            Setting<?> setting = table.byVariable().get(variable);
             if (setting != null) {
                 raw.put(setting, RawValue.of(text, "environment variable " + variable));
             } else if (variable.startsWith(Setting.VARIABLE_PREFIX) && !OTHER_VARIABLES.contains(variable)) {
                 problems.add("unknown environment variable \"" + variable + "\""
-                        + Nearest.suggestion(variable, Settings.BY_VARIABLE.keySet()));
+                        + Nearest.suggestion(variable, table.byVariable().keySet()));
             }
         });
     }
@@ -165,13 +212,20 @@ public final class ConfigurationLoader {
     }
 
     private void readFlags(Map<String, String> flags) {
-        flags.forEach((flag, text) -> raw.put(Settings.BY_FLAG.get(flag), RawValue.of(text, "flag " + flag)));
+        flags.forEach((flag, text) -> raw.put(table.byFlag().get(flag), RawValue.of(text, "flag " + flag)));
     }
 
-    private void refuseArgument(String argument) {
-        if (argument.startsWith("-")) {
-            String flag = argument.split("=", 2)[0];
-            List<String> known = new ArrayList<>(Settings.BY_FLAG.keySet());
+    /** The command line does not know the flags of filters. */
+    private void readArgument(String argument) {
+        String[] parts = argument.split("=", 2);
+        String flag = parts[0];
+        Setting<?> ofFilter = table.byFlag().get(flag);
+        if (ofFilter != null && parts.length == 2) {
+            raw.put(ofFilter, RawValue.of(parts[1], "flag " + flag));
+        } else if (ofFilter != null) {
+            problems.add(flag + ": expected " + flag + "=" + ofFilter.type().label());
+        } else if (argument.startsWith("-")) {
+            List<String> known = new ArrayList<>(table.byFlag().keySet());
             known.addAll(OTHER_FLAGS);
             problems.add("unknown flag \"" + flag + "\"" + Nearest.suggestion(flag, known));
         } else {
@@ -182,7 +236,7 @@ public final class ConfigurationLoader {
     private Configuration finish(boolean serves) throws ConfigurationException {
         // Nothing is missing for sure if a name is misspelt or the file cannot be read.
         boolean complete = serves && problems.isEmpty();
-        SettingValues values = new SettingValues();
+        SettingValues values = new SettingValues(table);
         raw.forEach((setting, value) ->
                 set(values, setting, value, value.equals(file.values().get(setting.name()))));
         List<SettingValues> functions = functions(values);
@@ -247,12 +301,12 @@ public final class ConfigurationLoader {
 
     private SettingValues route(int index, YamlFile.Entry entry, SettingValues function) {
         SettingValues values = SettingValues.ofRoute(index, function);
-        List<String> known = Settings.BY_NAME.values().stream()
+        List<String> known = table.byName().values().stream()
                 .filter(Setting::ofRoutes)
                 .map(Setting::lastName)
                 .toList();
         entry.values().forEach((key, value) -> {
-            Setting<?> setting = Settings.BY_NAME.get("function." + key);
+            Setting<?> setting = table.byName().get("function." + key);
             if (setting != null && setting.ofRoutes()) {
                 set(values, setting, value, true);
             } else if (!key.equals(ROUTE_FUNCTION)) {
@@ -282,24 +336,24 @@ public final class ConfigurationLoader {
         }
     }
 
-    private static SettingValues named(int index, @Nullable RawValue name) {
+    private SettingValues named(int index, @Nullable RawValue name) {
         if (name == null || name.namesVariable()) {
-            return SettingValues.ofFunction(index);
+            return SettingValues.ofFunction(table, index);
         }
         try {
             return SettingValues.ofFunction(
-                    FunctionSettings.FUNCTION_NAME.type().parse(name));
+                    table, FunctionSettings.FUNCTION_NAME.type().parse(name));
         } catch (IllegalArgumentException e) {
-            return SettingValues.ofFunction(index);
+            return SettingValues.ofFunction(table, index);
         }
     }
 
     private SettingValues function(int index, YamlFile.Entry entry) {
         SettingValues values = named(index, entry.values().get(FunctionSettings.FUNCTION_NAME.lastName()));
         entry.values().forEach((key, value) -> {
-            Setting<?> setting = Settings.BY_NAME.get("function." + key);
+            Setting<?> setting = table.byName().get("function." + key);
             if (setting == null) {
-                List<String> known = Settings.BY_NAME.values().stream()
+                List<String> known = table.byName().values().stream()
                         .filter(Setting::isOfFunction)
                         .map(Setting::lastName)
                         .toList();
@@ -313,7 +367,7 @@ public final class ConfigurationLoader {
         if (values.isDefault(FunctionSettings.FUNCTION_NAME)) {
             values.markInvalid(FunctionSettings.FUNCTION_NAME);
             // An unknown setting may be the name, misspelt.
-            if (entry.values().keySet().stream().allMatch(key -> Settings.BY_NAME.containsKey("function." + key))) {
+            if (entry.values().keySet().stream().allMatch(key -> table.byName().containsKey("function." + key))) {
                 problems.add(values.owner() + ".name: expected "
                         + FunctionSettings.FUNCTION_NAME.type().expected() + ", but it is not set (" + entry.source()
                         + ")");

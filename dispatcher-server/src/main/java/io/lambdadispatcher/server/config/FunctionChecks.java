@@ -4,7 +4,6 @@ import io.lambdadispatcher.aws.FunctionName;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.options.RetryCondition;
-import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Downstream;
@@ -13,6 +12,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Rules between the settings of one function, or of one of its routes. */
 final class FunctionChecks extends Checks {
@@ -26,18 +26,22 @@ final class FunctionChecks extends Checks {
         super(dispatcher, checked, complete, problems);
     }
 
-    /** Checks the function that gets copies of requests. */
-    void checkShadow(Map<String, SettingValues> names) {
-        ShadowPolicy shadow = checked.get(FunctionSettings.FUNCTION_SHADOW);
-        if (!shadow.isOff() && complete) {
-            String other = shadow.function();
-            boolean known = names.containsKey(other) && !other.equals(checked.get(FunctionSettings.FUNCTION_NAME));
-            require(
-                    known,
-                    FunctionSettings.FUNCTION_SHADOW,
-                    "the name of another function after to",
-                    FunctionSettings.FUNCTION_SHADOW,
-                    FunctionSettings.FUNCTION_NAME);
+    /**
+     * Checks the settings of filters.
+     *
+     * @param function the function of this route; {@code null} = this is a function itself. What
+     *     the route has from it is not reported again
+     */
+    void checkExtensions(Map<String, SettingValues> names, @Nullable SettingValues function) {
+        if (complete) {
+            checked.table().filters().settings().stream()
+                    .filter(each -> function == null || !function.hasSame(each.setting(), checked))
+                    .forEach(each -> {
+                        String expected = each.check(checked, names.keySet());
+                        if (expected != null) {
+                            require(false, each.setting(), expected, each.setting(), FunctionSettings.FUNCTION_NAME);
+                        }
+                    });
         }
     }
 

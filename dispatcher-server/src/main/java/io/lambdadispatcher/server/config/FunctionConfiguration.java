@@ -138,16 +138,16 @@ public record FunctionConfiguration(
                 .hedgeAfter(hedge.delay())
                 .hedgeAfterQuantile(hedge.percentile() / 100.0)
                 .build();
-        return TrafficPolicy.builder()
+        TrafficPolicy.Builder traffic = TrafficPolicy.builder()
                 .admission(admission(values, admissionName, priorities))
                 .deadline(deadline.build())
                 .attempts(attempts)
                 .affinity(values.get(FunctionSettings.FUNCTION_AFFINITY))
-                .shadow(values.get(FunctionSettings.FUNCTION_SHADOW))
                 .compression(compression(values))
                 .breaker(breaker(values, breakerName))
-                .cache(cache(values))
-                .build();
+                .cache(cache(values));
+        values.table().filters().settings().forEach(each -> each.addTo(traffic, values));
+        return traffic.build();
     }
 
     private static CompressionPolicy compression(SettingValues values) {

@@ -22,7 +22,6 @@ import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.RetryCondition;
-import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
 import io.lambdadispatcher.server.config.HttpValueTypes.Compression;
@@ -38,6 +37,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * The settings of a function, which each function of {@code functions} can have for itself, by
@@ -158,14 +158,6 @@ public final class FunctionSettings {
             .doc(
                     "Refuses a sheddable request with 503 if it would wait longer for a worker, and a normal one after four"
                             + " times as long. At most 1h. Applies only if there are priorities.");
-
-    private static final SettingTopic RELEASE = new SettingTopic("Shadow traffic");
-    public static final Setting<ShadowPolicy> FUNCTION_SHADOW = RELEASE.setting(
-                    "function.shadow", PolicyValueTypes.shadow(), "off")
-            .ofRoutes()
-            .doc("Sends copies of this share of the requests to another function. Its responses are dropped and only"
-                    + " compared. Clients never wait for it. Only requests with GET, HEAD, OPTIONS and TRACE are copied."
-                    + " With of all, every method is, so a copied POST can write twice.");
 
     private static final SettingTopic COMPRESSION = new SettingTopic("Compression");
     public static final Setting<Compression> FUNCTION_COMPRESSION = COMPRESSION
@@ -326,8 +318,12 @@ public final class FunctionSettings {
     static final List<Setting<?>> LIMITS =
             List.of(FUNCTION_RATE_LIMIT, FUNCTION_MAX_CONCURRENT_REQUESTS, FUNCTION_TENANT_HEADER);
 
-    static final List<SettingTopic> TOPICS =
-            List.of(FUNCTION, TRAFFIC, ADMISSION, RELEASE, COMPRESSION, FAILURE, CACHE, DIRECT, LAUNCHING, SCALING);
+    static final List<SettingTopic> TOPICS = Stream.of(
+                    List.of(FUNCTION, TRAFFIC, ADMISSION),
+                    FilterExtensions.ON_CLASS_PATH.topics(),
+                    List.of(COMPRESSION, FAILURE, CACHE, DIRECT, LAUNCHING, SCALING))
+            .flatMap(List::stream)
+            .toList();
 
     private FunctionSettings() {}
 }

@@ -9,7 +9,6 @@ import io.lambdadispatcher.core.options.ForwardingPolicy;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.RolloutPolicy;
-import io.lambdadispatcher.core.options.ShadowPolicy;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -42,7 +41,6 @@ public final class PolicyValueTypes {
     private static final Pattern SPILLOVER = Pattern.compile("(\\S+)(?: +to +(.+))?");
     private static final Pattern ROLLOUT =
             Pattern.compile("(?:(fast|careful)|((?:\\d{1,3}% +)+)for +(\\S+))(?: +poll +(\\S+))?");
-    private static final Pattern SHADOW = Pattern.compile("(\\d{1,3})%( of all)? to (.+)");
 
     private PolicyValueTypes() {}
 
@@ -155,23 +153,6 @@ public final class PolicyValueTypes {
                     priorities.parser().apply(List.of(phrase.first)),
                     header == null ? null : HttpValueTypes.requestHeader(header));
         });
-    }
-
-    static ValueType<ShadowPolicy> shadow() {
-        String expected =
-                "1% to 100% of the requests and the name of another function, such as 10% to shop-next, or 10%"
-                        + " of all to shop-next";
-        return single(
-                        "N% [of all] to NAME",
-                        expected, text -> {
-                            Matcher matcher = SHADOW.matcher(text);
-                            require(matcher.matches());
-                            return ShadowPolicy.builder(matcher.group(3))
-                                    .share(ValueType.number(matcher.group(1), 1, 100) / 100.0)
-                                    .allMethods(matcher.group(2) != null)
-                                    .build();
-                        })
-                .orOff(ShadowPolicy.NONE);
     }
 
     static ValueType<Optional<CircuitBreaker>> circuitBreaker() {

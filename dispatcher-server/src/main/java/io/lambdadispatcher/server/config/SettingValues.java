@@ -33,20 +33,22 @@ final class SettingValues {
         }
     }
 
+    private final SettingTable table;
     private final String owner;
     private final String prefix;
     private final Map<Setting<?>, Value<?>> values = new LinkedHashMap<>();
     private final Set<Setting<?>> invalid = new HashSet<>();
 
     /** Starts with the defaults of the table. For the dispatcher and its only function. */
-    SettingValues() {
-        this("", "");
+    SettingValues(SettingTable table) {
+        this(table, "", "");
     }
 
-    private SettingValues(String owner, String prefix) {
+    private SettingValues(SettingTable table, String owner, String prefix) {
+        this.table = table;
         this.owner = owner;
         this.prefix = prefix;
-        Settings.BY_NAME.values().forEach(setting -> {
+        table.byName().values().forEach(setting -> {
             values.put(setting, UNSET);
             String text = setting.defaultText();
             if (text != null) {
@@ -60,6 +62,7 @@ final class SettingValues {
     }
 
     private SettingValues(String owner, String prefix, SettingValues other) {
+        table = other.table;
         this.owner = owner;
         this.prefix = prefix;
         values.putAll(other.values);
@@ -67,13 +70,13 @@ final class SettingValues {
     }
 
     /** Starts with the defaults, for the entry of {@code functions} with this name. */
-    static SettingValues ofFunction(String name) {
-        return new SettingValues("function " + name, "function " + name + ", ");
+    static SettingValues ofFunction(SettingTable table, String name) {
+        return new SettingValues(table, "function " + name, "function " + name + ", ");
     }
 
     /** Starts with the defaults, for an entry of {@code functions} that has no valid name. */
-    static SettingValues ofFunction(int index) {
-        return new SettingValues("functions[" + index + "]", "functions[" + index + "].");
+    static SettingValues ofFunction(SettingTable table, int index) {
+        return new SettingValues(table, "functions[" + index + "]", "functions[" + index + "].");
     }
 
     /** Starts with the values of its function, for an entry of {@code routes}. */
@@ -101,6 +104,11 @@ final class SettingValues {
         SettingValues changed = new SettingValues(this);
         changed.set(setting, RawValue.of(text, CommandedValues.SOURCE), problems);
         return changed;
+    }
+
+    /** Returns the settings that have values here. */
+    SettingTable table() {
+        return table;
     }
 
     boolean hasSame(Setting<?> setting, SettingValues other) {
@@ -269,7 +277,7 @@ final class SettingValues {
         Row name = row(FunctionSettings.FUNCTION_NAME);
         return Stream.concat(
                 Stream.of(new Row(prefix + ConfigurationLoader.ROUTE_FUNCTION, name.value(), name.source())),
-                Settings.BY_NAME.values().stream()
+                table.byName().values().stream()
                         .filter(Setting::ofRoutes)
                         .filter(setting -> !value(setting).equals(function.value(setting)))
                         .map(this::row));

@@ -34,13 +34,10 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.stream.Stream;
 import org.slf4j.event.Level;
 
@@ -381,24 +378,8 @@ public final class Settings {
         return choice(proxies, "-").orOff(ForwardingPolicy.Trust.REPLACE);
     }
 
-    static final Map<String, Setting<?>> BY_NAME = by(Setting::name);
-    static final Map<String, Setting<?>> BY_VARIABLE = by(Setting::variable);
-    static final Map<String, Setting<?>> BY_FLAG = by(Setting::flag);
+    /** The settings of the dispatcher, and of the filters that belong to it. */
+    public static final SettingTable TABLE = new SettingTable(TOPICS, FilterExtensions.ON_CLASS_PATH);
 
     private Settings() {}
-
-    public static List<SettingTopic> topics() {
-        return TOPICS;
-    }
-
-    /** @throws IllegalStateException if two settings share a key */
-    private static Map<String, Setting<?>> by(Function<Setting<?>, String> key) {
-        Map<String, Setting<?>> settings = new LinkedHashMap<>();
-        TOPICS.stream().flatMap(topic -> topic.settings().stream()).forEach(setting -> {
-            if (settings.putIfAbsent(key.apply(setting), setting) != null) {
-                throw new IllegalStateException("two settings: " + key.apply(setting));
-            }
-        });
-        return Collections.unmodifiableMap(settings);
-    }
 }

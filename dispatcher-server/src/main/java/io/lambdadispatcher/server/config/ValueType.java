@@ -61,6 +61,7 @@ public record ValueType<T>(
 
     private static final String VARIABLES = "NAME=VALUE...";
     private static final String READABLE_FILE = "a readable file";
+    private static final String DIRECTORY = "a directory";
     private static final String URL = "URL";
 
     private static final String LISTEN =
@@ -113,7 +114,7 @@ public record ValueType<T>(
         if (label.equals(SECRET)) {
             return text.startsWith(SECRET_FILE) ? text.substring(SECRET_FILE.length()) : null;
         }
-        return expected.startsWith(READABLE_FILE) ? text : null;
+        return expected.startsWith(READABLE_FILE) || expected.equals(DIRECTORY) ? text : null;
     }
 
     private boolean isSecret(String text) {
@@ -454,7 +455,7 @@ public record ValueType<T>(
     }
 
     static ValueType<Path> directory() {
-        return single("DIR", "a directory", text -> {
+        return single("DIR", DIRECTORY, text -> {
             Path path = Path.of(text);
             require(Files.isDirectory(path) && Files.isReadable(path));
             return path;

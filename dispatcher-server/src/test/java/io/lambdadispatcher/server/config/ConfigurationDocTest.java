@@ -32,7 +32,7 @@ class ConfigurationDocTest {
 
     private static String tables() {
         StringBuilder text = new StringBuilder();
-        for (SettingTopic topic : Settings.topics()) {
+        for (SettingTopic topic : Settings.TABLE.topics()) {
             text.append("### ").append(topic.title()).append("\n\n");
             text.append("| setting | default | value | reload | description |\n| --- | --- | --- | --- | --- |\n");
             for (Setting<?> setting : topic.settings()) {
@@ -76,7 +76,7 @@ class ConfigurationDocTest {
 
     @Test
     void should_name_no_setting_in_a_document_that_there_is_not() throws IOException {
-        Set<String> groups = Settings.BY_NAME.keySet().stream()
+        Set<String> groups = Settings.TABLE.byName().keySet().stream()
                 .filter(name -> name.contains("."))
                 .flatMap(name -> IntStream.range(0, name.length())
                         .filter(i -> name.charAt(i) == '.')
@@ -91,7 +91,9 @@ class ConfigurationDocTest {
                 for (; names.find(); count++) {
                     String name = names.group(1);
                     boolean meant = groups.contains(name.substring(0, name.indexOf('.'))) && !name.endsWith(".py");
-                    if (meant && !groups.contains(name) && !Settings.BY_NAME.containsKey(name)) {
+                    if (meant
+                            && !groups.contains(name)
+                            && !Settings.TABLE.byName().containsKey(name)) {
                         unknown.add(file + ": " + name);
                     }
                 }
@@ -104,7 +106,7 @@ class ConfigurationDocTest {
     /** As in docs and {@code --help-all}, where each stands alone. */
     @Test
     void should_describe_each_setting_in_whole_sentences() {
-        for (Setting<?> setting : Settings.BY_NAME.values()) {
+        for (Setting<?> setting : Settings.TABLE.byName().values()) {
             assertThat(setting.doc())
                     .as(setting.name())
                     .matches("[A-Z].*\\.")
@@ -117,15 +119,15 @@ class ConfigurationDocTest {
     /** Whoever adds one removes another, or groups some that belong together. */
     @Test
     void should_not_have_more_settings_than_people_can_choose_from() {
-        assertThat(Settings.BY_NAME).hasSizeLessThanOrEqualTo(115);
-        assertThat(Settings.BY_NAME.values().stream().filter(Setting::isOfFunction))
+        assertThat(Settings.TABLE.byName()).hasSizeLessThanOrEqualTo(115);
+        assertThat(Settings.TABLE.byName().values().stream().filter(Setting::isOfFunction))
                 .hasSizeLessThanOrEqualTo(50);
     }
 
     @Test
     void should_have_defaults_that_are_right() {
-        SettingValues defaults = new SettingValues();
-        assertThat(Settings.BY_NAME.values()).allSatisfy(setting -> {
+        SettingValues defaults = new SettingValues(Settings.TABLE);
+        assertThat(Settings.TABLE.byName().values()).allSatisfy(setting -> {
             assertThat(defaults.isDefault(setting)).isTrue();
             assertThat(defaults.isSet(setting)).isEqualTo(setting.defaultText() != null);
         });

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.lambdadispatcher.core.options.RetryCondition;
-import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
+import io.lambdadispatcher.shadow.ShadowPolicy;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -520,12 +520,12 @@ class ConfigurationLoaderTest {
 
         FunctionConfiguration shop = loadWithSecret().functions().get(0);
 
-        ShadowPolicy shadow = shop.options().traffic().shadow();
+        ShadowPolicy shadow = shop.options().traffic().extension(ShadowPolicy.class);
         assertThat(shadow.function()).isEqualTo("next");
         assertThat(shadow.share()).isEqualTo(0.25);
         assertThat(shadow.allMethods()).isFalse();
         assertThat(shadow.maxRequests()).isEqualTo(100);
-        ShadowPolicy ofPay = shop.routes().get(0).policy().shadow();
+        ShadowPolicy ofPay = shop.routes().get(0).policy().extension(ShadowPolicy.class);
         assertThat(ofPay.share()).isEqualTo(1);
         assertThat(ofPay.allMethods()).isTrue();
     }

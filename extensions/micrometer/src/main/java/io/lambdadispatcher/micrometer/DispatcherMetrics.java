@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.FilterEvent;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
 import io.lambdadispatcher.core.observe.FleetSnapshot.FunctionSlots;
 import io.lambdadispatcher.core.observe.Incident;
@@ -16,7 +17,6 @@ import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.ProcessSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
-import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -33,6 +33,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reports the metrics of one dispatcher to a Micrometer registry of the embedding program. {@code
@@ -278,8 +279,8 @@ public final class DispatcherMetrics implements DispatcherObserver {
     }
 
     @Override
-    public void onShadowEnd(ShadowEnd end) {
-        meters(end.function()).shadowEnded(end);
+    public void onFilterEvent(@Nullable String function, FilterEvent event) {
+        meters(function == null ? NO_FUNCTION : function).filterReported(event);
     }
 
     @Override

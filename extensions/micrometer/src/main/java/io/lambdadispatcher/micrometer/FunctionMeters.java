@@ -3,10 +3,10 @@ package io.lambdadispatcher.micrometer;
 import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
+import io.lambdadispatcher.core.observe.FilterEvent;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.SessionResult;
-import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.lambdadispatcher.core.observe.WorkerKind;
@@ -15,8 +15,11 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -65,7 +68,6 @@ final class FunctionMeters {
     private final Map<WaitReason, Counter> waits = new ConcurrentHashMap<>();
     private final Map<SessionResult, Counter> sessions = new ConcurrentHashMap<>();
     private final Map<Substitute, Counter> substitutes = new ConcurrentHashMap<>();
-    private final Map<String, Shadow> shadows = new ConcurrentHashMap<>();
     private final Map<ContentEncoding, Encoded> encoded = new ConcurrentHashMap<>();
 
     /** The share that passes, in percent. A breaker is here once it has opened. */
@@ -211,28 +213,26 @@ final class FunctionMeters {
         return counter(Meters.RETRIES_DENIED, "reason", reason.token());
     }
 
-    /** Meters of the copies that one other function gets. Counters by result. */
-    private record Shadow(Counter[] results, Timer original, Timer copy) {}
-
-    void shadowEnded(ShadowEnd end) {
-        Shadow its = shadows.computeIfAbsent(end.shadow(), this::shadow);
-        its.results[end.result().ordinal()].increment();
-        if (end.isCompared()) {
-            its.original.record(end.nanos(), TimeUnit.NANOSECONDS);
-            its.copy.record(end.shadowNanos(), TimeUnit.NANOSECONDS);
+    /** The registry knows those that exist. */
+    void filterReported(FilterEvent event) {
+        String title = Meters.PREFIX + event.name();
+        List<Tag> tags = new ArrayList<>();
+        tags.add(Tag.of("function", function));
+        event.labels().forEach((name, value) -> tags.add(Tag.of(name, value)));
+        if (event.isTimed()) {
+            Timer.builder(title)
+                    .description(event.description())
+                    .tags(tags)
+                    .serviceLevelObjectives(BUCKETS)
+                    .register(registry)
+                    .record(event.nanos(), TimeUnit.NANOSECONDS);
+        } else {
+            Counter.builder(title)
+                    .description(event.description())
+                    .tags(tags)
+                    .register(registry)
+                    .increment();
         }
-    }
-
-    private Shadow shadow(String name) {
-        ShadowEnd.Result[] results = ShadowEnd.Result.values();
-        Counter[] counters = new Counter[results.length];
-        for (ShadowEnd.Result result : results) {
-            counters[result.ordinal()] = counter(Meters.SHADOWS, "shadow", name, "result", result.token());
-        }
-        return new Shadow(
-                counters,
-                histogram(Meters.SHADOW_HEADERS, "shadow", name, "of", "function"),
-                histogram(Meters.SHADOW_HEADERS, "shadow", name, "of", "shadow"));
     }
 
     /** Counters of the responses with one encoding. */

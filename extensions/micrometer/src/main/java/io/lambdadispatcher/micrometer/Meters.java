@@ -16,11 +16,6 @@ enum Meters {
     SESSIONS("request.sessions", null, "Requests of functions with affinity, by how their worker was chosen"),
     SUBSTITUTES(
             "request.substitutes", null, "Requests that something else answered instead of a worker of their function"),
-    SHADOWS("shadow.requests", null, "Copies of requests to another function, by how they compare with the request"),
-    SHADOW_HEADERS(
-            "shadow.headers",
-            null,
-            "Time from the arrival of a copied request until the headers of the response of its function and of the other one"),
     BREAKER_OPENINGS("breaker.openings", null, "How often a breaker has opened"),
     BREAKER_PASSING(
             "breaker.passing", "ratio", "The share of the requests that the breaker lets pass: 1 = closed, 0 = open"),
@@ -114,12 +109,14 @@ enum Meters {
     FLEET_LIMITS_DIFFER(
             "fleet.limits.differ", null, "1 if another dispatcher of the fleet has other limits, otherwise 0");
 
+    static final String PREFIX = "lambda.dispatcher.";
+
     private final String title;
     private final @Nullable String unit;
     private final String description;
 
     Meters(String title, @Nullable String unit, String description) {
-        this.title = "lambda.dispatcher." + title;
+        this.title = PREFIX + title;
         this.unit = unit;
         this.description = description;
     }

@@ -6,14 +6,13 @@ import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.ClientSnapshot;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExtraAttempt;
+import io.lambdadispatcher.core.observe.FilterEvent;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.ProcessSnapshot;
 import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.SessionResult;
-import io.lambdadispatcher.core.observe.ShadowEnd;
-import io.lambdadispatcher.core.observe.ShadowEnd.Result;
 import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -24,6 +23,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -200,20 +200,19 @@ class DispatcherMetricsTest {
     }
 
     @Test
-    void should_compare_copies_with_their_requests() {
-        observer.onShadowEnd(new ShadowEnd("a", "next", Result.SAME, 200, 204, 1_000_000, 3_000_000));
-        observer.onShadowEnd(new ShadowEnd("a", "next", Result.DIFFERENT, 200, 500, 2_000_000, 4_000_000));
-        observer.onShadowEnd(new ShadowEnd("a", "next", Result.LAGGED, 200, 0, 9_000_000, -1));
+    void should_show_what_filters_report() {
+        Map<String, String> labels = Map.of("shadow", "next", "result", "same");
+        observer.onFilterEvent("a", FilterEvent.counted("shadow.requests", "Copies", labels));
+        observer.onFilterEvent("a", FilterEvent.counted("shadow.requests", "Copies", labels));
+        observer.onFilterEvent("a", new FilterEvent("shadow.headers", "Time", Map.of("of", "shadow"), 3_000_000));
+        observer.onFilterEvent(null, FilterEvent.counted("denied", "Requests without a key", Map.of()));
 
-        String of = "function=\"a\",";
         assertThat(registry.scrape())
-                .contains("lambda_dispatcher_shadow_requests_total{" + of + "result=\"same\",shadow=\"next\"} 1.0\n")
-                .contains("lambda_dispatcher_shadow_requests_total{" + of + "result=\"lagged\",shadow=\"next\"} 1.0\n")
-                .contains("lambda_dispatcher_shadow_requests_total{" + of + "result=\"skipped\",shadow=\"next\"} 0.0\n")
-                .contains("lambda_dispatcher_shadow_headers_seconds_sum{" + of
-                        + "of=\"function\",shadow=\"next\"} 0.003\n")
-                .contains("lambda_dispatcher_shadow_headers_seconds_sum{" + of
-                        + "of=\"shadow\",shadow=\"next\"} 0.007\n");
+                .contains("# HELP lambda_dispatcher_shadow_requests_total Copies\n")
+                .contains(
+                        "lambda_dispatcher_shadow_requests_total{function=\"a\",result=\"same\",shadow=\"next\"} 2.0\n")
+                .contains("lambda_dispatcher_shadow_headers_seconds_sum{function=\"a\",of=\"shadow\"} 0.003\n")
+                .contains("lambda_dispatcher_denied_total{function=\"none\"} 1.0\n");
     }
 
     @Test

@@ -10,6 +10,7 @@ import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.core.importer.Location;
 import com.tngtech.archunit.core.importer.Locations;
+import com.tngtech.archunit.lang.syntax.ArchRuleDefinition;
 import io.lambdadispatcher.it.architecture.Plan.Module;
 import io.lambdadispatcher.wire.testkit.AnyRelease;
 import java.io.IOException;
@@ -50,7 +51,7 @@ class ArchitectureTest {
     private static final String BASE = "io.lambdadispatcher.";
     private static final String INTERNAL = BASE + "core.internal.";
     private static final Pattern PACKAGE_NAME = Pattern.compile(
-            "`((?:core|aws|micrometer|opentelemetry|spring|test|worker|wire|server)(?:\\.[a-z0-9]+)*)`");
+            "`((?:core|aws|micrometer|opentelemetry|shadow|spring|test|worker|wire|server)(?:\\.[a-z0-9]+)*)`");
     private static final long MOST_LINES = 600;
     private static final long MOST_MUTABLE_FIELDS = 18;
     private static final JavaClasses CLASSES = classes();
@@ -149,6 +150,7 @@ class ArchitectureTest {
                 "extensions/aws",
                 "extensions/micrometer",
                 "extensions/opentelemetry",
+                "extensions/shadow",
                 "extensions/test")) {
             try (InputStream descriptor =
                     Files.newInputStream(ROOT.resolve(module + "/target/classes/module-info.class"))) {
@@ -272,6 +274,26 @@ class ArchitectureTest {
         Set<String> packages = PLAN.packages();
         packages.removeIf(name -> name.startsWith(BASE + "bench"));
         assertThat(named).isEqualTo(packages);
+    }
+
+    /** They are the proof that a program can have such a filter of its own. */
+    @Test
+    void should_hold_that_filters_with_settings_use_the_public_contract_only() {
+        ArchRuleDefinition.classes()
+                .that()
+                .resideInAPackage(BASE + "shadow..")
+                .should()
+                .onlyDependOnClassesThat()
+                .resideInAnyPackage(
+                        BASE + "shadow..",
+                        BASE + "core.spi",
+                        BASE + "core.observe",
+                        BASE + "core.request",
+                        "java..",
+                        "io.netty..",
+                        "org.jspecify..",
+                        "org.slf4j..")
+                .check(CLASSES);
     }
 
     @Test

@@ -26,6 +26,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -44,6 +45,7 @@ public final class DispatcherParts {
     private final ClientSide clients;
     private final WorkerSide workers;
     private final Launches launches;
+    private final RequestFilters filters;
 
     /** @param undo receives what ends each part that has begun, the last one first */
     private DispatcherParts(BuilderOptions options, Deque<Runnable> undo) {
@@ -52,6 +54,7 @@ public final class DispatcherParts {
         secrets.verify(options.functions.stream().map(FunctionOptions::name).collect(Collectors.toSet()));
         Map<String, DirectFunction> direct = directFunctions(options.launching);
         RequestRouter router = routerOrFirst(options);
+        filters = new RequestFilters(options.filters, options.functionFilters);
         engine = new Engine(
                 options.transport,
                 options.eventLoopGroup,
@@ -60,7 +63,7 @@ public final class DispatcherParts {
                 direct,
                 router,
                 options.cacheMemoryBytes,
-                new RequestFilters(options.filters, options.functionFilters),
+                filters,
                 observer);
         undo.push(() -> engine.shutdown(Duration.ZERO));
         anyLoop = engine.anyLoop();
@@ -150,6 +153,13 @@ public final class DispatcherParts {
         blockedLoops.close();
         incidentTicks.cancel(false);
         process.close();
+    }
+
+    /** Closes what the program has given to the dispatcher. */
+    CompletableFuture<Void> close() {
+        return CompletableFuture.allOf(
+                launches.close(),
+                CompletableFuture.runAsync(filters::close, task -> new Thread(task, "dispatcher-close").start()));
     }
 
     public ClientSide clients() {

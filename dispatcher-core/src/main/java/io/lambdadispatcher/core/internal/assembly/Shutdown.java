@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Closes a dispatcher in order: public ports, requests, workers, what is left of both, then
- * launchers, ledger and event loops. Any thread.
+ * launchers, filters, ledger and event loops. Any thread.
  */
 public final class Shutdown {
     /** Maximum time in which clients take the answers to requests that fail at the end. */
@@ -124,7 +124,7 @@ public final class Shutdown {
                 .whenComplete((answered, error) -> {
                     parts.launches().registry().goodbyeAll("the dispatcher shuts down");
                     parts.workers().port().close();
-                    parts.launches().close().whenComplete((closed, none) -> {
+                    parts.close().whenComplete((closed, none) -> {
                         parts.closeWatches();
                         engine.shutdown(Duration.ofSeconds(2)).addListener(shut -> done.complete(null));
                     });

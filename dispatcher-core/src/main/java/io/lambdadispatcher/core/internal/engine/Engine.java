@@ -59,7 +59,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -127,26 +126,20 @@ public final class Engine {
             List<ExchangeOwner> owners = new ArrayList<>();
             EventLoop loop = loops.get(i);
             Map<String, FunctionOpener> openers = openersOf(i, direct, observer, owners);
-            Map<String, FunctionOpener> filtered = new HashMap<>();
-            openers.forEach((name, opener) -> filtered.put(
-                    name, Objects.requireNonNull(filters.get(name), name).around(opener, loop, filtered::get)));
             int index = i;
             FilterLoop home = new FilterLoop(
                     loop, observer, (function, request) -> dispatches.get(index).send(function, request));
-            UnaryOperator<Map<String, FunctionOpener>> behindFilters = all -> {
-                Map<String, FunctionOpener> behind = new HashMap<>();
-                all.forEach((name, opener) -> behind.put(name, requestFilters.beforeFunction(name, opener, home)));
-                return behind;
-            };
-            LoopDispatch dispatch = new LoopDispatch(
-                    loop,
-                    router,
-                    openers,
-                    behindFilters.apply(openers),
-                    behindFilters.apply(filtered),
-                    owners,
-                    home,
-                    observer);
+            Map<String, FunctionOpener> behind = new HashMap<>();
+            Map<String, FunctionOpener> filtered = new HashMap<>();
+            openers.forEach((name, opener) -> {
+                FunctionOpener plain = requestFilters.atFunction(name, opener, false, home);
+                behind.put(name, requestFilters.beforeFunction(name, plain, false, home));
+                FunctionOpener inner = requestFilters.atFunction(name, opener, true, home);
+                FunctionOpener around =
+                        Objects.requireNonNull(filters.get(name), name).around(inner, loop);
+                filtered.put(name, requestFilters.beforeFunction(name, around, true, home));
+            });
+            LoopDispatch dispatch = new LoopDispatch(loop, router, openers, behind, filtered, owners, home, observer);
             dispatches.add(dispatch);
             entrances.add(requestFilters.beforeRouter(dispatch, home));
         }

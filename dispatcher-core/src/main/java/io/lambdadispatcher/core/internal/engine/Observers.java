@@ -6,9 +6,9 @@ import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.ExchangeListener;
 import io.lambdadispatcher.core.observe.ExchangeStart;
+import io.lambdadispatcher.core.observe.FilterEvent;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.Protection;
-import io.lambdadispatcher.core.observe.ShadowEnd;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.Ticker;
@@ -207,8 +207,8 @@ public final class Observers implements DispatcherObserver {
     }
 
     @Override
-    public void onShadowEnd(ShadowEnd end) {
-        tell("onShadowEnd", observer -> observer.onShadowEnd(end));
+    public void onFilterEvent(@Nullable String function, FilterEvent event) {
+        tell("onFilterEvent", observer -> observer.onFilterEvent(function, event));
     }
 
     @Override

@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.policy.DeadlineHeaders;
 import io.lambdadispatcher.core.internal.policy.DeadlineRule;
 import io.lambdadispatcher.core.observe.ClientProtocol;
+import io.lambdadispatcher.core.observe.FilterEvent;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.request.DispatchRequest;
@@ -23,7 +24,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A request as its filters see it. The client's side may still read the headers that it has passed
- * on, so the first change makes a copy. Confined to the client's event loop, except {@link #send}.
+ * on, so the first change makes a copy. Confined to the client's event loop, except {@link
+ * #send} and {@link #report}.
  */
 final class FilterContext implements RequestContext {
     private final ResponseSink client;
@@ -32,6 +34,8 @@ final class FilterContext implements RequestContext {
     private boolean copied;
     private @Nullable String function;
     private @Nullable FilteredRequest current;
+    private TrafficPolicy policy = TrafficPolicy.NEUTRAL;
+    private boolean body;
 
     /** How long filters before the router have waited. */
     private long unroutedNanos;
@@ -50,8 +54,10 @@ final class FilterContext implements RequestContext {
     }
 
     /** The request is at this filter. */
-    void enter(FilteredRequest request) {
+    void enter(FilteredRequest request, TrafficPolicy its, boolean hasBody) {
         current = request;
+        policy = its;
+        body = hasBody;
     }
 
     /** Returns the policy with less time, because a filter has waited. Its headers say so, too. */
@@ -112,6 +118,16 @@ final class FilterContext implements RequestContext {
     }
 
     @Override
+    public String scheme() {
+        return text(head.scheme());
+    }
+
+    @Override
+    public boolean hasBody() {
+        return body;
+    }
+
+    @Override
     public String path() {
         return text(head.path());
     }
@@ -152,6 +168,11 @@ final class FilterContext implements RequestContext {
     }
 
     @Override
+    public <T> @Nullable T policy(Class<T> type) {
+        return policy.extension(type);
+    }
+
+    @Override
     public @Nullable Duration timeLeft() {
         long left = current == null ? Long.MAX_VALUE : current.leftNanos();
         return left == Long.MAX_VALUE ? null : Duration.ofNanos(left);
@@ -163,6 +184,11 @@ final class FilterContext implements RequestContext {
             attributes = new HashMap<>();
         }
         return attributes;
+    }
+
+    @Override
+    public void report(FilterEvent event) {
+        home.observer().onFilterEvent(function, event);
     }
 
     @Override

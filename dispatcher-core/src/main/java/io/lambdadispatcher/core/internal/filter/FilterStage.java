@@ -16,17 +16,23 @@ import org.jspecify.annotations.Nullable;
 /**
  * A program's filter on one event loop.
  *
+ * @param policyType requests without a policy of it pass by; {@code null} = all are filtered
  * @param function {@code null} = the filter is before the router
  */
-record FilterStage(Filter filter, @Nullable String function, FunctionOpener next, FilterLoop home)
-        implements FunctionOpener {
+record FilterStage(
+        Filter filter,
+        @Nullable Class<?> policyType,
+        @Nullable String function,
+        FunctionOpener next,
+        FilterLoop home) implements FunctionOpener {
 
     /** Puts filters before {@code target}, the first one first. */
     static FunctionOpener before(
             FunctionOpener target, List<Filter> filters, @Nullable String function, FilterLoop home) {
         FunctionOpener first = target;
         for (int i = filters.size() - 1; i >= 0; i--) {
-            first = new FilterStage(filters.get(i), function, first, home);
+            Filter filter = filters.get(i);
+            first = new FilterStage(filter, function == null ? null : filter.policyType(), function, first, home);
         }
         return first;
     }
@@ -88,6 +94,9 @@ record FilterStage(Filter filter, @Nullable String function, FunctionOpener next
 
     @Override
     public RequestSink open(Http2Headers head, boolean end, ResponseSink response, TrafficPolicy policy) {
+        if (policyType != null && policy.extension(policyType) == null) {
+            return next.open(head, end, response, policy);
+        }
         FilterContext context =
                 response instanceof FilteredRequest outer ? outer.context() : new FilterContext(head, response, home);
         context.setFunction(function);

@@ -53,6 +53,10 @@ abstract class FilteredBody {
         }
     }
 
+    long heldBytes() {
+        return filter == null ? 0 : filter.heldBytes();
+    }
+
     /** Takes ownership of the data. */
     void data(ByteBuf data, boolean end) {
         BodyFilter its = filter;

@@ -90,7 +90,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         bodyless = end;
         requestEnded = end;
         startNanos = nanoTime();
-        context.enter(this);
+        context.enter(this, policy, !end);
     }
 
     FilterContext context() {
@@ -435,7 +435,8 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
 
     @Override
     public long heldBytes() {
-        return target == null ? HELD_BYTES + waiting.held() : target.heldBytes();
+        long passed = target == null ? HELD_BYTES + waiting.held() : target.heldBytes();
+        return passed + request.heldBytes() + response.heldBytes();
     }
 
     // From the function.

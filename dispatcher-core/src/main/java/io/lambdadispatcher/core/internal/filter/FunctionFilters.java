@@ -10,9 +10,7 @@ import io.netty.channel.EventLoop;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Function;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
@@ -28,7 +26,6 @@ public final class FunctionFilters {
 
     private final String function;
     private final DispatcherObserver observer;
-    private final Shadows shadows;
 
     /** By the name of their policy, of which there are as many as the operator has named. */
     private final Map<String, Breaker> breakers = new ConcurrentHashMap<>();
@@ -39,7 +36,6 @@ public final class FunctionFilters {
     public FunctionFilters(String function, DispatcherObserver observer, StoredResponses stored) {
         this.function = function;
         this.observer = observer;
-        this.shadows = new Shadows(function, observer);
         this.stored = stored;
     }
 
@@ -47,16 +43,9 @@ public final class FunctionFilters {
         return function;
     }
 
-    /**
-     * Returns the filters of one event loop around the function.
-     *
-     * @param others finds other functions on the same event loop, with their filters; {@code null}
-     *     = there is no such function. Not called before the first request
-     */
-    public FunctionOpener around(
-            FunctionOpener target, EventLoop loop, Function<String, @Nullable FunctionOpener> others) {
+    /** Returns the filters of one event loop around the function. */
+    public FunctionOpener around(FunctionOpener target, EventLoop loop) {
         FunctionOpener filtered = target;
-        filtered = new ShadowFilter(filtered, shadows, loop, others);
         filtered = new BreakerFilter(filtered, this, loop, observer);
         filtered = new CacheFilter(filtered, function, loop, stored::store, this::isOpen, observer);
         filtered = new CompressionFilter(filtered, loop, function, observer);

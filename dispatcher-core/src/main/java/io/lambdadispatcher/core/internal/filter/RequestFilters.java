@@ -4,10 +4,15 @@ import io.lambdadispatcher.core.internal.exchange.ExchangeOpener;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.Filter.Phase;
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The filters of the program, in the order of their phases. Where there is none, requests go the
@@ -17,6 +22,7 @@ import java.util.stream.Stream;
  * @param ofFunctions by the name of their function
  */
 public record RequestFilters(List<Filter> ofAll, Map<String, List<Filter>> ofFunctions) {
+    private static final Logger log = LoggerFactory.getLogger(RequestFilters.class);
     public static final RequestFilters NONE = new RequestFilters(List.of(), Map.of());
 
     private static boolean isBeforeRouter(Filter filter) {
@@ -33,14 +39,47 @@ public record RequestFilters(List<Filter> ofAll, Map<String, List<Filter>> ofFun
         return filters.isEmpty() ? router : FilterStage.before(new FilterStage.Unrouted(router), filters, null, home);
     }
 
-    /** Returns {@code target} behind the filters that run when the function is known. */
-    public FunctionOpener beforeFunction(String function, FunctionOpener target, FilterLoop home) {
-        List<Filter> filters = sorted(Stream.concat(
-                ofAll.stream().filter(each -> !isBeforeRouter(each)),
-                ofFunctions.getOrDefault(function, List.of()).stream()));
+    /**
+     * Returns {@code target} behind the filters that run when the function is known.
+     *
+     * @param policies whether those that only some policies need are among them
+     */
+    public FunctionOpener beforeFunction(String function, FunctionOpener target, boolean policies, FilterLoop home) {
+        List<Filter> filters = sorted(ofFunction(function, policies).filter(each -> each.phase() != Phase.FORWARD));
         FunctionOpener first = FilterStage.before(target, filters, function, home);
         return ofAll.stream().anyMatch(RequestFilters::isBeforeRouter)
                 ? new FilterStage.Routed(function, first)
                 : first;
+    }
+
+    /** Returns {@code target} behind the filters that see only what goes to it. */
+    public FunctionOpener atFunction(String function, FunctionOpener target, boolean policies, FilterLoop home) {
+        List<Filter> filters = ofFunction(function, policies)
+                .filter(each -> each.phase() == Phase.FORWARD)
+                .toList();
+        return FilterStage.before(target, filters, function, home);
+    }
+
+    /** Closes each filter once. May block. */
+    public void close() {
+        Set<Filter> all = Collections.newSetFromMap(new IdentityHashMap<>());
+        all.addAll(ofAll);
+        ofFunctions.values().forEach(all::addAll);
+        all.forEach(RequestFilters::close);
+    }
+
+    private static void close(Filter filter) {
+        try {
+            filter.close();
+        } catch (Throwable e) {
+            log.error("{} failed to close; the dispatcher continues to close", filter, e);
+        }
+    }
+
+    private Stream<Filter> ofFunction(String function, boolean policies) {
+        return Stream.concat(
+                        ofAll.stream().filter(each -> !isBeforeRouter(each)),
+                        ofFunctions.getOrDefault(function, List.of()).stream())
+                .filter(each -> policies || each.policyType() == null);
     }
 }

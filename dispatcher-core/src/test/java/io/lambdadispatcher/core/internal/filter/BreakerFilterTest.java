@@ -9,8 +9,11 @@ import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.BreakerState;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
-import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.spi.Decision;
+import io.lambdadispatcher.core.spi.Filter;
+import io.lambdadispatcher.core.spi.RequestContext;
+import io.lambdadispatcher.core.spi.ResponseFilter;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.core.testkit.RecordingObserver.BreakerChange;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -23,6 +26,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -40,10 +44,12 @@ class BreakerFilterTest {
 
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final ScriptedFunction function = new ScriptedFunction();
-    private final ScriptedFunction other = new ScriptedFunction();
     private final RecordingObserver observer = new RecordingObserver();
-    private final FunctionOpener opener = new FunctionFilters("f", observer, new StoredResponses(1))
-            .around(function, channel.eventLoop(), name -> name.equals("other") ? other : null);
+    private final FilterLoop home = new FilterLoop(channel.eventLoop(), observer, (function, request) -> {
+        throw new UnsupportedOperationException(function);
+    });
+    private final FunctionOpener opener =
+            new FunctionFilters("f", observer, new StoredResponses(1)).around(function, channel.eventLoop());
 
     @BeforeEach
     void freeze() {
@@ -190,12 +196,23 @@ class BreakerFilterTest {
 
     /** The filters between the breaker and the function pass on that a worker has a request. */
     @Test
-    void should_open_while_requests_that_are_copied_hang() {
-        TrafficPolicy copied = policy(BREAKER).toBuilder()
-                .shadow(ShadowPolicy.builder("other").share(1).build())
-                .build();
+    void should_open_while_requests_behind_another_filter_hang() {
+        Filter forward = new Filter() {
+            @Override
+            public Decision onRequest(RequestContext request) {
+                return Decision.pass(new ResponseFilter() {});
+            }
+
+            @Override
+            public Phase phase() {
+                return Phase.FORWARD;
+            }
+        };
+        FunctionOpener filtered = new RequestFilters(List.of(forward), Map.of()).atFunction("f", function, true, home);
+        FunctionOpener around =
+                new FunctionFilters("f", observer, new StoredResponses(1)).around(filtered, channel.eventLoop());
         for (int i = 0; i < 20; i++) {
-            open("GET", true, new Client(), copied);
+            around.open(head("GET"), true, new Client(), policy(BREAKER));
         }
         function.calls.forEach(call -> call.response.onSent());
         pass(500);

@@ -342,10 +342,6 @@ final class ContractWorld {
             return over || cancelled;
         }
 
-        boolean isCopy() {
-            return name.startsWith("copies");
-        }
-
         void act() {
             if (isOver()) {
                 return;

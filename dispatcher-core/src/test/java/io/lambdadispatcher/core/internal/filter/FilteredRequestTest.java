@@ -68,7 +68,7 @@ class FilteredRequestTest {
     }
 
     private FunctionOpener behind(FunctionOpener target, Filter... filters) {
-        return new RequestFilters(List.of(filters), Map.of()).beforeFunction("f", target, home);
+        return new RequestFilters(List.of(filters), Map.of()).beforeFunction("f", target, true, home);
     }
 
     private void run() {
@@ -317,6 +317,27 @@ class FilteredRequestTest {
         }
     }
 
+    @Test
+    void should_tell_a_filter_of_the_request_and_count_what_it_holds() {
+        Held held = new Held();
+        List<String> seen = new ArrayList<>();
+        Filter filter = request -> {
+            seen.add(request.scheme() + " " + request.hasBody());
+            return Decision.pass(
+                    new BodyFilter() {
+                        @Override
+                        public long heldBytes() {
+                            return 1000;
+                        }
+                    },
+                    new ResponseFilter() {});
+        };
+        FunctionOpener opener = behind(held, filter);
+        assertThat(opener.open(head(), false, new Client()).heldBytes()).isEqualTo(1000);
+        opener.open(head(), true, new Client());
+        assertThat(seen).containsExactly("http true", "http false");
+    }
+
     private static ByteBuf ascii(String text) {
         return Unpooled.copiedBuffer(text, StandardCharsets.US_ASCII);
     }
@@ -508,7 +529,7 @@ class FilteredRequestTest {
         };
         Held function = new Held();
         RequestFilters filters = new RequestFilters(List.of(first, second), Map.of());
-        FunctionOpener routed = filters.beforeFunction("f", function, home);
+        FunctionOpener routed = filters.beforeFunction("f", function, true, home);
         TrafficPolicy policy = new Target(List.of()).policy();
         filters.beforeRouter((given, end, to) -> routed.open(given, end, to, policy), home)
                 .open(head(), true, new Client());

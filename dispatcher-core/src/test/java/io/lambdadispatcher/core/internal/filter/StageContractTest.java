@@ -8,7 +8,6 @@ import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
-import io.lambdadispatcher.core.options.ShadowPolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.AnyRelease;
@@ -45,12 +44,6 @@ class StageContractTest {
         BREAKER(policy -> policy.breaker(BreakerPolicy.builder("test")
                 .errors(0.5)
                 .latency(Duration.ofSeconds(5))
-                .build())),
-        SHADOW(policy -> policy.shadow(ShadowPolicy.builder("copies")
-                .share(0.8)
-                .allMethods(true)
-                .bufferBytes(10_000)
-                .maxRequests(3)
                 .build())),
         DEADLINE(policy -> policy.deadline(
                 DeadlinePolicy.builder().limit(Duration.ofSeconds(30)).build()));
@@ -106,17 +99,8 @@ class StageContractTest {
         ContractWorld world = new ContractWorld(random);
         StoredResponses stored = new StoredResponses(1 << 20);
         ContractWorld.Service own = world.new Service("own");
-        ContractWorld.Service other = world.new Service("other");
-        ContractWorld.Service copies = world.new Service("copies");
         RecordingObserver observer = new RecordingObserver();
-        FunctionOpener otherOpener =
-                new FunctionFilters("other", observer, stored).around(other, channel.eventLoop(), name -> null);
-        FunctionFilters filters = new FunctionFilters("own", observer, stored);
-        FunctionOpener opener = filters.around(own, channel.eventLoop(), name -> switch (name) {
-            case "other" -> otherOpener;
-            case "copies" -> copies;
-            default -> null;
-        });
+        FunctionOpener opener = new FunctionFilters("own", observer, stored).around(own, channel.eventLoop());
         for (int i = 0; i < STEPS; i++) {
             step(world, opener, policy, channel);
         }
@@ -187,7 +171,7 @@ class StageContractTest {
     /** A function reports what it gets. What gets to none is reported by the filter. */
     static void checkReport(ContractWorld world, ContractWorld.Client client, RecordingObserver observer) {
         String id = Integer.toString(client.id);
-        boolean gotThrough = world.calls.stream().anyMatch(call -> call.client == client.id && !call.isCopy());
+        boolean gotThrough = world.calls.stream().anyMatch(call -> call.client == client.id);
         long reports = observer.starts.stream()
                 .filter(start -> id.contentEquals(start.headers().get(ContractWorld.ID)))
                 .count();

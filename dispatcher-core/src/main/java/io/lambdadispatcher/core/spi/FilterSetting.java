@@ -1,0 +1,60 @@
+package io.lambdadispatcher.core.spi;
+
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A setting that each function and each of its routes can have, and that a reload can change. Its
+ * value goes to the traffic policy. The default is {@code off}: then the policy has no value.
+ *
+ * @param topic the title above it in the reference of the settings
+ * @param name its key, such as {@code shadow} for {@code function.shadow}; words in lower case with
+ *     hyphens between them
+ * @param type the type under which the filter finds the value, see {@link RequestContext#policy}
+ * @param label stands for the value in the help
+ * @param expected what a valid text looks like
+ * @param parser throws {@link IllegalArgumentException} for any other text. The message shows
+ *     {@code expected} instead of the exception's
+ * @param check what holds between the value and other functions
+ * @param doc complete sentences
+ */
+public record FilterSetting<T>(
+        String topic,
+        String name,
+        Class<T> type,
+        String label,
+        String expected,
+        Function<String, T> parser,
+        Check<T> check,
+        String doc) {
+    private static final Pattern NAME = Pattern.compile("[a-z][a-z0-9]*(-[a-z0-9]+)*");
+
+    public FilterSetting {
+        Objects.requireNonNull(topic, "topic");
+        Objects.requireNonNull(type, "type");
+        Objects.requireNonNull(label, "label");
+        Objects.requireNonNull(expected, "expected");
+        Objects.requireNonNull(parser, "parser");
+        Objects.requireNonNull(check, "check");
+        Objects.requireNonNull(doc, "doc");
+        if (!NAME.matcher(name).matches()) {
+            throw new IllegalArgumentException(
+                    "name \"" + name + "\", expected words in lower case with hyphens between them");
+        }
+    }
+
+    /** Checks a value when all functions are known. */
+    @FunctionalInterface
+    public interface Check<T> {
+        /**
+         * @param function the name of the function that has the value
+         * @param functions the names of all functions
+         * @return what was expected instead; {@code null} = the value is valid
+         */
+        @Nullable
+        String expected(T value, String function, Set<String> functions);
+    }
+}

@@ -1,0 +1,107 @@
+package io.lambdadispatcher.server.config;
+
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.spi.FilterExtension;
+import io.lambdadispatcher.core.spi.FilterSetting;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** Filters that are services, and their settings, in the order in which the filters run. */
+public final class FilterExtensions {
+    static final FilterExtensions ON_CLASS_PATH = new FilterExtensions(
+            ServiceLoader.load(FilterExtension.class, FilterExtensions.class.getClassLoader()).stream()
+                    .map(ServiceLoader.Provider::get)
+                    .toList());
+
+    private final List<FilterExtension> services;
+    private final List<SettingTopic> topics = new ArrayList<>();
+    private final List<Declared<?>> settings = new ArrayList<>();
+
+    FilterExtensions(List<FilterExtension> services) {
+        this.services = services;
+        services.forEach(service -> service.settings().forEach(each -> settings.add(declare(each))));
+    }
+
+    private FilterExtensions(FilterExtensions first, FilterExtensions second) {
+        services = concat(first.services, second.services);
+        topics.addAll(concat(first.topics, second.topics));
+        settings.addAll(concat(first.settings, second.settings));
+    }
+
+    private static <T> List<T> concat(List<T> first, List<T> second) {
+        return Stream.concat(first.stream(), second.stream()).toList();
+    }
+
+    FilterExtensions and(FilterExtensions further) {
+        return new FilterExtensions(this, further);
+    }
+
+    /**
+     * A setting of a filter, as the others of a function.
+     *
+     * @param from what the filter says about it
+     */
+    record Declared<T>(FilterSetting<T> from, Setting<Optional<T>> setting) {
+        void addTo(TrafficPolicy.Builder policy, SettingValues values) {
+            values.get(setting).ifPresent(value -> policy.extension(from.type(), value));
+        }
+
+        /** @return what was expected instead; {@code null} = the value is valid */
+        @Nullable
+        String check(SettingValues values, Set<String> functions) {
+            return values.get(setting)
+                    .map(value -> from.check().expected(value, values.get(FunctionSettings.FUNCTION_NAME), functions))
+                    .orElse(null);
+        }
+    }
+
+    private <T> Declared<T> declare(FilterSetting<T> from) {
+        ValueType<T> type = ValueType.single(from.label(), from.expected(), refusing(from.parser()));
+        Setting<Optional<T>> setting = topic(from.topic())
+                .setting("function." + from.name(), type.orOff(), "off")
+                .ofRoutes()
+                .doc(from.doc());
+        return new Declared<>(from, setting);
+    }
+
+    private SettingTopic topic(String title) {
+        return topics.stream()
+                .filter(each -> each.title().equals(title))
+                .findAny()
+                .orElseGet(() -> {
+                    topics.add(new SettingTopic(title));
+                    return topics.get(topics.size() - 1);
+                });
+    }
+
+    /** Whatever a parser throws, it does not take the text. */
+    private static <T> Function<String, T> refusing(Function<String, T> parser) {
+        return text -> {
+            try {
+                return Objects.requireNonNull(parser.apply(text));
+            } catch (RuntimeException e) {
+                throw new IllegalArgumentException(e);
+            }
+        };
+    }
+
+    List<SettingTopic> topics() {
+        return topics;
+    }
+
+    List<Declared<?>> settings() {
+        return settings;
+    }
+
+    /** Returns what creates the filters of a dispatcher. */
+    public List<FilterExtension> services() {
+        return services;
+    }
+}

@@ -1,0 +1,161 @@
+package io.lambdadispatcher.server.config;
+
+import io.lambdadispatcher.core.spi.Filter;
+import io.lambdadispatcher.core.spi.FilterExtension;
+import io.lambdadispatcher.core.spi.FilterSetting;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.reflect.InvocationTargetException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.jar.JarFile;
+import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds the filters of a directory. Each jar names its own as services of {@link Filter}, or of
+ * {@link FilterExtension} if they have settings, and may use the classes of the other jars. Their
+ * classes have a public constructor without parameters.
+ */
+final class FilterJars {
+    private static final Logger log = LoggerFactory.getLogger(FilterJars.class);
+    private static final String FILTERS = services(Filter.class);
+    private static final String EXTENSIONS = services(FilterExtension.class);
+
+    private final ClassLoader loader;
+    private final List<FilterExtension> found = new ArrayList<>();
+
+    /** The class loader stays open, because filters may load further classes at any time. */
+    private FilterJars(List<Path> jars) {
+        loader = new URLClassLoader(
+                "filters", jars.stream().map(FilterJars::url).toArray(URL[]::new), Filter.class.getClassLoader());
+    }
+
+    /**
+     * Returns the filters, in the order of the names of their jars, and then as a jar names them.
+     * Creates no filter yet.
+     *
+     * @param table the settings that are known already
+     * @throws IllegalArgumentException if there is no filter, or one is not valid. The message
+     *     names its jar
+     */
+    static SettingTable load(Path directory, SettingTable table) {
+        List<Path> jars = jars(directory);
+        FilterJars filters = new FilterJars(jars);
+        SettingTable all = table;
+        for (Path jar : jars) {
+            int before = filters.found.size();
+            names(jar, FILTERS).forEach(name -> filters.addFilter(jar, name));
+            names(jar, EXTENSIONS).forEach(name -> filters.addExtension(jar, name));
+            List<FilterExtension> its = filters.found.subList(before, filters.found.size());
+            all = with(all, List.copyOf(its), jar);
+        }
+        if (filters.found.isEmpty()) {
+            throw new IllegalArgumentException(
+                    "filters.path: no jar of " + directory + " has " + FILTERS + " or " + EXTENSIONS);
+        }
+        return all;
+    }
+
+    private static SettingTable with(SettingTable table, List<FilterExtension> filters, Path jar) {
+        try {
+            return table.with(new FilterExtensions(filters));
+        } catch (IllegalStateException e) {
+            throw failure(jar, String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    private static String services(Class<?> type) {
+        return "META-INF/services/" + type.getName();
+    }
+
+    private static IllegalArgumentException failure(Path jar, String what, Throwable cause) {
+        return new IllegalArgumentException("filters.path: " + jar + ": " + what, cause);
+    }
+
+    private static List<Path> jars(Path directory) {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.filter(file -> file.toString().endsWith(".jar"))
+                    .sorted()
+                    .toList();
+        } catch (IOException e) {
+            throw new IllegalArgumentException("filters.path: " + e, e);
+        }
+    }
+
+    private static URL url(Path jar) {
+        try {
+            return jar.toUri().toURL();
+        } catch (IOException e) {
+            throw new IllegalArgumentException(jar.toString(), e);
+        }
+    }
+
+    private static List<String> names(Path jar, String entry) {
+        try (JarFile file = new JarFile(jar.toFile())) {
+            ZipEntry services = file.getEntry(entry);
+            if (services == null) {
+                return List.of();
+            }
+            try (InputStream in = file.getInputStream(services)) {
+                return new String(in.readAllBytes(), StandardCharsets.UTF_8)
+                        .lines()
+                        .map(line -> line.replaceFirst("#.*", "").strip())
+                        .filter(line -> !line.isEmpty())
+                        .toList();
+            }
+        } catch (IOException e) {
+            throw failure(jar, e.toString(), e);
+        }
+    }
+
+    private void addFilter(Path jar, String name) {
+        Class<? extends Filter> type = type(jar, name, Filter.class);
+        found.add(new FromJar(jar, name, List.of(), () -> newInstance(type)));
+    }
+
+    private void addExtension(Path jar, String name) {
+        Class<? extends FilterExtension> type = type(jar, name, FilterExtension.class);
+        FilterExtension extension = attempt(jar, name, () -> newInstance(type));
+        List<FilterSetting<?>> settings = attempt(jar, name, extension::settings);
+        found.add(new FromJar(jar, name, settings, extension::create));
+    }
+
+    private <T> Class<? extends T> type(Path jar, String name, Class<T> service) {
+        return attempt(jar, name, () -> Class.forName(name, true, loader).asSubclass(service));
+    }
+
+    private static <T> T newInstance(Class<T> type) throws ReflectiveOperationException {
+        return type.getConstructor().newInstance();
+    }
+
+    /** Runs code of a jar. It may throw anything. */
+    private static <T> T attempt(Path jar, String name, Callable<T> code) {
+        try {
+            return code.call();
+        } catch (InvocationTargetException e) {
+            throw failure(jar, name + ": " + e.getCause(), e);
+        } catch (Exception | LinkageError e) {
+            throw failure(jar, name + ": " + e, e);
+        }
+    }
+
+    /** A filter, and the jar that an error is blamed on. */
+    private record FromJar(Path jar, String name, List<FilterSetting<?>> settings, Callable<Filter> filter)
+            implements FilterExtension {
+        @Override
+        public Filter create() {
+            Filter created = attempt(jar, name, filter);
+            log.info("filter {} of {}", name, jar.getFileName());
+            return created;
+        }
+    }
+}
