@@ -15,6 +15,7 @@ import io.lambdadispatcher.core.internal.worker.WorkerEvents;
 import io.lambdadispatcher.core.internal.worker.WorkerLink;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
 import io.lambdadispatcher.wire.worker.ControlMessage;
@@ -56,8 +57,10 @@ public final class WorkerRegistry implements WorkerEvents {
     /** A connected worker. Guarded by the registry's lock. */
     private static final class Worker {
         final String function;
-        /** Whether this dispatcher or another one of its fleet has launched it. */
-        final boolean launched;
+
+        /** Set by the first HELLO. */
+        @Nullable
+        WorkerKind kind;
 
         /** The worker's connections; {@code true} = the connection is ready. */
         final Map<WorkerLink, Boolean> connections = new HashMap<>();
@@ -79,9 +82,21 @@ public final class WorkerRegistry implements WorkerEvents {
 
         WorkerSnapshot.@Nullable Load load;
 
-        Worker(String function, boolean launched) {
+        Worker(String function) {
             this.function = function;
-            this.launched = launched;
+        }
+
+        boolean isBase() {
+            return kind == WorkerKind.BASE;
+        }
+
+        /** Returns how many streams the connections that are ready may open. */
+        int readyStreams() {
+            int sum = 0;
+            for (Map.Entry<WorkerLink, Boolean> each : connections.entrySet()) {
+                sum += each.getValue() ? each.getKey().streams() : 0;
+            }
+            return sum;
         }
 
         /**
@@ -205,8 +220,8 @@ public final class WorkerRegistry implements WorkerEvents {
             if (worker.function.equals(function)) {
                 all++;
                 int ready = worker.ready && worker.draining == null ? 1 : 0;
-                base += worker.launched ? 0 : ready;
-                launched += worker.launched ? ready : 0;
+                base += worker.isBase() ? ready : 0;
+                launched += worker.isBase() ? 0 : ready;
             }
         }
         int readyBase = Math.max(0, base);
@@ -232,28 +247,17 @@ public final class WorkerRegistry implements WorkerEvents {
     @Override
     public @Nullable Refusal admit(LaunchToken token, WorkerLink connection, boolean expired) {
         synchronized (this) {
-            boolean first = !workers.containsKey(token.workerId());
             Refusal refusal = refusal(token, connection, expired);
             if (refusal != null) {
                 return refusal;
             }
-            boolean isLaunched = isLaunched(token.function(), token.workerId());
-            workers.computeIfAbsent(token.workerId(), id -> new Worker(token.function(), isLaunched))
+            workers.computeIfAbsent(token.workerId(), id -> new Worker(token.function()))
                     .connections
                     .put(connection, false);
             launched.computeIfPresent(token.workerId(), (id, before) -> true);
             waiting.remove(token.workerId());
-            if (first) {
-                tellSupervisor(token.function(), supervisor -> supervisor.onWorkerDialled(token.workerId()));
-            }
         }
         return null;
-    }
-
-    @Override
-    public synchronized boolean isLaunched(String function, String workerId) {
-        return launched.containsKey(workerId)
-                || supervisors.containsKey(function) && workerId.startsWith(FleetMember.WORKER_ID_PREFIX);
     }
 
     @GuardedBy("this")
@@ -338,14 +342,37 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @Override
-    public synchronized void onHello(WorkerLink connection, ControlMessage.Hello hello) {
-        Worker worker = workers.get(connection.workerId());
-        if (worker != null) {
-            worker.version = hello.functionVersion();
-            worker.logStream = hello.logStream();
-            worker.zone = hello.zone();
-            worker.deadline = connection.deadline();
+    public synchronized WorkerKind onHello(WorkerLink connection, ControlMessage.Hello hello) {
+        String id = connection.workerId();
+        WorkerKind told = kindOf(id, hello);
+        Worker worker = workers.get(id);
+        if (worker == null) {
+            return told;
         }
+        worker.version = hello.functionVersion();
+        worker.logStream = hello.logStream();
+        worker.zone = hello.zone();
+        worker.deadline = connection.deadline();
+        WorkerKind kind = worker.kind;
+        if (kind == null) {
+            worker.kind = told;
+            tellSupervisor(worker.function, supervisor -> supervisor.onWorkerDialled(id, told));
+            return told;
+        }
+        return kind;
+    }
+
+    /**
+     * The one rule of what a base worker is: nobody has launched it for a time, so it states no
+     * deadline, and neither this dispatcher nor another one of its fleet has launched it. A
+     * deadline shows that the dispatcher before this one has launched the worker.
+     */
+    @GuardedBy("this")
+    private WorkerKind kindOf(String workerId, ControlMessage.Hello hello) {
+        boolean known = launched.containsKey(workerId) || workerId.startsWith(FleetMember.WORKER_ID_PREFIX);
+        return known || hello.remainingMillis() != ControlMessage.Hello.NO_DEADLINE
+                ? WorkerKind.LAUNCHED
+                : WorkerKind.BASE;
     }
 
     /**
@@ -374,7 +401,7 @@ public final class WorkerRegistry implements WorkerEvents {
                 worker.function,
                 id,
                 state,
-                worker.launched,
+                !worker.isBase(),
                 address,
                 worker.since,
                 worker.deadline,
@@ -426,10 +453,13 @@ public final class WorkerRegistry implements WorkerEvents {
     private void tellReady(WorkerLink connection) {
         String id = connection.workerId();
         Worker worker = workers.get(id);
-        String version = worker == null ? "" : worker.version;
-        tellSupervisor(
-                connection.pool().options().name(),
-                supervisor -> supervisor.onWorkerReady(id, connection.deadline(), version));
+        if (worker != null) {
+            int streams = worker.readyStreams();
+            String version = worker.version;
+            tellSupervisor(
+                    worker.function,
+                    supervisor -> supervisor.onWorkerReady(id, streams, connection.deadline(), version));
+        }
     }
 
     @Override
