@@ -10,8 +10,8 @@ import java.io.IOException;
 import java.io.OutputStream;
 
 /**
- * A request's body. If more than {@link #HIGH_BYTES} wait for the handler, the request is paused, so
- * that flow control stops the sender.
+ * A request's body. If more than {@link #HIGH_BYTES} wait for the handler, the request is paused,
+ * so that flow control stops the sender.
  */
 final class BodyInput extends BlockingInput implements BodyReader {
     static final int HIGH_BYTES = 64 * 1024;

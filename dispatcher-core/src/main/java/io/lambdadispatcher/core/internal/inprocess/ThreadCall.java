@@ -61,7 +61,7 @@ final class ThreadCall implements InProcessCall, InProcessRequest, Runnable {
     /** What the handler has written last, if it could not be sent. The handler's thread. */
     private ByteBuf rest = Unpooled.EMPTY_BUFFER;
 
-    /** The client's window limits what waits here, because bytes count in it until they are taken. */
+    /** The client's window limits what waits here: bytes count in it until they are taken. */
     private final class RequestInput extends BlockingInput {
         /** The last part, if small ones may be added to it. */
         private @Nullable ByteBuf joined;

@@ -53,63 +53,6 @@ import org.slf4j.LoggerFactory;
  * schedule a task.
  */
 public final class WorkerRegistry implements WorkerEvents {
-
-    /** A connected worker. Guarded by the registry's lock. */
-    private static final class Worker {
-        final String function;
-
-        /** Set by the first HELLO. */
-        @Nullable
-        WorkerKind kind;
-
-        /** The worker's connections; {@code true} = the connection is ready. */
-        final Map<WorkerLink, Boolean> connections = new HashMap<>();
-
-        /** Whether at least one connection is ready. */
-        boolean ready;
-
-        /** Why it drains; {@code null} = it does not. */
-        @Nullable
-        DrainCode draining;
-
-        final Instant since = Instant.now();
-        String version = "";
-        String logStream = "";
-        String zone = "";
-
-        @Nullable
-        Instant deadline;
-
-        WorkerSnapshot.@Nullable Load load;
-
-        Worker(String function) {
-            this.function = function;
-        }
-
-        boolean isBase() {
-            return kind == WorkerKind.BASE;
-        }
-
-        /** Returns how many streams the connections that are ready may open. */
-        int readyStreams() {
-            int sum = 0;
-            for (Map.Entry<WorkerLink, Boolean> each : connections.entrySet()) {
-                sum += each.getValue() ? each.getKey().streams() : 0;
-            }
-            return sum;
-        }
-
-        /**
-         * Updates {@link #ready} after a connection has changed. Returns whether it has changed and
-         * the worker is not draining.
-         */
-        boolean changesReadiness() {
-            boolean before = ready;
-            ready = connections.containsValue(true);
-            return ready != before && draining == null;
-        }
-    }
-
     private static final Logger log = LoggerFactory.getLogger(WorkerRegistry.class);
     private static final int MAX_RETIRED = 100_000;
 
@@ -122,7 +65,7 @@ public final class WorkerRegistry implements WorkerEvents {
     private final Map<String, LaunchSupervisor> supervisors;
 
     @GuardedBy("this")
-    private final Map<String, Worker> workers = new LinkedHashMap<>();
+    private final Map<String, RegisteredWorker> workers = new LinkedHashMap<>();
 
     /**
      * The launched workers that have not exited, by id; {@code true} = the worker was accepted
@@ -193,7 +136,7 @@ public final class WorkerRegistry implements WorkerEvents {
      */
     synchronized String hintOnStrangers(String function, String workerId) {
         int strangers = 0;
-        for (Map.Entry<String, Worker> each : workers.entrySet()) {
+        for (Map.Entry<String, RegisteredWorker> each : workers.entrySet()) {
             if (each.getValue().function.equals(function) && !launched.containsKey(each.getKey())) {
                 strangers++;
             }
@@ -216,7 +159,7 @@ public final class WorkerRegistry implements WorkerEvents {
         int all = 0;
         int base = -pool.ejectedWorkers(true);
         int launched = -pool.ejectedWorkers(false);
-        for (Worker worker : workers.values()) {
+        for (RegisteredWorker worker : workers.values()) {
             if (worker.function.equals(function)) {
                 all++;
                 int ready = worker.ready && worker.draining == null ? 1 : 0;
@@ -238,7 +181,7 @@ public final class WorkerRegistry implements WorkerEvents {
     /** Returns how many workers are ready, ejected ones included. */
     public synchronized int readyWorkers(String function) {
         int ready = 0;
-        for (Worker worker : workers.values()) {
+        for (RegisteredWorker worker : workers.values()) {
             ready += worker.function.equals(function) && worker.ready && worker.draining == null ? 1 : 0;
         }
         return ready;
@@ -251,7 +194,7 @@ public final class WorkerRegistry implements WorkerEvents {
             if (refusal != null) {
                 return refusal;
             }
-            workers.computeIfAbsent(token.workerId(), id -> new Worker(token.function()))
+            workers.computeIfAbsent(token.workerId(), id -> new RegisteredWorker(token.function()))
                     .connections
                     .put(connection, false);
             launched.computeIfPresent(token.workerId(), (id, before) -> true);
@@ -262,7 +205,7 @@ public final class WorkerRegistry implements WorkerEvents {
 
     @GuardedBy("this")
     private @Nullable Refusal refusal(LaunchToken token, WorkerLink connection, boolean expired) {
-        Worker worker = workers.get(token.workerId());
+        RegisteredWorker worker = workers.get(token.workerId());
         if (closing) {
             return new Refusal(FORBIDDEN, null, "the dispatcher is shutting down");
         }
@@ -323,7 +266,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @GuardedBy("this")
-    private @Nullable Refusal refusalOfOneMore(LaunchToken token, Worker worker, int limit) {
+    private @Nullable Refusal refusalOfOneMore(LaunchToken token, RegisteredWorker worker, int limit) {
         if (!worker.function.equals(token.function())) {
             return new Refusal(
                     FORBIDDEN,
@@ -345,7 +288,7 @@ public final class WorkerRegistry implements WorkerEvents {
     public synchronized WorkerKind onHello(WorkerLink connection, ControlMessage.Hello hello) {
         String id = connection.workerId();
         WorkerKind told = kindOf(id, hello);
-        Worker worker = workers.get(id);
+        RegisteredWorker worker = workers.get(id);
         if (worker == null) {
             return told;
         }
@@ -391,7 +334,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @GuardedBy("this")
-    private WorkerSnapshot snapshot(String id, Worker worker, WorkerUse use) {
+    private WorkerSnapshot snapshot(String id, RegisteredWorker worker, WorkerUse use) {
         State state = worker.draining != null ? State.DRAINING : worker.ready ? State.READY : State.UNREADY;
         SocketAddress address = worker.connections.keySet().stream()
                 .findAny()
@@ -423,7 +366,7 @@ public final class WorkerRegistry implements WorkerEvents {
     @Override
     public void onReadiness(WorkerLink connection, boolean ready) {
         synchronized (this) {
-            Worker worker = workers.get(connection.workerId());
+            RegisteredWorker worker = workers.get(connection.workerId());
             if (worker == null || worker.connections.replace(connection, ready) == null) {
                 return;
             }
@@ -452,7 +395,7 @@ public final class WorkerRegistry implements WorkerEvents {
     @GuardedBy("this")
     private void tellReady(WorkerLink connection) {
         String id = connection.workerId();
-        Worker worker = workers.get(id);
+        RegisteredWorker worker = workers.get(id);
         if (worker != null) {
             int streams = worker.readyStreams();
             String version = worker.version;
@@ -465,7 +408,7 @@ public final class WorkerRegistry implements WorkerEvents {
     @Override
     public void onLoad(WorkerLink connection, ControlMessage.Load load) {
         synchronized (this) {
-            Worker worker = workers.get(connection.workerId());
+            RegisteredWorker worker = workers.get(connection.workerId());
             if (worker != null) {
                 worker.load = new WorkerSnapshot.Load(load.cpuPermille(), load.memoryPermille(), load.loopLagMicros());
             }
@@ -488,7 +431,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     private synchronized boolean startDraining(String workerId, DrainCode reason) {
-        Worker worker = workers.get(workerId);
+        RegisteredWorker worker = workers.get(workerId);
         if (worker == null || worker.draining != null) {
             return false;
         }
@@ -503,7 +446,7 @@ public final class WorkerRegistry implements WorkerEvents {
         boolean clean = departure == Departure.ENDED;
         CompletableFuture<Void> nowEmpty;
         synchronized (this) {
-            Worker worker = workers.get(connection.workerId());
+            RegisteredWorker worker = workers.get(connection.workerId());
             if (worker == null) {
                 return;
             }
@@ -608,7 +551,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     private synchronized List<WorkerLink> connections(String workerId) {
-        Worker worker = workers.get(workerId);
+        RegisteredWorker worker = workers.get(workerId);
         return worker == null ? List.of() : List.copyOf(worker.connections.keySet());
     }
 

@@ -326,8 +326,8 @@ public final class WorkerHealth {
     }
 
     /**
-     * Returns whether the worker had a bad exchange just now, or is quiet. Any thread, which may see
-     * an earlier state.
+     * Returns whether the worker had a bad exchange just now, or is quiet. Any thread, which may
+     * see an earlier state.
      *
      * @param idle whether the worker has no exchange
      */

@@ -226,7 +226,7 @@ final class OpenWorkers {
         }
     }
 
-    /** With the lock, as {@link #endEjection}, so that no incident ends that begins at this time. */
+    /** With the lock, as {@link #endEjection}, so that no incident ends that begins now. */
     synchronized boolean beginEjection(PooledConnection member, String reason) {
         boolean permitted = healthOf(member.base).tryEject(member.workerId());
         if (permitted) {
