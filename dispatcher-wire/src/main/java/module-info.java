@@ -1,6 +1,6 @@
 /**
- * The formats on the wire, for the other modules of Lambda Dispatcher. Programs use none of its
- * types.
+ * The formats on the wire, and the streams of blocking handlers, for the other modules of Lambda
+ * Dispatcher. Programs use none of its types.
  */
 module io.lambdadispatcher.wire {
     requires transitive io.netty.buffer;
@@ -13,6 +13,9 @@ module io.lambdadispatcher.wire {
     requires static transitive org.jspecify;
     requires tools.jackson.core;
 
+    exports io.lambdadispatcher.wire.blocking to
+            io.lambdadispatcher.core,
+            io.lambdadispatcher.worker;
     exports io.lambdadispatcher.wire.event to
             io.lambdadispatcher.aws,
             io.lambdadispatcher.core,

@@ -7,7 +7,7 @@ package io.lambdadispatcher.core.observe;
  * @param function the name of the function
  * @param workers number of connected workers
  * @param readyWorkers number of connected workers that are neither starting nor draining
- * @param readyBaseWorkers those of {@code readyWorkers} that no dispatcher has launched
+ * @param readyBaseWorkers those of {@code readyWorkers} that are base workers
  * @param streams number of open worker streams
  * @param free number of worker streams that could take a request now
  * @param queued number of queued requests

@@ -2,11 +2,14 @@ package io.lambdadispatcher.core.observe;
 
 import java.util.Locale;
 
-/** Who has started a worker. */
+/** Who has started a worker. Decided when it connects, and the same for all who ask. */
 public enum WorkerKind {
-    /** Nobody of the dispatchers: it launched itself. It gets requests first. */
+    /** No dispatcher, so it has no deadline. It gets requests first. */
     BASE,
-    /** A dispatcher, to serve what exceeds the base. */
+    /**
+     * A dispatcher, to serve what exceeds the base: this one, another one of its fleet, or the one
+     * before it.
+     */
     LAUNCHED;
 
     private final String token = name().toLowerCase(Locale.ROOT);

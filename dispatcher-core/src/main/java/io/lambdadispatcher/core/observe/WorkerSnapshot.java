@@ -11,8 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param function the name of the function
  * @param workerId the id of the worker
  * @param state what the worker does
- * @param launched whether a dispatcher launched it: this one, or another one of its fleet; false =
- *     a base worker
+ * @param launched whether it is a {@link WorkerKind#LAUNCHED} worker; false = a base worker
  * @param remoteAddress the address of one of its connections; {@code null} if it has none
  * @param since when it was launched, or connected if another one launched it or it is a base worker
  * @param deadline when it must have exited; {@code null} if there is no deadline, or none is known

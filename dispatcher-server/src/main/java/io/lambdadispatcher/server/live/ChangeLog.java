@@ -7,7 +7,6 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -19,12 +18,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The latest changes of the dispatcher and its workers. What happens to many workers within a few
- * seconds is one change, so that a burst does not displace the rest. Any thread.
+ * seconds, or to one breaker within a minute, is one change, so that a burst does not displace the
+ * rest. Any thread.
  */
 final class ChangeLog {
     static final int SIZE = 100;
     /** Equal events of one function within this time are one change. */
     static final Duration TOGETHER = Duration.ofSeconds(10);
+    /** New states of one breaker within this time are one change. */
+    static final Duration BREAKER_TOGETHER = Duration.ofMinutes(1);
     /** A reload can change many settings. */
     static final int MAX_CHARACTERS = 1000;
 
@@ -64,9 +66,12 @@ final class ChangeLog {
         }
     }
 
+    /** @param subject whose change it is: changes of different ones are not joined */
+    private record Entry(String subject, LoggedChange change) {}
+
     private final InstantSource clock;
     private final ReentrantLock lock = new ReentrantLock();
-    private final Deque<LoggedChange> changes = new ArrayDeque<>();
+    private final Deque<Entry> changes = new ArrayDeque<>();
     private final Map<String, RolloutSnapshot> rollouts = new HashMap<>();
 
     ChangeLog(InstantSource clock) {
@@ -82,7 +87,7 @@ final class ChangeLog {
         LoggedChange change = new LoggedChange(clock.instant(), kind, function, 1, text);
         lock.lock();
         try {
-            append(change);
+            append(new Entry("", change));
         } finally {
             lock.unlock();
         }
@@ -90,29 +95,40 @@ final class ChangeLog {
 
     /** Adds an event of one worker of a function. */
     void addOfWorker(ChangeKind kind, String function, String text) {
+        join(kind, function, "", TOGETHER, text);
+    }
+
+    /** Adds a new state of a breaker of a function. */
+    void addOfBreaker(String function, String breaker, String text) {
+        join(ChangeKind.BREAKER, function, breaker, BREAKER_TOGETHER, text);
+    }
+
+    private void join(ChangeKind kind, String function, String subject, Duration within, String text) {
         Instant now = clock.instant();
         lock.lock();
         try {
             long count = 0;
             Instant begun = now;
-            for (Iterator<LoggedChange> latest = changes.descendingIterator(); latest.hasNext(); ) {
-                LoggedChange each = latest.next();
+            for (Iterator<Entry> latest = changes.descendingIterator(); latest.hasNext(); ) {
+                Entry entry = latest.next();
+                LoggedChange each = entry.change();
                 if (each.kind() == kind
                         && function.equals(each.function())
-                        && !each.time().plus(TOGETHER).isBefore(now)) {
+                        && subject.equals(entry.subject())
+                        && !each.time().plus(within).isBefore(now)) {
                     count = each.count();
                     begun = each.time();
-                    changes.remove(each);
+                    latest.remove();
                     break;
                 }
             }
-            append(new LoggedChange(begun, kind, function, count + 1, text));
+            append(new Entry(subject, new LoggedChange(begun, kind, function, count + 1, text)));
         } finally {
             lock.unlock();
         }
     }
 
-    private void append(LoggedChange change) {
+    private void append(Entry change) {
         if (changes.size() == SIZE) {
             changes.removeFirst();
         }
@@ -147,8 +163,8 @@ final class ChangeLog {
     List<LoggedChange> list() {
         lock.lock();
         try {
-            List<LoggedChange> all = new ArrayList<>(changes);
-            Collections.reverse(all);
+            List<LoggedChange> all = new ArrayList<>();
+            changes.descendingIterator().forEachRemaining(each -> all.add(each.change()));
             return all;
         } finally {
             lock.unlock();

@@ -173,9 +173,9 @@ public final class Recorder implements DispatcherObserver {
 
     @Override
     public void onBreaker(String function, String breaker, BreakerState state, String reason) {
-        changes.add(
-                ChangeKind.BREAKER,
+        changes.addOfBreaker(
                 function,
+                breaker,
                 "breaker " + breaker + " lets " + state.percent() + " % of the requests pass: " + reason);
     }
 

@@ -147,7 +147,7 @@ function drawReasons(failures) {
 
 const CHANGES = {
   reload: () => "Settings reloaded", command: () => "Command", launch: (n) => plural(n, "worker") + " launched", launch_failed: (n) => plural(n, "launched worker") + " failed",
-  worker_ended: (n) => plural(n, "launched worker") + " ended", version: () => "Version", breaker: () => "Breaker", incident: () => "Incident begins", incident_over: () => "Incident ends",
+  worker_ended: (n) => plural(n, "launched worker") + " ended", version: () => "Version", breaker: (n) => "Breaker" + (n > 1 ? ` (${n} changes)` : ""), incident: () => "Incident begins", incident_over: () => "Incident ends",
 };
 const BAD = ["launch_failed", "incident"];
 

@@ -49,6 +49,27 @@ class ChangeLogTest {
                         new LoggedChange(Instant.EPOCH, ChangeKind.LAUNCH, "a", 2, "2"));
     }
 
+    /** A breaker that flaps would displace what else has changed. */
+    @Test
+    void should_join_the_states_of_one_breaker_within_a_minute() {
+        log.add(ChangeKind.RELOAD, "settings");
+        for (int second = 0; second < 60; second++) {
+            log.addOfBreaker("a", "default", "default " + second);
+            log.addOfBreaker("a", "/pay", "pay " + second);
+            pass(Duration.ofSeconds(1));
+        }
+        pass(Duration.ofSeconds(1));
+        log.addOfBreaker("a", "default", "default again");
+
+        Instant begin = Instant.EPOCH;
+        assertThat(log.list())
+                .containsExactly(
+                        new LoggedChange(now, ChangeKind.BREAKER, "a", 1, "default again"),
+                        new LoggedChange(begin, ChangeKind.BREAKER, "a", 60, "pay 59"),
+                        new LoggedChange(begin, ChangeKind.BREAKER, "a", 60, "default 59"),
+                        new LoggedChange(begin, ChangeKind.RELOAD, null, 1, "settings"));
+    }
+
     @Test
     void should_keep_the_latest_changes_and_the_start_of_long_texts() {
         for (int i = 0; i < 150; i++) {

@@ -182,6 +182,7 @@ public final class DispatcherMetrics implements DispatcherObserver {
         for (String function : functions) {
             gauge(Meters.WORKERS, function, workers, PoolSnapshot::workers);
             gauge(Meters.WORKERS_READY, function, workers, PoolSnapshot::readyWorkers);
+            gauge(Meters.WORKERS_READY_BASE, function, workers, PoolSnapshot::readyBaseWorkers);
             gauge(Meters.WORKER_STREAMS, function, workers, PoolSnapshot::streams);
             gauge(Meters.WORKER_STREAMS_FREE, function, workers, PoolSnapshot::free);
             gauge(Meters.QUEUED, function, workers, PoolSnapshot::queued);

@@ -56,6 +56,7 @@ enum Meters {
     WORKER_REQUESTS("worker.requests", null, "Completed requests that a worker received, by the kind of the worker"),
     WORKERS("workers", null, "Connected workers"),
     WORKERS_READY("workers.ready", null, "Workers that accept requests"),
+    WORKERS_READY_BASE("workers.ready.base", null, "Base workers that accept requests"),
     WORKER_STREAMS("worker.streams", null, "Open worker streams"),
     WORKER_STREAMS_FREE("worker.streams.free", null, "Free worker streams"),
     QUEUED("requests.queued", null, "Queued requests, which wait for a worker stream"),

@@ -177,7 +177,7 @@ class DispatcherMetricsTest {
                 List.of("a", "b"),
                 () -> {
                     looks.incrementAndGet();
-                    return List.of(new PoolSnapshot("a", 3, 2, 0, 100, 60, 7));
+                    return List.of(new PoolSnapshot("a", 3, 2, 1, 100, 60, 7));
                 },
                 () -> List.of(launching),
                 () -> new ClientSnapshot(2, 1000, 4000, 1));
@@ -186,6 +186,7 @@ class DispatcherMetricsTest {
                 .contains("lambda_dispatcher_workers{function=\"a\"} 3.0\n")
                 .contains("lambda_dispatcher_workers{function=\"b\"} 0.0\n")
                 .contains("lambda_dispatcher_workers_ready{function=\"a\"} 2.0\n")
+                .contains("lambda_dispatcher_workers_ready_base{function=\"a\"} 1.0\n")
                 .contains("lambda_dispatcher_worker_streams{function=\"a\"} 100.0\n")
                 .contains("lambda_dispatcher_worker_streams_free{function=\"a\"} 60.0\n")
                 .contains("lambda_dispatcher_requests_queued{function=\"a\"} 7.0\n")

@@ -37,6 +37,9 @@ final class Backlog {
     private long lookedNanos;
     private int pendingAtLook;
 
+    /** The streams that are in use here, less all that there are, since requests are queued. */
+    private WindowMax unused = new WindowMax(SECOND);
+
     /**
      * @param starting workers that have not been ready yet
      * @param startNanos mean time from launch until a worker is ready
@@ -61,10 +64,25 @@ final class Backlog {
             sinceNanos = nowNanos;
             arrivedBefore = demand.arrived() - pending;
             together = 0;
+            unused = new WindowMax(SECOND);
         }
         if (nowNanos - sinceNanos <= TOGETHER_NANOS) {
             together = Math.max(together, pending);
         }
+    }
+
+    /**
+     * Returns how many streams other dispatchers use, of the fleet or not: those that were not in
+     * use here at any time of the last second, although requests were queued.
+     *
+     * @param concurrency streams of the workers that serve
+     */
+    int taken(long nowNanos, Demand demand, int concurrency) {
+        if (!waiting) {
+            return 0;
+        }
+        int most = unused.add(nowNanos, demand.busy() - concurrency);
+        return nowNanos - sinceNanos < MOMENT_NANOS ? 0 : Math.max(0, -most);
     }
 
     /**

@@ -125,12 +125,17 @@ public final class CapacityController {
     /**
      * Records that a worker takes requests.
      *
+     * @param streams how many it may open on its ready connections
      * @param deadlineNanos when the worker must have exited; {@link Long#MAX_VALUE} = no deadline
      * @param version the version of its code, as it says; empty if it does not
      */
-    public Plan onReady(long nowNanos, String workerId, long deadlineNanos, String version) {
+    public Plan onReady(long nowNanos, String workerId, int streams, long deadlineNanos, String version) {
         PlanDraft draft = new PlanDraft(nowNanos);
-        WorkerLife worker = workers.dialled(nowNanos, workerId);
+        WorkerLife worker = workers.get(workerId);
+        if (worker == null) {
+            return Plan.NOTHING; // It has exited.
+        }
+        worker.onStreams(streams);
         if (!version.isEmpty()) {
             worker.version = version;
         }
@@ -155,7 +160,7 @@ public final class CapacityController {
 
     private long earlier(long deadlineNanos, WorkerLife worker) {
         // A base worker has no deadline, because nobody here may replace it.
-        if (function.capacity().maxWorkerAge().isZero() || deadlineNanos == WorkerLife.NEVER && worker.isBase()) {
+        if (function.capacity().maxWorkerAge().isZero() || worker.isBase()) {
             return deadlineNanos;
         }
         long own = worker.launchedNanos + function.capacity().maxWorkerAge().toNanos();

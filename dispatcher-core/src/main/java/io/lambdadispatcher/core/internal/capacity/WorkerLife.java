@@ -1,6 +1,7 @@
 package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.wire.http.PrintableText;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -45,6 +46,7 @@ final class WorkerLife {
     private static final long BACK_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     final String id;
+    private final WorkerKind kind;
     /**
      * Whether this dispatcher has launched or adopted this worker, and so may drain and replace it.
      */
@@ -87,8 +89,16 @@ final class WorkerLife {
     /** What its exchanges were at the latest second. */
     private @Nullable WorkerDemand last;
 
-    private WorkerLife(String id, boolean ours, State state, long nowNanos, int streams, ConnectionShare downstream) {
+    private WorkerLife(
+            String id,
+            WorkerKind kind,
+            boolean ours,
+            State state,
+            long nowNanos,
+            int streams,
+            ConnectionShare downstream) {
         this.id = id;
+        this.kind = kind;
         this.ours = ours;
         this.state = state;
         this.launchedNanos = nowNanos;
@@ -99,12 +109,13 @@ final class WorkerLife {
 
     /** @param connections the downstream connections that it may open; 0 = not limited */
     static WorkerLife launched(String id, long nowNanos, int streams, int connections) {
-        return new WorkerLife(id, true, State.LAUNCHED, nowNanos, streams, ConnectionShare.granted(connections));
+        return new WorkerLife(
+                id, WorkerKind.LAUNCHED, true, State.LAUNCHED, nowNanos, streams, ConnectionShare.granted(connections));
     }
 
-    /** Creates a worker that the dispatcher has not launched. */
-    static WorkerLife selfLaunched(String id, long nowNanos, int streams) {
-        return new WorkerLife(id, false, State.DIALLED, nowNanos, streams, ConnectionShare.unknown());
+    /** Creates a worker that this dispatcher has not launched, but perhaps another one. */
+    static WorkerLife launchedElsewhere(String id, WorkerKind kind, long nowNanos, int streams) {
+        return new WorkerLife(id, kind, false, State.DIALLED, nowNanos, streams, ConnectionShare.unknown());
     }
 
     // The state machine.
@@ -249,13 +260,8 @@ final class WorkerLife {
         return everReady;
     }
 
-    /**
-     * Returns whether the worker is part of the base: nobody has launched it for a time, so it
-     * states no deadline. A worker with a deadline was launched by another dispatcher of the fleet,
-     * or by the dispatcher before this one.
-     */
     boolean isBase() {
-        return !ours && !hasDeadline() && !id.startsWith(WorkerLives.FLEET_PREFIX);
+        return kind == WorkerKind.BASE;
     }
 
     /** Returns the exchanges that it can serve concurrently now; 0 = it is not to serve. */
@@ -355,7 +361,7 @@ final class WorkerLife {
 
     // Statistics.
 
-    /** Records how many streams a worker of the base has opened, which it decides itself. */
+    /** Records how many streams a worker of the base has, which it decides itself. */
     void onStreams(int streams) {
         if (isBase() && streams > 0) {
             limit.setStreams(streams);

@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.capacity;
 
 import io.lambdadispatcher.core.internal.capacity.Plan.Launch;
 import io.lambdadispatcher.core.internal.capacity.WorkerLife.State;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -20,9 +21,6 @@ import org.jspecify.annotations.Nullable;
  * to the controller's thread.
  */
 public final class WorkerLives {
-    /** The ids of workers that a fleet has launched begin with this, those of others do not. */
-    public static final String FLEET_PREFIX = "fleet-";
-
     /** The ids of in-process handlers begin with this. They serve the clients of one dispatcher. */
     public static final String IN_PROCESS_PREFIX = "in-process-";
 
@@ -42,16 +40,10 @@ public final class WorkerLives {
         workers.put(id, worker);
     }
 
-    /** Records that a worker has connected. An unknown worker is added as self-launched. */
-    public void onDialled(long nowNanos, String id) {
-        dialled(nowNanos, id);
-    }
-
-    WorkerLife dialled(long nowNanos, String id) {
-        WorkerLife worker =
-                workers.computeIfAbsent(id, unknown -> WorkerLife.selfLaunched(id, nowNanos, streamsPerWorker));
-        worker.onDialled(nowNanos);
-        return worker;
+    /** Records that a worker has connected and said who it is. */
+    public void onDialled(long nowNanos, String id, WorkerKind kind) {
+        workers.computeIfAbsent(id, unknown -> WorkerLife.launchedElsewhere(id, kind, nowNanos, streamsPerWorker))
+                .onDialled(nowNanos);
     }
 
     /** Records that a connected worker takes no requests for now. */
@@ -176,6 +168,11 @@ public final class WorkerLives {
         List<WorkerLife> ready = ready();
         ready.removeIf(WorkerLife::isBase);
         return ready;
+    }
+
+    /** Returns the exchanges that the workers of either kind can serve concurrently now. */
+    int concurrency() {
+        return ready().stream().mapToInt(WorkerLife::concurrency).sum();
     }
 
     /** Returns the sum over the workers of the base that are connected. */

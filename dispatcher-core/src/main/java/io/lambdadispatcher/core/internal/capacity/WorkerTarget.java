@@ -67,12 +67,13 @@ final class WorkerTarget {
         backlog.onSample(nowNanos, demand, workers.count(WorkerLife::isStarting), startNanos, base > 0);
         spend.advance(nowNanos, workers.count(worker -> worker.ours));
         rememberRequests(nowNanos, demand);
-        double supply = base + launched * exchangesPerWorker - fleet.streams();
+        int taken = base == 0 ? 0 : backlog.taken(nowNanos, demand, workers.concurrency());
+        double supply = base + launched * exchangesPerWorker - Math.max(fleet.streams(), taken);
         double instant = instantStreams(nowNanos, demand, supply, startNanos, base > 0);
         neededStreams = hasBeenIdle(nowNanos, demand)
                 ? 0
                 : Math.max(LEAST_STREAMS, Math.max(load.streams() * (1 + policy.headroom()), instant));
-        launchedStreams = base == 0 ? neededStreams + fleet.streams() : excess(base, instant, fleet.streams());
+        launchedStreams = base == 0 ? neededStreams + fleet.streams() : excess(base, instant, fleet.streams(), taken);
         needed = (int) Math.min(Integer.MAX_VALUE, Math.ceil(launchedStreams / exchangesPerWorker));
         boolean spares = neededStreams + fleet.streams() > 0 || policy.minWorkers() > 0;
         int spare = spares ? policy.warmWorkers() : 0;
@@ -83,11 +84,17 @@ final class WorkerTarget {
         kept = Math.min(recentlyWanted.add(nowNanos, wanted), affordable);
     }
 
-    /** Returns the streams of launched workers that the fleet needs beside the base. */
-    private double excess(int base, double instant, double elsewhere) {
+    /**
+     * Returns the streams of launched workers that the fleet needs beside the base.
+     *
+     * @param elsewhere streams that the other dispatchers of the fleet need, with headroom
+     * @param taken streams that other dispatchers use now, of the fleet or not
+     */
+    private double excess(int base, double instant, double elsewhere, int taken) {
         double utilization = 1 / (1 + policy.headroom());
         double others = elsewhere * utilization;
-        return excess.calculate(load.lastingStreams() + others, instant + others, base, base * utilization);
+        return excess.calculate(
+                load.lastingStreams() + others, instant + Math.max(others, taken), base, base * utilization);
     }
 
     /**

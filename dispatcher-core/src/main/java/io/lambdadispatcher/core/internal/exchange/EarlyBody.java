@@ -25,10 +25,7 @@ final class EarlyBody {
             return;
         }
         ByteBuf previous = joined;
-        joined = SmallParts.add(previous, part);
-        if (joined == null && previous != null) {
-            joined = SmallParts.add(null, part);
-        }
+        joined = SmallParts.addOrBegin(previous, part);
         if (joined == null) {
             parts.add(part);
         } else if (joined != previous) {

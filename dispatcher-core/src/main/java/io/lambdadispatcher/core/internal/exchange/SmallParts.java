@@ -41,4 +41,14 @@ public final class SmallParts {
             part.release();
         }
     }
+
+    /**
+     * Adds a part as {@link #add} does, but to a new buffer if {@code joined} is too full.
+     *
+     * @return {@code null} if the part is too large
+     */
+    public static @Nullable ByteBuf addOrBegin(@Nullable ByteBuf joined, ByteBuf part) {
+        ByteBuf to = add(joined, part);
+        return to == null && joined != null ? add(null, part) : to;
+    }
 }

@@ -1,7 +1,6 @@
 package io.lambdadispatcher.core.internal.fleet;
 
 import io.lambdadispatcher.core.internal.capacity.OfferedLoad;
-import io.lambdadispatcher.core.internal.capacity.WorkerLives;
 import io.lambdadispatcher.core.internal.fleet.MemberEntry.MemberDemand;
 import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
@@ -150,7 +149,7 @@ public final class FleetMember {
     }
 
     /** The ids of workers that a fleet has launched begin with this, those of others do not. */
-    public static final String WORKER_ID_PREFIX = WorkerLives.FLEET_PREFIX;
+    public static final String WORKER_ID_PREFIX = "fleet-";
 
     /** Calls the ledger, which must not throw, but which others write. */
     static <T> CompletionStage<T> asked(Supplier<CompletionStage<T>> call) {

@@ -14,10 +14,7 @@ final class BodyParts {
 
     /** @param data owned by this method */
     void add(ByteBuf data) {
-        ByteBuf together = SmallParts.add(joined, data);
-        if (together == null && joined != null) {
-            together = SmallParts.add(null, data);
-        }
+        ByteBuf together = SmallParts.addOrBegin(joined, data);
         if (together == null || together != joined) {
             parts.add(together == null ? data : together);
         }

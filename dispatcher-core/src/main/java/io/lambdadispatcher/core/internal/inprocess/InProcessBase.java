@@ -2,11 +2,9 @@ package io.lambdadispatcher.core.internal.inprocess;
 
 import io.lambdadispatcher.core.spi.AsyncInProcessHandler;
 import io.lambdadispatcher.core.spi.InProcessHandler;
+import io.lambdadispatcher.wire.blocking.VirtualThreads;
 import io.netty.util.concurrent.DefaultThreadFactory;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.util.concurrent.Executor;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
@@ -40,20 +38,7 @@ public record InProcessBase(InProcessCall.Factory calls, int concurrency) {
 
     /** The threads of all handlers. The number of streams limits how many are in use. */
     private static final class Threads {
-        static final Executor ALL = create();
-
-        private static Executor create() {
-            try {
-                return (ExecutorService) MethodHandles.publicLookup()
-                        .findStatic(
-                                Executors.class,
-                                "newVirtualThreadPerTaskExecutor",
-                                MethodType.methodType(ExecutorService.class))
-                        .invoke();
-            } catch (Throwable e) {
-                // A JVM before 21.
-                return Executors.newCachedThreadPool(new DefaultThreadFactory("in-process-handler", true));
-            }
-        }
+        static final Executor ALL = VirtualThreads.orElse(
+                () -> Executors.newCachedThreadPool(new DefaultThreadFactory("in-process-handler", true)));
     }
 }

@@ -2,6 +2,7 @@ package io.lambdadispatcher.core.internal.inprocess;
 
 import io.lambdadispatcher.core.internal.pool.PoolShard;
 import io.lambdadispatcher.core.internal.pool.PooledConnection;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -22,15 +23,16 @@ final class InProcessSlots {
     /** @param onGone called once, when all streams are closed */
     InProcessSlots(PoolShard shard, String workerId, InProcessCall.Factory calls, Runnable onGone) {
         this.shard = shard;
-        this.pooled = new PooledConnection(workerId, true);
+        this.pooled = new PooledConnection(workerId);
         this.calls = calls;
         this.onGone = onGone;
     }
 
-    void open(int count) {
+    void open(int count, WorkerKind kind) {
         if (closed) {
             return;
         }
+        pooled.setKind(kind);
         shard.workers().onMember(pooled);
         for (int i = 0; i < count; i++) {
             InProcessStream stream = new InProcessStream(this);

@@ -90,7 +90,7 @@ final class InProcessStream implements Carrier, RequestSink {
 
     @Override
     public boolean isOfBase() {
-        return true;
+        return slots.pooled.isBase();
     }
 
     @Override

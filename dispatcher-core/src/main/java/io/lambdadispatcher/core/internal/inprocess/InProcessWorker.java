@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.worker.WorkerEvents;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents.Departure;
 import io.lambdadispatcher.core.internal.worker.WorkerLink;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -75,13 +76,14 @@ public final class InProcessWorker implements WorkerLink {
         }
         pool.setWithoutTunnels(workerId);
         int version = WireLimits.PROTOCOL_VERSION;
-        events.onHello(this, new Hello(version, version, concurrency, Hello.NO_DEADLINE, "in process", "", "", ""));
+        WorkerKind kind = events.onHello(
+                this, new Hello(version, version, concurrency, Hello.NO_DEADLINE, "in process", "", "", ""));
         observer.onWorkerConnected(function, workerId, ADDRESS, concurrency);
         for (int i = 0; i < slots.size(); i++) {
             InProcessSlots each = slots.get(i);
             int streams = concurrency / slots.size() + (i < concurrency % slots.size() ? 1 : 0);
             onLoop(each, its -> {
-                its.open(streams);
+                its.open(streams, kind);
                 if (unopened.decrementAndGet() == 0) {
                     events.onReadiness(this, true);
                 }
@@ -117,6 +119,11 @@ public final class InProcessWorker implements WorkerLink {
     @Override
     public @Nullable Instant deadline() {
         return null;
+    }
+
+    @Override
+    public int streams() {
+        return concurrency;
     }
 
     @Override

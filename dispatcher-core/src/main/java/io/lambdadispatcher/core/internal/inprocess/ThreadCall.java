@@ -1,8 +1,14 @@
 package io.lambdadispatcher.core.internal.inprocess;
 
+import io.lambdadispatcher.core.internal.exchange.SmallParts;
 import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.spi.InProcessHandler;
 import io.lambdadispatcher.core.spi.InProcessRequest;
+import io.lambdadispatcher.core.spi.InProcessResponse;
+import io.lambdadispatcher.wire.blocking.BlockingInput;
+import io.lambdadispatcher.wire.blocking.BlockingOutput;
+import io.lambdadispatcher.wire.blocking.CallThread;
+import io.lambdadispatcher.wire.blocking.ResponseDraft;
 import io.lambdadispatcher.wire.http.HeaderMaps;
 import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.Methods;
@@ -12,6 +18,7 @@ import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import io.netty.util.concurrent.Ticker;
+import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
 import java.util.List;
@@ -20,6 +27,7 @@ import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
@@ -27,9 +35,15 @@ import org.slf4j.LoggerFactory;
  * A request on a thread of its own, which is interrupted if nobody wants the response any more. The
  * event loop calls the methods of {@link InProcessCall}. All others run on the handler's thread.
  */
-final class ThreadCall implements InProcessCall, InProcessRequest, ResponseOutput.Target, Runnable {
+final class ThreadCall implements InProcessCall, InProcessRequest, Runnable {
     private static final SeldomLog log =
             new SeldomLog(LoggerFactory.getLogger(InProcessHandler.class), Ticker.systemTicker());
+
+    /** Maximum number of bytes of one response body that wait, as of a worker stream. */
+    static final int WINDOW_BYTES = 256 * 1024;
+
+    /** The client learns of bytes that were read when they are so many, or when none is left. */
+    private static final int TOLD_BYTES = 16 * 1024;
 
     private final InProcessStream stream;
     private final InProcessHandler handler;
@@ -42,13 +56,93 @@ final class ThreadCall implements InProcessCall, InProcessRequest, ResponseOutpu
     private final HandlerAnswer answer;
     private volatile boolean cancelled;
 
-    /** Guards {@link #thread}, so that an interrupt does not reach the thread's next task. */
-    private final Object threadLock = new Object();
-
-    private @Nullable Thread thread;
+    private final CallThread thread = new CallThread();
 
     /** What the handler has written last, if it could not be sent. The handler's thread. */
     private ByteBuf rest = Unpooled.EMPTY_BUFFER;
+
+    /** The client's window limits what waits here: bytes count in it until they are taken. */
+    private final class RequestInput extends BlockingInput {
+        /** The last part, if small ones may be added to it. */
+        private @Nullable ByteBuf joined;
+
+        private int untoldBytes;
+
+        @Override
+        protected @Nullable ByteBuf join(ByteBuf data, boolean first) {
+            ByteBuf before = first ? null : joined;
+            joined = SmallParts.addOrBegin(before, data);
+            return joined == null ? data : joined == before ? null : joined;
+        }
+
+        @Override
+        protected void onTaken(int bytes, int leftBytes) {
+            untoldBytes += bytes;
+            if (untoldBytes > 0 && (leftBytes == 0 || untoldBytes >= TOLD_BYTES)) {
+                int told = untoldBytes;
+                untoldBytes = 0;
+                stream.onLoop(() -> stream.onRequestTaken(ThreadCall.this, told));
+            }
+        }
+    }
+
+    /** The handler's thread waits while too many bytes have not been taken by the client. */
+    private final class ResponseOutput extends BlockingOutput {
+        private final AtomicInteger untakenBytes = new AtomicInteger();
+
+        void onTaken(int bytes) {
+            untakenBytes.addAndGet(-bytes);
+            onWritable();
+        }
+
+        @Override
+        public void write(byte[] from, int offset, int length) throws IOException {
+            if (!Methods.isHead(head.method())) {
+                super.write(from, offset, length);
+            }
+        }
+
+        @Override
+        protected void sendHead() {
+            Http2Headers unsent = takeHead();
+            if (unsent != null) {
+                stream.onLoop(() -> stream.onHead(ThreadCall.this, unsent, false));
+            }
+        }
+
+        @Override
+        protected boolean send(ByteBuf data) {
+            untakenBytes.addAndGet(data.readableBytes());
+            if (!stream.onLoop(() -> stream.onData(ThreadCall.this, data, false))) {
+                data.release();
+            }
+            return isWritable();
+        }
+
+        @Override
+        protected boolean isWritable() {
+            return !cancelled && untakenBytes.get() < WINDOW_BYTES;
+        }
+
+        @Override
+        protected void verifyWanted() throws IOException {
+            if (cancelled) {
+                throw new IOException("the response is no longer needed");
+            }
+        }
+    }
+
+    /** What the handler sees of the response. */
+    private static final class HandlerAnswer extends ResponseDraft<InProcessResponse> implements InProcessResponse {
+        HandlerAnswer(BlockingOutput body) {
+            super(body);
+        }
+
+        @Override
+        protected InProcessResponse self() {
+            return this;
+        }
+    }
 
     ThreadCall(
             InProcessStream stream,
@@ -62,8 +156,8 @@ final class ThreadCall implements InProcessCall, InProcessRequest, ResponseOutpu
         this.threads = threads;
         this.head = head;
         this.timeoutMillis = timeoutMillis;
-        this.input = new RequestInput(bytes -> stream.onLoop(() -> stream.onRequestTaken(this, bytes)));
-        this.output = new ResponseOutput(this, Methods.isHead(head.method()));
+        this.input = new RequestInput();
+        this.output = new ResponseOutput();
         this.answer = new HandlerAnswer(output);
         if (bodyless) {
             input.end(EmptyHttp2Headers.INSTANCE);
@@ -101,20 +195,16 @@ final class ThreadCall implements InProcessCall, InProcessRequest, ResponseOutpu
     @Override
     public void cancel() {
         cancelled = true;
-        input.cancel();
-        output.cancel();
-        synchronized (threadLock) {
-            if (thread != null) {
-                thread.interrupt();
-            }
-        }
+        input.fail("the request was cancelled");
+        output.onWritable();
+        thread.interrupt();
     }
 
     // The handler's thread.
 
     @Override
     public void run() {
-        setThread(Thread.currentThread());
+        thread.begin();
         long calledNanos = System.nanoTime();
         Runnable last = () -> {};
         try {
@@ -126,26 +216,19 @@ final class ThreadCall implements InProcessCall, InProcessRequest, ResponseOutpu
         } catch (Throwable e) {
             last = failure(e);
         } finally {
-            setThread(null);
-            // Clears an interrupt that was meant for this request.
-            Thread.interrupted();
+            thread.end();
             output.drop();
             input.close();
             end(calledNanos, last);
         }
     }
 
-    private void setThread(@Nullable Thread current) {
-        synchronized (threadLock) {
-            thread = current;
-        }
-    }
-
     /** Takes what is left of the response. The result sends it, on the event loop. */
     private Runnable lastOfResponse() {
-        Http2Headers unsent = answer.takeHead();
+        Http2Headers unsent = takeHead();
         Http2Headers trailers = answer.trailers();
-        ByteBuf data = output.hasGathered() ? output.takeGathered() : Unpooled.EMPTY_BUFFER;
+        ByteBuf left = output.takeGathered();
+        ByteBuf data = left == null ? Unpooled.EMPTY_BUFFER : left;
         rest = data;
         boolean dataEnds = trailers == null && (data.isReadable() || unsent == null);
         return () -> {
@@ -182,19 +265,11 @@ final class ThreadCall implements InProcessCall, InProcessRequest, ResponseOutpu
         }
     }
 
-    @Override
-    public void sendHead() {
-        Http2Headers unsent = answer.takeHead();
-        if (unsent != null) {
-            stream.onLoop(() -> stream.onHead(this, unsent, false));
-        }
-    }
-
-    @Override
-    public void send(ByteBuf data) {
-        if (!stream.onLoop(() -> stream.onData(this, data, false))) {
-            data.release();
-        }
+    /** Returns status and headers, which are sent now; {@code null} if they have been sent. */
+    private @Nullable Http2Headers takeHead() {
+        Http2Headers unsent = answer.unsentHead();
+        answer.onHeadSent();
+        return unsent;
     }
 
     @Override

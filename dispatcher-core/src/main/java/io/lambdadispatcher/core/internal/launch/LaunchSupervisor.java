@@ -16,6 +16,7 @@ import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.LaunchHistory;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
@@ -199,19 +200,20 @@ public final class LaunchSupervisor {
 
     // Events of workers, from the registry.
 
-    /** Records that a worker has its first connection. */
-    void onWorkerDialled(String workerId) {
-        executor.execute(() -> confined.onDialled(workerId));
+    /** Records that a worker has its first connection, and said who it is. */
+    void onWorkerDialled(String workerId, WorkerKind kind) {
+        executor.execute(() -> confined.onDialled(workerId, kind));
     }
 
     /**
      * Records that a connection of the worker is ready. Called for each of them, and again after
      * the worker was not ready.
      *
+     * @param streams how many its ready connections may open
      * @param version the version of its code; empty if the worker does not tell it
      */
-    void onWorkerReady(String workerId, @Nullable Instant deadline, String version) {
-        executor.execute(() -> confined.onReady(workerId, deadline, version));
+    void onWorkerReady(String workerId, int streams, @Nullable Instant deadline, String version) {
+        executor.execute(() -> confined.onReady(workerId, streams, deadline, version));
     }
 
     /** Records that the worker is connected, but no longer has a ready connection. */
@@ -423,18 +425,18 @@ public final class LaunchSupervisor {
             return executor.ticker().nanoTime();
         }
 
-        void onDialled(String workerId) {
+        void onDialled(String workerId, WorkerKind kind) {
             long now = now();
-            controller.workers().onDialled(now, workerId);
+            controller.workers().onDialled(now, workerId, kind);
             publishPause(now);
         }
 
-        void onReady(String workerId, @Nullable Instant deadline, String version) {
+        void onReady(String workerId, int streams, @Nullable Instant deadline, String version) {
             long now = now();
             long deadlineNanos = deadline == null
                     ? Long.MAX_VALUE
                     : now + Duration.between(Instant.now(), deadline).toNanos();
-            carryOut(controller.onReady(now, workerId, deadlineNanos, version));
+            carryOut(controller.onReady(now, workerId, streams, deadlineNanos, version));
             lookSoon();
         }
 

@@ -15,6 +15,7 @@ import io.lambdadispatcher.core.internal.worker.WorkerEvents;
 import io.lambdadispatcher.core.internal.worker.WorkerLink;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.observe.WorkerSnapshot.State;
 import io.lambdadispatcher.wire.worker.ControlMessage;
@@ -52,49 +53,6 @@ import org.slf4j.LoggerFactory;
  * schedule a task.
  */
 public final class WorkerRegistry implements WorkerEvents {
-
-    /** A connected worker. Guarded by the registry's lock. */
-    private static final class Worker {
-        final String function;
-        /** Whether this dispatcher or another one of its fleet has launched it. */
-        final boolean launched;
-
-        /** The worker's connections; {@code true} = the connection is ready. */
-        final Map<WorkerLink, Boolean> connections = new HashMap<>();
-
-        /** Whether at least one connection is ready. */
-        boolean ready;
-
-        /** Why it drains; {@code null} = it does not. */
-        @Nullable
-        DrainCode draining;
-
-        final Instant since = Instant.now();
-        String version = "";
-        String logStream = "";
-        String zone = "";
-
-        @Nullable
-        Instant deadline;
-
-        WorkerSnapshot.@Nullable Load load;
-
-        Worker(String function, boolean launched) {
-            this.function = function;
-            this.launched = launched;
-        }
-
-        /**
-         * Updates {@link #ready} after a connection has changed. Returns whether it has changed and
-         * the worker is not draining.
-         */
-        boolean changesReadiness() {
-            boolean before = ready;
-            ready = connections.containsValue(true);
-            return ready != before && draining == null;
-        }
-    }
-
     private static final Logger log = LoggerFactory.getLogger(WorkerRegistry.class);
     private static final int MAX_RETIRED = 100_000;
 
@@ -107,7 +65,7 @@ public final class WorkerRegistry implements WorkerEvents {
     private final Map<String, LaunchSupervisor> supervisors;
 
     @GuardedBy("this")
-    private final Map<String, Worker> workers = new LinkedHashMap<>();
+    private final Map<String, RegisteredWorker> workers = new LinkedHashMap<>();
 
     /**
      * The launched workers that have not exited, by id; {@code true} = the worker was accepted
@@ -178,7 +136,7 @@ public final class WorkerRegistry implements WorkerEvents {
      */
     synchronized String hintOnStrangers(String function, String workerId) {
         int strangers = 0;
-        for (Map.Entry<String, Worker> each : workers.entrySet()) {
+        for (Map.Entry<String, RegisteredWorker> each : workers.entrySet()) {
             if (each.getValue().function.equals(function) && !launched.containsKey(each.getKey())) {
                 strangers++;
             }
@@ -201,12 +159,12 @@ public final class WorkerRegistry implements WorkerEvents {
         int all = 0;
         int base = -pool.ejectedWorkers(true);
         int launched = -pool.ejectedWorkers(false);
-        for (Worker worker : workers.values()) {
+        for (RegisteredWorker worker : workers.values()) {
             if (worker.function.equals(function)) {
                 all++;
                 int ready = worker.ready && worker.draining == null ? 1 : 0;
-                base += worker.launched ? 0 : ready;
-                launched += worker.launched ? ready : 0;
+                base += worker.isBase() ? ready : 0;
+                launched += worker.isBase() ? 0 : ready;
             }
         }
         int readyBase = Math.max(0, base);
@@ -223,7 +181,7 @@ public final class WorkerRegistry implements WorkerEvents {
     /** Returns how many workers are ready, ejected ones included. */
     public synchronized int readyWorkers(String function) {
         int ready = 0;
-        for (Worker worker : workers.values()) {
+        for (RegisteredWorker worker : workers.values()) {
             ready += worker.function.equals(function) && worker.ready && worker.draining == null ? 1 : 0;
         }
         return ready;
@@ -232,33 +190,22 @@ public final class WorkerRegistry implements WorkerEvents {
     @Override
     public @Nullable Refusal admit(LaunchToken token, WorkerLink connection, boolean expired) {
         synchronized (this) {
-            boolean first = !workers.containsKey(token.workerId());
             Refusal refusal = refusal(token, connection, expired);
             if (refusal != null) {
                 return refusal;
             }
-            boolean isLaunched = isLaunched(token.function(), token.workerId());
-            workers.computeIfAbsent(token.workerId(), id -> new Worker(token.function(), isLaunched))
+            workers.computeIfAbsent(token.workerId(), id -> new RegisteredWorker(token.function()))
                     .connections
                     .put(connection, false);
             launched.computeIfPresent(token.workerId(), (id, before) -> true);
             waiting.remove(token.workerId());
-            if (first) {
-                tellSupervisor(token.function(), supervisor -> supervisor.onWorkerDialled(token.workerId()));
-            }
         }
         return null;
     }
 
-    @Override
-    public synchronized boolean isLaunched(String function, String workerId) {
-        return launched.containsKey(workerId)
-                || supervisors.containsKey(function) && workerId.startsWith(FleetMember.WORKER_ID_PREFIX);
-    }
-
     @GuardedBy("this")
     private @Nullable Refusal refusal(LaunchToken token, WorkerLink connection, boolean expired) {
-        Worker worker = workers.get(token.workerId());
+        RegisteredWorker worker = workers.get(token.workerId());
         if (closing) {
             return new Refusal(FORBIDDEN, null, "the dispatcher is shutting down");
         }
@@ -319,7 +266,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @GuardedBy("this")
-    private @Nullable Refusal refusalOfOneMore(LaunchToken token, Worker worker, int limit) {
+    private @Nullable Refusal refusalOfOneMore(LaunchToken token, RegisteredWorker worker, int limit) {
         if (!worker.function.equals(token.function())) {
             return new Refusal(
                     FORBIDDEN,
@@ -338,14 +285,37 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @Override
-    public synchronized void onHello(WorkerLink connection, ControlMessage.Hello hello) {
-        Worker worker = workers.get(connection.workerId());
-        if (worker != null) {
-            worker.version = hello.functionVersion();
-            worker.logStream = hello.logStream();
-            worker.zone = hello.zone();
-            worker.deadline = connection.deadline();
+    public synchronized WorkerKind onHello(WorkerLink connection, ControlMessage.Hello hello) {
+        String id = connection.workerId();
+        WorkerKind told = kindOf(id, hello);
+        RegisteredWorker worker = workers.get(id);
+        if (worker == null) {
+            return told;
         }
+        worker.version = hello.functionVersion();
+        worker.logStream = hello.logStream();
+        worker.zone = hello.zone();
+        worker.deadline = connection.deadline();
+        WorkerKind kind = worker.kind;
+        if (kind == null) {
+            worker.kind = told;
+            tellSupervisor(worker.function, supervisor -> supervisor.onWorkerDialled(id, told));
+            return told;
+        }
+        return kind;
+    }
+
+    /**
+     * The one rule of what a base worker is: nobody has launched it for a time, so it states no
+     * deadline, and neither this dispatcher nor another one of its fleet has launched it. A
+     * deadline shows that the dispatcher before this one has launched the worker.
+     */
+    @GuardedBy("this")
+    private WorkerKind kindOf(String workerId, ControlMessage.Hello hello) {
+        boolean known = launched.containsKey(workerId) || workerId.startsWith(FleetMember.WORKER_ID_PREFIX);
+        return known || hello.remainingMillis() != ControlMessage.Hello.NO_DEADLINE
+                ? WorkerKind.LAUNCHED
+                : WorkerKind.BASE;
     }
 
     /**
@@ -364,7 +334,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     @GuardedBy("this")
-    private WorkerSnapshot snapshot(String id, Worker worker, WorkerUse use) {
+    private WorkerSnapshot snapshot(String id, RegisteredWorker worker, WorkerUse use) {
         State state = worker.draining != null ? State.DRAINING : worker.ready ? State.READY : State.UNREADY;
         SocketAddress address = worker.connections.keySet().stream()
                 .findAny()
@@ -374,7 +344,7 @@ public final class WorkerRegistry implements WorkerEvents {
                 worker.function,
                 id,
                 state,
-                worker.launched,
+                !worker.isBase(),
                 address,
                 worker.since,
                 worker.deadline,
@@ -396,7 +366,7 @@ public final class WorkerRegistry implements WorkerEvents {
     @Override
     public void onReadiness(WorkerLink connection, boolean ready) {
         synchronized (this) {
-            Worker worker = workers.get(connection.workerId());
+            RegisteredWorker worker = workers.get(connection.workerId());
             if (worker == null || worker.connections.replace(connection, ready) == null) {
                 return;
             }
@@ -425,17 +395,20 @@ public final class WorkerRegistry implements WorkerEvents {
     @GuardedBy("this")
     private void tellReady(WorkerLink connection) {
         String id = connection.workerId();
-        Worker worker = workers.get(id);
-        String version = worker == null ? "" : worker.version;
-        tellSupervisor(
-                connection.pool().options().name(),
-                supervisor -> supervisor.onWorkerReady(id, connection.deadline(), version));
+        RegisteredWorker worker = workers.get(id);
+        if (worker != null) {
+            int streams = worker.readyStreams();
+            String version = worker.version;
+            tellSupervisor(
+                    worker.function,
+                    supervisor -> supervisor.onWorkerReady(id, streams, connection.deadline(), version));
+        }
     }
 
     @Override
     public void onLoad(WorkerLink connection, ControlMessage.Load load) {
         synchronized (this) {
-            Worker worker = workers.get(connection.workerId());
+            RegisteredWorker worker = workers.get(connection.workerId());
             if (worker != null) {
                 worker.load = new WorkerSnapshot.Load(load.cpuPermille(), load.memoryPermille(), load.loopLagMicros());
             }
@@ -458,7 +431,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     private synchronized boolean startDraining(String workerId, DrainCode reason) {
-        Worker worker = workers.get(workerId);
+        RegisteredWorker worker = workers.get(workerId);
         if (worker == null || worker.draining != null) {
             return false;
         }
@@ -473,7 +446,7 @@ public final class WorkerRegistry implements WorkerEvents {
         boolean clean = departure == Departure.ENDED;
         CompletableFuture<Void> nowEmpty;
         synchronized (this) {
-            Worker worker = workers.get(connection.workerId());
+            RegisteredWorker worker = workers.get(connection.workerId());
             if (worker == null) {
                 return;
             }
@@ -578,7 +551,7 @@ public final class WorkerRegistry implements WorkerEvents {
     }
 
     private synchronized List<WorkerLink> connections(String workerId) {
-        Worker worker = workers.get(workerId);
+        RegisteredWorker worker = workers.get(workerId);
         return worker == null ? List.of() : List.copyOf(worker.connections.keySet());
     }
 

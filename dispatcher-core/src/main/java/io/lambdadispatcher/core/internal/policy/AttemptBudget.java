@@ -43,7 +43,7 @@ public final class AttemptBudget {
      * <p>While requests are queued, workers have no time for more work than there is. A request
      * that was refused or whose worker was lost is no more work than it was.
      *
-     * @param queued whether requests are queued
+     * @param queued whether requests are queued, those that are set aside not counted
      */
     public @Nullable RetryDenial denial(ExtraAttempt reason, boolean queued) {
         boolean replaces = reason == ExtraAttempt.REFUSED || reason == ExtraAttempt.LOST;

@@ -152,9 +152,21 @@ public final class ClientSession {
         waiting = false;
     }
 
-    /** Returns whether the request names a worker, which has the state of its session. */
-    public boolean isBound() {
-        return worker != WorkerTag.NONE;
+    /**
+     * Returns whether the request names one of the workers, which has the state of its session.
+     *
+     * @param tried the workers of failed attempts, where the session is lost
+     */
+    public <C extends Candidate> boolean isBound(C[] candidates, List<String> tried) {
+        if (worker == WorkerTag.NONE || Rendezvous.contains(tags(tried), worker)) {
+            return false;
+        }
+        for (C candidate : candidates) {
+            if (candidate.tag() == worker) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Returns what stands for the worker that the request names. */

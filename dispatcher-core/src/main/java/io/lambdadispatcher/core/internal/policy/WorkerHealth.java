@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.policy.GroupHealth.Counts;
 import io.lambdadispatcher.core.internal.policy.GroupHealth.Tally;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -42,7 +43,7 @@ import org.jspecify.annotations.Nullable;
  * good ones in a row, it serves as before. If all workers are ejected, all of them serve.
  *
  * <p><i>Threading:</i> confined to the event loop of the worker's connection, except for {@link
- * #typicalNanos}.
+ * #typicalNanos} and {@link #seemsDoubted}.
  */
 public final class WorkerHealth {
     /** What follows from the end of an exchange. */
@@ -108,14 +109,17 @@ public final class WorkerHealth {
 
     private boolean begun;
     private long firstNanos;
-    /** Since when the worker has had exchanges and answered none. */
-    private long quietNanos;
+    /** Since when the worker has had exchanges and answered none. Other threads read it. */
+    private final AtomicLong quietNanos = new AtomicLong();
 
-    private boolean doubted;
+    /** Other threads read it. */
+    private final AtomicBoolean doubted = new AtomicBoolean();
     /** Whether an exchange has begun since the worker has answered or ended one. */
     private boolean tried;
 
-    private long lastBadNanos;
+    /** Other threads read it. */
+    private final AtomicLong lastBadNanos = new AtomicLong();
+
     private boolean anySlow;
     private long lastSlowNanos;
     private @Nullable Trial trial;
@@ -139,7 +143,7 @@ public final class WorkerHealth {
      */
     public void onBegin(long nowNanos, boolean idle) {
         if (idle) {
-            quietNanos = nowNanos;
+            quietNanos.setOpaque(nowNanos);
             if (!begun) {
                 begun = true;
                 firstNanos = nowNanos;
@@ -151,7 +155,7 @@ public final class WorkerHealth {
 
     /** Records that the worker has answered something. */
     public void onAnswer(long nowNanos) {
-        quietNanos = nowNanos;
+        quietNanos.setOpaque(nowNanos);
         tried = false;
     }
 
@@ -194,7 +198,7 @@ public final class WorkerHealth {
     private void onGood(long nowNanos, long waitedNanos) {
         tally.count(false);
         sample(waitedNanos);
-        doubted = false;
+        doubted.setOpaque(false);
         Trial current = trial;
         if (current != null) {
             current.seen++;
@@ -294,8 +298,8 @@ public final class WorkerHealth {
 
     /** Puts the worker in doubt, because an exchange was bad, or took longer than another's. */
     public void onDoubt(long nowNanos) {
-        doubted = true;
-        lastBadNanos = nowNanos;
+        lastBadNanos.setOpaque(nowNanos);
+        doubted.setOpaque(true);
     }
 
     /**
@@ -305,7 +309,11 @@ public final class WorkerHealth {
      * @param idle whether the worker has no exchange
      */
     public boolean hasJustFailed(long nowNanos, boolean idle) {
-        return doubted && (tried && !idle || nowNanos - lastBadNanos < DOUBT_NANOS);
+        return doubted.getOpaque() && (tried && !idle || isBadLately(nowNanos));
+    }
+
+    private boolean isBadLately(long nowNanos) {
+        return nowNanos - lastBadNanos.getOpaque() < DOUBT_NANOS;
     }
 
     /**
@@ -314,7 +322,17 @@ public final class WorkerHealth {
      * @param idle whether the worker has no exchange
      */
     public boolean isQuiet(long nowNanos, boolean idle) {
-        return !idle && nowNanos - quietNanos > group.slowNanos();
+        return !idle && nowNanos - quietNanos.getOpaque() > group.slowNanos();
+    }
+
+    /**
+     * Returns whether the worker had a bad exchange just now, or is quiet. Any thread, which may
+     * see an earlier state.
+     *
+     * @param idle whether the worker has no exchange
+     */
+    public boolean seemsDoubted(long nowNanos, boolean idle) {
+        return doubted.getOpaque() && isBadLately(nowNanos) || isQuiet(nowNanos, idle);
     }
 
     // Ejection.
@@ -323,7 +341,7 @@ public final class WorkerHealth {
     public void eject(long nowNanos, String reason) {
         ejection.eject(nowNanos, reason);
         trial = null;
-        doubted = false;
+        doubted.setOpaque(false);
     }
 
     /** Ends the ejection. */

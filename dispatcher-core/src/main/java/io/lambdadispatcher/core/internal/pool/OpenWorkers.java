@@ -161,24 +161,41 @@ final class OpenWorkers {
 
     /**
      * Returns the connection with the fewest requests, of any event loop, that has room and whose
-     * worker is not replaced soon. Base workers come first; {@code null} if there is none.
+     * worker is not replaced soon; {@code null} if there is none. Workers in doubt come last. Base
+     * workers below their target come first, and for a tunnel also those above it.
      *
      * @param tried the workers of failed attempts, which must not be chosen
      */
     @Nullable
-    PooledConnection leastBusyStaying(List<String> tried) {
+    PooledConnection leastBusyStaying(List<String> tried, boolean tunnel, long nowNanos) {
         Set<String> leaving = due;
         PooledConnection least = null;
         for (PooledConnection each : open) {
-            boolean comesFirst = least == null || (each.base == least.base ? each.load() < least.load() : each.base);
-            if (comesFirst
-                    && each.hasRoom()
-                    && !leaving.contains(each.workerId())
-                    && !tried.contains(each.workerId())) {
+            if (isStaying(each, leaving, tried) && (least == null || isBefore(each, least, tunnel, nowNanos))) {
                 least = each;
             }
         }
         return least;
+    }
+
+    private static boolean isBefore(PooledConnection one, PooledConnection other, boolean tunnel, long nowNanos) {
+        boolean doubted = one.seemsDoubted(nowNanos);
+        if (doubted != other.seemsDoubted(nowNanos)) {
+            return !doubted;
+        }
+        boolean first = tunnel ? one.base : one.isPreferred();
+        boolean otherFirst = tunnel ? other.base : other.isPreferred();
+        return first == otherFirst ? one.load() < other.load() : first;
+    }
+
+    /** Returns whether a connection has room whose worker is not replaced soon. */
+    boolean hasStaying(List<String> tried) {
+        Set<String> leaving = due;
+        return Arrays.stream(open).anyMatch(each -> isStaying(each, leaving, tried));
+    }
+
+    private static boolean isStaying(PooledConnection member, Set<String> leaving, List<String> tried) {
+        return member.hasRoom() && !leaving.contains(member.workerId()) && !tried.contains(member.workerId());
     }
 
     /** Compares the times of all workers of a kind, about once a second. Any event loop. */
@@ -198,32 +215,47 @@ final class OpenWorkers {
     /** Ejects the worker of a connection, if the group permits it. The connection's event loop. */
     void eject(PooledConnection member) {
         String reason = Objects.requireNonNull(member.judge().reason(), "a verdict has a reason");
-        if (healthOf(member.base).tryEject(member.workerId())) {
+        if (beginEjection(member, reason)) {
             log.info(
                     "worker {} of function {} is ejected: {}",
                     member.workerId(),
                     pool.options().name(),
                     reason);
-            incidents.begin(
-                    Incident.Kind.WORKERS_EJECTED,
-                    pool.options().name(),
-                    "",
-                    "worker " + member.workerId() + ": " + reason);
             pool.onShards(shard -> shard.workers().ejector.eject(member.workerId(), reason));
             pool.onShards(shard -> shard.workers().ejector.onGroupChange());
         }
     }
 
+    /** With the lock, as {@link #endEjection}, so that no incident ends that begins now. */
+    synchronized boolean beginEjection(PooledConnection member, String reason) {
+        boolean permitted = healthOf(member.base).tryEject(member.workerId());
+        if (permitted) {
+            incidents.begin(
+                    Incident.Kind.WORKERS_EJECTED,
+                    pool.options().name(),
+                    "",
+                    "worker " + member.workerId() + ": " + reason);
+        }
+        return permitted;
+    }
+
     /** Ends the ejection of a worker, because it serves probes well. */
     void restore(PooledConnection member) {
-        if (healthOf(member.base).onReturned(member.workerId())) {
+        if (endEjection(member)) {
             log.info(
                     "worker {} of function {} is no longer ejected",
                     member.workerId(),
                     pool.options().name());
-            endEjectionsIfNone();
         }
         pool.onShards(shard -> shard.workers().ejector.restore(member.workerId()));
         pool.onShards(shard -> shard.workers().ejector.onGroupChange());
+    }
+
+    synchronized boolean endEjection(PooledConnection member) {
+        boolean was = healthOf(member.base).onReturned(member.workerId());
+        if (was) {
+            endEjectionsIfNone();
+        }
+        return was;
     }
 }

@@ -59,9 +59,9 @@ final class Placement {
         List<String> tried = exchange.attempts().tried();
         ClientSession session = exchange.place().session();
         boolean stays = pool.openWorkers.isAnyDue() && exchange.lastsLong();
-        PooledConnection wanted = session == null ? null : session.choose(candidates(session, stays), tried);
+        PooledConnection wanted = session == null ? null : session.choose(candidates(session, tried, stays), tried);
         if (wanted == null && stays) {
-            wanted = pool.openWorkers.leastBusyStaying(tried);
+            wanted = pool.openWorkers.leastBusyStaying(tried, exchange.asksForTunnel(), home.nanoTime());
         }
         if (wanted != null) {
             return dispatchTo(wanted, exchange);
@@ -77,8 +77,9 @@ final class Placement {
     }
 
     /** @param stays whether the exchange should not begin on a worker that is replaced soon */
-    private PooledConnection[] candidates(ClientSession session, boolean stays) {
-        return stays && !session.isBound() ? pool.openWorkers.staying() : pool.openWorkers.all();
+    private PooledConnection[] candidates(ClientSession session, List<String> tried, boolean stays) {
+        PooledConnection[] all = pool.openWorkers.all();
+        return stays && !session.isBound(all, tried) ? pool.openWorkers.staying() : all;
     }
 
     /**

@@ -253,7 +253,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     @Override
     public @Nullable RetryDenial takeExtraAttempt(ExtraAttempt reason) {
         assert loop.inEventLoop();
-        RetryDenial denial = budget.denial(reason, pool.queued() > 0);
+        RetryDenial denial = budget.denial(reason, pool.pending() > 0);
         if (denial == null) {
             budget.take();
         }
@@ -263,7 +263,7 @@ public final class PoolShard implements FunctionOpener, ExchangeOwner {
     @Override
     public @Nullable RetryDenial start(Try next, List<String> tried) {
         assert loop.inEventLoop();
-        RetryDenial denial = budget.denial(ExtraAttempt.HEDGE, pool.queued() > 0);
+        RetryDenial denial = budget.denial(ExtraAttempt.HEDGE, pool.pending() > 0);
         if (denial != null) {
             return denial;
         }

@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.internal.policy.SlowStart;
 import io.lambdadispatcher.core.internal.policy.WorkerHealth;
 import io.lambdadispatcher.core.internal.policy.WorkerHealth.Verdict;
 import io.lambdadispatcher.core.internal.policy.WorkerTag;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayDeque;
@@ -46,8 +47,8 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     private final String workerId;
     private final long tag;
 
-    /** Whether it is one of a base worker, which no dispatcher has launched. */
-    final boolean base;
+    /** Whether it is one of a base worker. */
+    boolean base;
 
     /** The shard of the connection, which {@link ShardWorkers#onMember} sets. */
     @Nullable
@@ -151,14 +152,13 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
 
     /** Creates the connection of a launched worker. */
     public PooledConnection(String workerId) {
-        this(workerId, false);
-    }
-
-    /** @param base whether no dispatcher has launched the worker */
-    public PooledConnection(String workerId, boolean base) {
         this.workerId = workerId;
         this.tag = WorkerTag.of(workerId);
-        this.base = base;
+    }
+
+    /** Sets the kind of the worker. Call before {@link ShardWorkers#onMember}. */
+    public void setKind(WorkerKind kind) {
+        base = kind == WorkerKind.BASE;
     }
 
     private static VarHandle handle(Class<?> owner, String field, Class<?> type) {
@@ -315,6 +315,12 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     /** Returns whether other workers should get the next exchange, if they have room. */
     boolean isDoubted(long nowNanos) {
         return hasJustFailed(nowNanos) || health != null && health.isQuiet(nowNanos, busy == 0);
+    }
+
+    /** As {@link #isDoubted}. Any thread. Other threads may see an earlier state. */
+    boolean seemsDoubted(long nowNanos) {
+        WorkerHealth its = health;
+        return its != null && its.seemsDoubted(nowNanos, load() == 0);
     }
 
     boolean hasJustFailed(long nowNanos) {

@@ -162,13 +162,14 @@ final class SetAside {
      */
     boolean waitsForReplacement(Exchange exchange) {
         OpenWorkers workers = pool.openWorkers;
+        List<String> tried = exchange.attempts().tried();
         ClientSession session = exchange.place().session();
         return workers.isAnyDue()
                 && exchange.lastsLong()
-                && (session == null || !session.isBound())
+                && (session == null || !session.isBound(workers.all(), tried))
                 && pool.free() > 0
                 && pool.launches()
-                && workers.leastBusyStaying(exchange.attempts().tried()) == null;
+                && !workers.hasStaying(tried);
     }
 
     // Those that wait.

@@ -106,8 +106,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         super(admission.port, admission.handler);
         this.workerId = workerId;
         this.shard = shard;
-        boolean launched = port.events.isLaunched(shard.pool().options().name(), workerId);
-        this.pooled = new PooledConnection(workerId, !launched);
+        this.pooled = new PooledConnection(workerId);
         this.control = new ControlStream(handler, stream, new ControlCodec(ControlCodec.Role.DISPATCHER, token), this);
         this.streamKey = handler.connection().newKey();
         this.expected = new DeadlineQueue<>(loop(), PATIENCE_NANOS, this::onUnanswered);
@@ -116,7 +115,6 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     /** Starts the connection of an admitted worker. */
     void start() {
         handler.onAdmitted(this);
-        shard.workers().onMember(pooled);
         accept(control.stream());
     }
 
@@ -137,6 +135,11 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     @Override
     public @Nullable Instant deadline() {
         return deadline;
+    }
+
+    @Override
+    public int streams() {
+        return streamLimit;
     }
 
     // From the peer: HTTP/2.
@@ -309,12 +312,14 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         if (streamLimit < hello.streams()) {
             tellStreamLimit(hello.streams());
         }
+        if (hello.remainingMillis() != ControlMessage.Hello.NO_DEADLINE) {
+            deadline = Instant.now().plusMillis(Integer.toUnsignedLong(hello.remainingMillis()));
+        }
+        pooled.setKind(port.events.onHello(this, hello));
+        shard.workers().onMember(pooled);
         String zone = port.access().zone();
         if (!zone.isEmpty() && !hello.zone().isEmpty() && !zone.equals(hello.zone())) {
             pooled.onOtherZone(streamLimit);
-        }
-        if (hello.remainingMillis() != ControlMessage.Hello.NO_DEADLINE) {
-            deadline = Instant.now().plusMillis(Integer.toUnsignedLong(hello.remainingMillis()));
         }
         // Twice the sum of the streams' windows, so that streams whose clients do not read cannot
         // block the others: the worker learns of bytes that were read when they are half of the
@@ -335,7 +340,6 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
                 remoteAddress(),
                 hello.agent(),
                 streamLimit);
-        port.events.onHello(this, hello);
         port.observer.onWorkerConnected(function(), workerId, remoteAddress(), streamLimit);
         if (drainLater != null) {
             drainLater.run();

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.core.internal.worker;
 
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -60,19 +61,16 @@ public interface WorkerEvents {
     Refusal admit(LaunchToken token, WorkerLink connection, boolean expired);
 
     /**
-     * Returns whether this dispatcher or another one of its fleet has launched the worker. If not,
-     * it is a base worker.
-     */
-    boolean isLaunched(String function, String workerId);
-
-    /**
      * Returns the addresses of all dispatchers that share the workers, this one's first; empty if
      * there is no fleet.
      */
     List<String> peers();
 
-    /** An admitted connection has said who it is. */
-    void onHello(WorkerLink connection, ControlMessage.Hello hello);
+    /**
+     * An admitted connection has said who it is. Returns the kind of its worker, which never
+     * changes.
+     */
+    WorkerKind onHello(WorkerLink connection, ControlMessage.Hello hello);
 
     /** An admitted connection is ready for requests, or is not for now. */
     void onReadiness(WorkerLink connection, boolean ready);

@@ -23,6 +23,9 @@ public interface WorkerLink {
     @Nullable
     Instant deadline();
 
+    /** Returns how many worker streams may open. Known after HELLO. */
+    int streams();
+
     SocketAddress remoteAddress();
 
     /**

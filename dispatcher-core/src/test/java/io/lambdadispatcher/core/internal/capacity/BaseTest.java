@@ -4,9 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,12 +17,16 @@ import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The controller with a base, that is, with workers that nobody launches. */
 class BaseTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     /** Streams of a launched worker, as by default. */
     private static final int STREAMS = 100;
+
+    private static final int TENTHS_OF_START = 10;
 
     private CapacityController controller = controller(CapacityPolicy.between(0, 20));
     private final List<String> launched = new ArrayList<>();
@@ -46,13 +53,13 @@ class BaseTest {
     }
 
     private void connect(String id, int streams) {
-        connect(id, streams, WorkerLife.NEVER);
+        connect(id, WorkerKind.BASE, streams);
     }
 
-    private void connect(String id, int streams, long deadlineNanos) {
+    private void connect(String id, WorkerKind kind, int streams) {
         workers.put(id, worker(id, streams, 0, null));
-        controller.workers().onDialled(now, id);
-        carryOut(controller.onReady(now, id, deadlineNanos, ""));
+        controller.workers().onDialled(now, id, kind);
+        carryOut(controller.onReady(now, id, streams, WorkerLife.NEVER, ""));
     }
 
     private void leave(String id) {
@@ -85,7 +92,10 @@ class BaseTest {
 
     private void startAll() {
         now += SECOND;
-        launched.stream().filter(id -> !workers.containsKey(id)).toList().forEach(id -> connect(id, STREAMS));
+        launched.stream()
+                .filter(id -> !workers.containsKey(id))
+                .toList()
+                .forEach(id -> connect(id, WorkerKind.LAUNCHED, STREAMS));
         look();
     }
 
@@ -115,6 +125,22 @@ class BaseTest {
         pending = 3;
         look();
         assertThat(launched).hasSize(1);
+    }
+
+    /** The sample that lists workers comes once a second. Before it, the base counted as 100. */
+    @Test
+    void should_count_a_new_base_worker_with_its_own_streams_immediately() {
+        look();
+        connect("base", 4);
+        now += SECOND / 10;
+        workers.clear();
+        arrived = 7;
+        busy = 4;
+        pending = 3;
+        look();
+
+        assertThat(launched).hasSize(1);
+        assertThat(controller.status(now, null).base()).isEqualTo(new CapacitySnapshot.Base(1, 4, 0, 3));
     }
 
     /**
@@ -242,8 +268,8 @@ class BaseTest {
     @Test
     void should_count_launched_workers_of_others_as_launched() {
         controller = controller(CapacityPolicy.fixed(2));
-        connect("fleet-1", STREAMS);
-        connect("of the previous dispatcher", STREAMS, now + 800 * SECOND);
+        connect("of the fleet", WorkerKind.LAUNCHED, STREAMS);
+        connect("of the previous dispatcher", WorkerKind.LAUNCHED, STREAMS);
         look();
 
         assertThat(launched).isEmpty();
@@ -260,5 +286,119 @@ class BaseTest {
         fleet = new FleetView(150, 0, true, true, 10, null);
         traffic(150, 1);
         assertThat(launched).hasSize(1);
+    }
+
+    /** A queue that is handed over in this moment says nothing about other dispatchers. */
+    @Test
+    void should_not_take_free_streams_for_streams_that_others_use_in_a_moment() {
+        connect("base", 50);
+        traffic(100, 20);
+        for (int i = 0; i < 100; i++) {
+            now += SECOND / 10;
+            arrived += 10;
+            pending = i % 3;
+            look();
+        }
+        assertThat(launched).isEmpty();
+    }
+
+    @Test
+    void should_not_take_the_streams_of_a_new_worker_for_streams_that_others_use() {
+        connect("base", 10);
+        traffic(40, 20);
+        arrived += 42;
+        busy = 10;
+        pending = 40;
+        for (int i = 0; i < 25; i++) {
+            now += SECOND / 10;
+            arrived += 5;
+            pending++;
+            look();
+        }
+        assertThat(launched).hasSize(1);
+
+        connect("w0", WorkerKind.LAUNCHED, STREAMS);
+        now += SECOND / 100;
+        look();
+        assertThat(launched).hasSize(1);
+    }
+
+    /**
+     * Other dispatchers use a part of the base for requests that never end. The fleet knows of
+     * them, or they are no members of it.
+     */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void should_let_no_request_wait_for_streams_that_others_use(boolean known) {
+        for (int seed = 0; seed < 300; seed++) {
+            Random random = new Random(seed);
+            controller = controller(CapacityPolicy.between(0, 20));
+            launched.clear();
+            drained.clear();
+            workers.clear();
+            arrived = 0;
+            busy = 0;
+            pending = 0;
+            now = 77 * SECOND;
+            int base = 1 + random.nextInt(40);
+            int used = 1 + random.nextInt(base);
+            fleet = known ? new FleetView(used, 0, true, true, 20, null) : FleetView.ALONE;
+            connect("base", base);
+            assertThat(longestWait(random, base, used))
+                    .as("seed %s, %s of %s", seed, used, base)
+                    .isLessThan(TENTHS_OF_START + 10);
+        }
+    }
+
+    /** Returns the longest wait of a request in tenths of a second. */
+    private int longestWait(Random random, int base, int used) {
+        int usedFrom = random.nextInt(100);
+        double perTenth = random.nextInt(base * 2) / 5.0 * random.nextDouble();
+        Deque<Integer> waiting = new ArrayDeque<>();
+        Deque<Integer> ends = new ArrayDeque<>();
+        List<Integer> startedAt = new ArrayList<>();
+        double due = 0;
+        int longest = 0;
+        for (int tenth = 0; tenth < 300; tenth++) {
+            now += SECOND / 10;
+            for (due += perTenth; due >= 1; due--) {
+                arrived++;
+                waiting.add(tenth);
+            }
+            while (!ends.isEmpty() && ends.peek() <= tenth) {
+                ends.remove();
+            }
+            while (startedAt.size() < launched.size()) {
+                startedAt.add(tenth);
+            }
+            for (int i = 0; i < startedAt.size(); i++) {
+                if (tenth == startedAt.get(i) + TENTHS_OF_START) {
+                    connect(launched.get(i), WorkerKind.LAUNCHED, STREAMS);
+                }
+            }
+            int here = base - (tenth < usedFrom ? 0 : used) + (workers.size() - 1) * STREAMS;
+            while (!waiting.isEmpty() && ends.size() < here) {
+                longest = Math.max(longest, tenth - waiting.remove());
+                ends.add(tenth + 2);
+            }
+            busy = ends.size();
+            pending = waiting.size();
+            look();
+            drained.forEach(this::leave);
+            drained.clear();
+        }
+        return Math.max(longest, waiting.isEmpty() ? 0 : 300 - waiting.peek());
+    }
+
+    /** Other dispatchers would launch for requests that only this process can serve. */
+    @Test
+    void should_not_ask_the_fleet_for_what_its_handlers_in_process_serve() {
+        connect(WorkerLives.IN_PROCESS_PREFIX + "1", 15);
+        traffic(50, 20);
+        assertThat(controller.report(now, Plan.NOTHING).streams()).isZero();
+
+        connect("base", 15);
+        traffic(100, 30);
+        assertThat(controller.report(now, Plan.NOTHING).streams()).isBetween(5.0, 12.0);
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.capacity.FleetReport.SlotUse;
 import io.lambdadispatcher.core.observe.LaunchHistory;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
@@ -96,7 +97,7 @@ class CapacityControllerTest {
     }
 
     private void ready(String id, long deadlineNanos) {
-        carryOut(controller.onReady(now, id, deadlineNanos, ""));
+        carryOut(controller.onReady(now, id, 5, deadlineNanos, ""));
     }
 
     private void readyAll() {
@@ -425,7 +426,7 @@ class CapacityControllerTest {
 
     @Test
     void should_count_workers_that_came_by_themselves() {
-        controller.workers().onDialled(now, "guest");
+        controller.workers().onDialled(now, "guest", WorkerKind.BASE);
         ready("guest");
         arrived = 5;
         busy = 5;
@@ -672,7 +673,7 @@ class CapacityControllerTest {
         readyAll();
         controller.onDisconnected(now, "w0", false);
         pass(Duration.ofSeconds(2));
-        controller.workers().onDialled(now, "w0");
+        controller.workers().onDialled(now, "w0", WorkerKind.LAUNCHED);
         readyAll();
         pass(Duration.ofSeconds(60));
 
@@ -697,7 +698,7 @@ class CapacityControllerTest {
 
         // The worker was disconnected before it received the drain message.
         controller.onDisconnected(now, "w0", false);
-        controller.workers().onDialled(now, "w0");
+        controller.workers().onDialled(now, "w0", WorkerKind.LAUNCHED);
         ready("w0");
         assertThat(told.drained).containsOnlyKeys("w0");
     }
@@ -714,7 +715,7 @@ class CapacityControllerTest {
         carryOut(controller.onLoad(now, "w0", 500, 400_000));
         told.limits.clear();
         controller.onDisconnected(now, "w0", false);
-        controller.workers().onDialled(now, "w0");
+        controller.workers().onDialled(now, "w0", WorkerKind.LAUNCHED);
         ready("w0");
 
         assertThat(told.limits).containsEntry("w0", 70);
@@ -786,7 +787,7 @@ class CapacityControllerTest {
     void should_launch_another_for_one_that_hangs_at_its_start_and_is_not_seen_to_end() {
         controller = controller(CapacityPolicy.fixed(1));
         look();
-        controller.workers().onDialled(now, "w0");
+        controller.workers().onDialled(now, "w0", WorkerKind.LAUNCHED);
         pass(Duration.ofSeconds(121));
         assertThat(told.killed).containsExactly("w0");
 
@@ -802,7 +803,7 @@ class CapacityControllerTest {
         for (int second = 0; second < 600; second++) {
             pass(Duration.ofSeconds(1));
             for (; seen < told.launched.size(); seen++) {
-                controller.workers().onDialled(now, told.launched.get(seen));
+                controller.workers().onDialled(now, told.launched.get(seen), WorkerKind.LAUNCHED);
                 controller.onDisconnected(now, told.launched.get(seen), true);
                 fail(told.launched.get(seen), Cause.ENDED);
             }
@@ -926,7 +927,7 @@ class CapacityControllerTest {
         look();
         pass(Duration.ofSeconds(4));
         assertThat(controller.pause(now)).isNull();
-        controller.workers().onDialled(now, "earlier");
+        controller.workers().onDialled(now, "earlier", WorkerKind.LAUNCHED);
         pass(Duration.ofSeconds(1));
         assertThat(controller.pause(now)).isNull();
 
@@ -1398,12 +1399,27 @@ class CapacityControllerTest {
         controller = controller(CapacityPolicy.between(1, 2));
         look();
         readyAll();
-        controller.workers().onDialled(now, "self-launched");
+        controller.workers().onDialled(now, "self-launched", WorkerKind.BASE);
         ready("self-launched", Long.MAX_VALUE);
         drainNow("w0");
 
         assertThat(controller.recycle("w0")).as("it drains").isFalse();
         assertThat(controller.recycle("self-launched")).isFalse();
         assertThat(controller.recycle("unknown")).isFalse();
+    }
+
+    /** Nobody replaces it, so its age is no reason to cut off its requests. */
+    @Test
+    void should_not_limit_the_age_of_base_workers() {
+        controller = controller(CapacityPolicy.builder()
+                .workers(0, 1)
+                .maxWorkerAge(Duration.ofHours(1))
+                .build());
+        controller.workers().onDialled(now, "base", WorkerKind.BASE);
+        ready("base");
+        pass(Duration.ofHours(2));
+
+        assertThat(drainNow("base")).isTrue();
+        assertThat(told.graces).containsEntry("base", CapacityController.MAX_GRACE_NANOS);
     }
 }

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.capacity;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -295,8 +296,8 @@ class DownstreamPropertyTest {
                     return;
                 }
                 worker.connected = true;
-                controller.workers().onDialled(now, worker.id);
-                carryOut(controller.onReady(now, worker.id, worker.endNanos, "1"));
+                controller.workers().onDialled(now, worker.id, WorkerKind.LAUNCHED);
+                carryOut(controller.onReady(now, worker.id, 10, worker.endNanos, "1"));
                 load(worker);
                 if (!calm && random.nextInt(10) == 0) {
                     after(upTo(60), () -> disconnect(worker));

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.observe.LaunchHistory;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
 import io.lambdadispatcher.core.observe.RolloutSnapshot.State;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
@@ -167,8 +168,8 @@ class RolloutTest {
         } else {
             worker.ready = true;
             worker.readyNanos = now;
-            controller.workers().onDialled(now, id);
-            controller.onReady(now, id, Long.MAX_VALUE, worker.version);
+            controller.workers().onDialled(now, id, WorkerKind.LAUNCHED);
+            controller.onReady(now, id, STREAMS, Long.MAX_VALUE, worker.version);
         }
     }
 
@@ -575,11 +576,23 @@ class RolloutTest {
         }
         workers.forEach((id, worker) -> {
             if (worker.ready) {
-                controller.workers().onDialled(now, id);
-                controller.onReady(now, id, now + TimeUnit.HOURS.toNanos(1), worker.version);
+                controller.workers().onDialled(now, id, WorkerKind.LAUNCHED);
+                controller.onReady(now, id, STREAMS, now + TimeUnit.HOURS.toNanos(1), worker.version);
             }
         });
         workers.values().removeIf(worker -> !worker.ready);
+    }
+
+    /** Base workers have the versions that their operator gives them. */
+    @Test
+    void should_not_begin_with_the_version_of_base_workers() {
+        restart(null);
+        for (int i = 0; i < 2 * WANTED; i++) {
+            controller.workers().onDialled(now, "base" + i, WorkerKind.BASE);
+            controller.onReady(now, "base" + i, 1, Long.MAX_VALUE, "9");
+        }
+        pass(60);
+        assertThat(rollout()).returns("7", RolloutSnapshot::version).returns(State.STEADY, RolloutSnapshot::state);
     }
 
     @Test

@@ -54,7 +54,7 @@ class WorkerReasonsTest {
     }
 
     private void ready(int worker, long deadlineNanos) {
-        carryOut(controller.onReady(now, "w" + worker, deadlineNanos, "7"));
+        carryOut(controller.onReady(now, "w" + worker, 5, deadlineNanos, "7"));
     }
 
     @Test

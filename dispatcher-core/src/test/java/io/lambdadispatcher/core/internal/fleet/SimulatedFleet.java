@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
 import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.internal.loop.Incidents;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
@@ -553,10 +554,10 @@ final class SimulatedFleet {
         void onConnected(SimulatedWorker worker) {
             connected.add(worker);
             execute(() -> {
-                controller.workers().onDialled(now(), worker.id);
+                controller.workers().onDialled(now(), worker.id, WorkerKind.LAUNCHED);
                 long deadline =
                         worker.deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE : worker.deadlineNanos - frozenNanos;
-                carryOut(controller.onReady(now(), worker.id, deadline, worker.version));
+                carryOut(controller.onReady(now(), worker.id, STREAMS, deadline, worker.version));
                 lookSoon();
             });
         }

@@ -13,6 +13,8 @@ import io.lambdadispatcher.core.spi.AsyncInProcessHandler;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
@@ -142,6 +144,21 @@ class AsyncInProcessTest {
         assertThatThrownBy(() -> get(response.bodyAsBytes(1_000_000))).hasCauseInstanceOf(DispatchException.class);
         get(body.cancelled);
         assertThat(body.published.get()).isBetween(10, 12);
+    }
+
+    /** The response of another dispatcher would keep its worker stream busy. */
+    @Test
+    void should_discard_a_response_that_is_refused() throws Exception {
+        CompletableFuture<Void> discarded = new CompletableFuture<>();
+        Http2Headers headers = new DefaultHttp2Headers().set("content-length", "many");
+        serve(request -> CompletableFuture.completedStage(new DispatchResponse(
+                200,
+                headers,
+                new Endless(),
+                () -> discarded.complete(null),
+                CompletableFuture.completedStage(new DefaultHttp2Headers()))));
+        assertThat(failure(GET)).isEqualTo(502);
+        get(discarded);
     }
 
     @Test

@@ -280,11 +280,9 @@ class InProcessTest {
                 },
                 2);
         DispatchResponse response = response(dispatcher.dispatch(GET));
-        Await.until("the window is full", () -> written.get() >= ResponseOutput.WINDOW_BYTES - 10_000);
+        Await.until("the window is full", () -> written.get() >= ThreadCall.WINDOW_BYTES - 10_000);
         Await.remains(
-                "the handler waits",
-                Duration.ofMillis(200),
-                () -> written.get() <= ResponseOutput.WINDOW_BYTES + 40_000);
+                "the handler waits", Duration.ofMillis(200), () -> written.get() <= ThreadCall.WINDOW_BYTES + 40_000);
         assertThat(response.bodyAsBytes().toCompletableFuture().get(60, TimeUnit.SECONDS))
                 .hasSize(10_000_000);
     }

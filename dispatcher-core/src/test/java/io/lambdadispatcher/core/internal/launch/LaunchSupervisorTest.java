@@ -13,6 +13,7 @@ import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.DirectOptions;
@@ -147,9 +148,9 @@ class LaunchSupervisorTest {
     @Test
     void should_launch_nothing_before_it_is_started() {
         LaunchSupervisor supervisor = created(CapacityPolicy.fixed(3));
-        supervisor.onWorkerDialled("earlier");
+        supervisor.onWorkerDialled("earlier", WorkerKind.LAUNCHED);
         // It has a deadline. Otherwise it would be a base worker, which does not count as launched.
-        supervisor.onWorkerReady("earlier", Instant.now().plusSeconds(600), "");
+        supervisor.onWorkerReady("earlier", 1, Instant.now().plusSeconds(600), "");
         pass(Duration.ofSeconds(1));
         assertThat(launcher.asked).isZero();
         supervisor.start(List.of(InetSocketAddress.createUnresolved("a", 1)));

@@ -8,36 +8,50 @@ import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents.Refusal;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents.Rejection;
+import io.lambdadispatcher.core.internal.worker.WorkerLink;
+import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
+import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
+import io.lambdadispatcher.wire.worker.ControlMessage.Hello;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.util.concurrent.MockTicker;
 import io.netty.util.concurrent.Ticker;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Whether a worker of a fleet is admitted that this dispatcher has not launched. */
+/** Who is admitted that this dispatcher has not launched, and which of them are base workers. */
 class WorkerRegistryTest {
     private static final LaunchToken TOKEN = new LaunchToken(
             "f", FleetMember.WORKER_ID_PREFIX + "1", Instant.now().plusSeconds(60));
 
     private final EmbeddedChannel loop = new EmbeddedChannel();
+    private final FunctionPool pool = new FunctionPool(
+            FunctionOptions.builder("f").connectionsPerWorker(3).build(),
+            List.of(loop.eventLoop()),
+            DispatcherObserver.NONE);
     private final MockTicker ticker = Ticker.newMockTicker();
     private final Map<String, LaunchSupervisor> supervisors = new HashMap<>();
     private final WorkerRegistry registry = new WorkerRegistry(supervisors, Incidents.unobserved(), ticker);
 
     WorkerRegistryTest() {
+        loop.freezeTime();
         FleetMember member = new FleetMember(
                 Ledger.inMemory(),
                 loop.eventLoop(),
@@ -67,10 +81,7 @@ class WorkerRegistryTest {
         supervisors.put(
                 "f",
                 new LaunchSupervisor(
-                        new FunctionPool(
-                                FunctionOptions.builder("f").build(),
-                                List.of(loop.eventLoop()),
-                                DispatcherObserver.NONE),
+                        pool,
                         launcher,
                         registry,
                         loop.eventLoop(),
@@ -108,6 +119,70 @@ class WorkerRegistryTest {
             ticker.advance(1, TimeUnit.SECONDS);
         }
         assertThat(dialIn()).returns(Rejection.ENDED, Refusal::rejection);
+    }
+
+    /** A connection of a worker that may open 3 streams. */
+    private record Link(String workerId, FunctionPool pool, int number) implements WorkerLink {
+        @Override
+        public @Nullable Instant deadline() {
+            return null;
+        }
+
+        @Override
+        public int streams() {
+            return 3;
+        }
+
+        @Override
+        public SocketAddress remoteAddress() {
+            return new InetSocketAddress(0);
+        }
+
+        @Override
+        public void drain(DrainCode reason, Duration grace) {}
+
+        @Override
+        public void goodbye(String text) {}
+
+        @Override
+        public void dismiss(String text) {}
+
+        @Override
+        public void tellShare(int connections) {}
+
+        @Override
+        public void onPeersChanged() {}
+    }
+
+    private static Hello hello() {
+        return new Hello(1, 1, 3, Hello.NO_DEADLINE, "test", "", "", "");
+    }
+
+    /** Nobody says for how long a worker may live that runs on another machine of the fleet. */
+    @Test
+    void should_not_take_a_worker_of_the_fleet_for_a_base_worker() {
+        assertThat(registry.onHello(new Link(TOKEN.workerId(), pool, 1), hello())).isEqualTo(WorkerKind.LAUNCHED);
+        assertThat(registry.onHello(new Link("other", pool, 1), hello())).isEqualTo(WorkerKind.BASE);
+    }
+
+    @Test
+    void should_count_the_streams_of_all_ready_connections_of_a_base_worker() {
+        LaunchSupervisor supervisor = Objects.requireNonNull(supervisors.get("f"));
+        supervisor.start(List.of());
+        loop.runPendingTasks();
+        List<Link> links = List.of(new Link("base", pool, 1), new Link("base", pool, 2), new Link("base", pool, 3));
+        for (int i = 0; i < links.size(); i++) {
+            LaunchToken token = new LaunchToken("f", "base", Instant.now().plusSeconds(60));
+            assertThat(registry.admit(token, links.get(i), false)).isNull();
+            registry.onHello(links.get(i), hello());
+        }
+        registry.onReadiness(links.get(0), true);
+        registry.onReadiness(links.get(1), true);
+        loop.runPendingTasks();
+        loop.advanceTimeBy(100, TimeUnit.MILLISECONDS);
+        loop.runScheduledPendingTasks();
+        loop.runPendingTasks();
+        assertThat(supervisor.snapshot().base()).isEqualTo(new CapacitySnapshot.Base(1, 6, 0, 0));
     }
 
     @Test

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.internal.exchange.Exchange;
 import io.lambdadispatcher.core.observe.ExchangeEnd;
+import io.lambdadispatcher.core.observe.ExtraAttempt;
+import io.lambdadispatcher.core.observe.RetryDenial;
 import io.lambdadispatcher.core.observe.SessionResult;
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -15,6 +17,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -147,7 +150,8 @@ class AffinityTest extends OnTwoLoops {
         request(0, id);
         request(1, id);
         assertThat(pool.queued()).isEqualTo(2);
-        // It delays no request of another session.
+        // It delays no request of another session, and no hedge of one.
+        assertThat(pool.shard(0).takeExtraAttempt(ExtraAttempt.HEDGE)).isNotEqualTo(RetryDenial.QUEUED);
         request(0, null);
         here.serves().answer(ok());
 
@@ -189,6 +193,28 @@ class AffinityTest extends OnTwoLoops {
         turn();
         assertThat(results()).containsExactly(SessionResult.NEW, SessionResult.WORKER_FULL);
         assertThat(pool.queued()).isZero();
+    }
+
+    /** Nothing binds it to a worker that is replaced soon, too, where it would be closed again. */
+    @Test
+    void should_move_to_a_worker_that_stays_when_its_own_is_gone() {
+        CharSequence id = sessionOf(there);
+        Worker third = new Worker("third", 0);
+        there.shard.workers().setOpen(there.member, false);
+        for (Worker due : List.of(here, third)) {
+            pool.setDue(Set.of(due.member.workerId()));
+            Http2Headers head = new FlatHeaders()
+                    .method("GET")
+                    .scheme("http")
+                    .authority("a")
+                    .path("/");
+            pool.shard(0).open(head.set("id", id).set("accept", "text/event-stream"), true, new Client());
+            turn();
+            assertThat(due.busy()).isEmpty();
+            (due == here ? third : here).serves().answer(ok());
+            turn();
+        }
+        assertThat(results()).containsExactly(SessionResult.NEW, SessionResult.WORKER_GONE, SessionResult.WORKER_GONE);
     }
 
     @Test

@@ -12,6 +12,7 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -35,7 +36,8 @@ class BaseFirstTest extends OnTwoLoops {
 
         Worker(int loop, String id, boolean base) {
             shard = pool.shard(loop);
-            member = new PooledConnection(id, base);
+            member = new PooledConnection(id);
+            member.base = base;
             shard.workers().onMember(member);
             for (int i = 0; i < STREAMS; i++) {
                 shard.workers().onStreamOpened(member, new ScriptedStream(shard, member, this::onRequest));
@@ -181,6 +183,41 @@ class BaseFirstTest extends OnTwoLoops {
         assertThat(launched.busy).hasSize(1);
     }
 
+    private void openLong(int requests) {
+        for (int i = 0; i < requests; i++) {
+            open(0, head("GET").set("accept", "text/event-stream"));
+        }
+    }
+
+    @Test
+    void should_apply_to_long_requests_beside_workers_that_are_replaced_soon() {
+        Worker leaving = new Worker(0, "leaving", false);
+        Worker launched = new Worker(0, "launched", false);
+        Worker base = new Worker(1, "base", true);
+        pool.setDue(Set.of("leaving"));
+        openLong(TARGET + 1);
+        assertThat(base.busy).hasSize(TARGET);
+        assertThat(launched.busy).hasSize(1);
+
+        open(0, head("CONNECT").set(":protocol", "websocket"));
+        assertThat(base.busy).hasSize(TARGET + 1);
+        assertThat(leaving.busy).isEmpty();
+    }
+
+    /** It is never busy, so it got each long request. */
+    @Test
+    void should_begin_no_long_requests_on_a_worker_that_fails_quickly() {
+        Worker leaving = new Worker(0, "leaving", false);
+        Worker failing = new Worker(0, "failing", false);
+        Worker sound = new Worker(1, "sound", false);
+        failing.failing = true;
+        pool.setDue(Set.of("leaving"));
+        openLong(STREAMS);
+        assertThat(failing.served).isEqualTo(1);
+        assertThat(sound.busy).hasSize(STREAMS - 1);
+        assertThat(leaving.busy).isEmpty();
+    }
+
     @Test
     void should_begin_sessions_on_the_base_and_not_move_them() {
         pool = newPool(Affinity.sessionHeader("id"));
@@ -282,5 +319,39 @@ class BaseFirstTest extends OnTwoLoops {
         Worker launched = new Worker(0, "launched", false);
         open(0, 1);
         assertThat(launched.busy).hasSize(1);
+    }
+
+    /** No request of its own kind ends before it gets a probe, because it is the only one. */
+    @Test
+    void should_serve_by_the_only_base_worker_again_after_its_ejection() {
+        Worker launched = new Worker(0, "launched", false);
+        Worker base = new Worker(1, "base", true);
+        pool.openWorkers.healthOf(true).tryEject("base");
+        pool.shard(1).workers().ejector.eject("base", "for the test");
+        open(0, 1);
+        assertThat(base.busy).isEmpty();
+        assertThat(launched.busy).hasSize(1);
+
+        for (int i = 0; i < 300; i++) {
+            open(0, 2);
+            base.answerAll();
+            launched.answerAll();
+            pass(100);
+        }
+        assertThat(base.member.judge().isEjected()).isFalse();
+        open(0, TARGET);
+        assertThat(base.busy).hasSize(TARGET);
+    }
+
+    /** A handler in process is part of the base, but serves no WebSockets. */
+    @Test
+    void should_send_tunnels_past_the_base_if_it_serves_none() {
+        pool.setWithoutTunnels("base");
+        Worker launched = new Worker(0, "launched", false);
+        Worker base = new Worker(0, "base", true);
+        open(0, head("CONNECT").set(":protocol", "websocket"));
+        open(0, 1);
+        assertThat(launched.busy).hasSize(1);
+        assertThat(base.busy).hasSize(1);
     }
 }

@@ -65,7 +65,8 @@ class PermitsTest {
         Link(int loopIndex, String workerId) {
             shard = pool.shard(loopIndex);
             loop = loops.get(loopIndex);
-            member = new PooledConnection(workerId, workerId.compareTo("w2") < 0);
+            member = new PooledConnection(workerId);
+            member.base = workerId.compareTo("w2") < 0;
             shard.workers().onMember(member);
         }
 

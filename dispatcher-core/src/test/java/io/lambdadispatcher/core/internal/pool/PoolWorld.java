@@ -326,7 +326,14 @@ final class PoolWorld extends OnTwoLoops {
             int streams = workers.stream().mapToInt(each -> each.streams.size()).sum();
             check(pool.streams() == streams, streams - pool.streams() + " streams are lost");
             pool.shards().forEach(this::verifyBasePermits);
+            check(
+                    pool.openWorkers.baseUtilization() > 0 == (isOpen(true) && isOpen(false)),
+                    "the base comes first without launched workers, or does not with them");
         }
+    }
+
+    private boolean isOpen(boolean base) {
+        return workers.stream().anyMatch(each -> each.member.open && each.member.base == base);
     }
 
     private void verifyBasePermits(PoolShard shard) {

@@ -31,7 +31,8 @@ final class RandomWorker {
     RandomWorker(PoolWorld world, PoolShard shard, String workerId, boolean base) {
         this.world = world;
         this.shard = shard;
-        member = new PooledConnection(workerId, base);
+        member = new PooledConnection(workerId);
+        member.base = base;
         world.note(this, base ? "connects, of the base" : "connects");
         shard.workers().onMember(member);
         for (int i = world.random.nextInt(3); i >= 0; i--) {

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.capacity.FleetView;
 import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
@@ -123,8 +124,8 @@ class RecycleSimulationTest extends OnTwoLoops {
                 shard.workers().onStreamOpened(member, new ScriptedStream(shard, member, this::onRequest));
             }
             shard.workers().setOpen(member, true);
-            controller.workers().onDialled(nanos(), id);
-            carryOut(controller.onReady(nanos(), id, Long.MAX_VALUE, ""));
+            controller.workers().onDialled(nanos(), id, WorkerKind.LAUNCHED);
+            carryOut(controller.onReady(nanos(), id, STREAMS, Long.MAX_VALUE, ""));
         }
 
         private void onRequest(ScriptedStream stream) {

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.worker.ControlCodec;
@@ -152,17 +153,14 @@ final class EmbeddedWorker implements AutoCloseable {
         }
 
         @Override
-        public boolean isLaunched(String function, String workerId) {
-            return true;
-        }
-
-        @Override
         public List<String> peers() {
             return List.of();
         }
 
         @Override
-        public void onHello(WorkerLink connection, ControlMessage.Hello hello) {}
+        public WorkerKind onHello(WorkerLink connection, ControlMessage.Hello hello) {
+            return WorkerKind.LAUNCHED;
+        }
 
         @Override
         public void onReadiness(WorkerLink connection, boolean ready) {}

@@ -43,6 +43,7 @@ import java.util.function.Consumer;
  */
 final class ScriptedWorker implements AutoCloseable {
     String zone = "use1-az1";
+    int remainingMillis = ControlMessage.Hello.NO_DEADLINE;
     private final BlockingQueue<String> received = new LinkedBlockingQueue<>();
     private final Map<Integer, HeadDecoder> decoders = new HashMap<>();
     private final Map<Integer, HeadEncoder> encoders = new HashMap<>();
@@ -118,7 +119,7 @@ final class ScriptedWorker implements AutoCloseable {
     }
 
     void hello(int version, int streams) throws Exception {
-        say(new ControlMessage.Hello(version, version, streams, -1, "script", "7", "its log", zone));
+        say(new ControlMessage.Hello(version, version, streams, remainingMillis, "script", "7", "its log", zone));
     }
 
     void openStream(int id) throws Exception {

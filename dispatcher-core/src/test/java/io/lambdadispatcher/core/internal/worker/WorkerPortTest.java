@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents.Rejection;
 import io.lambdadispatcher.core.observe.Incident;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.HostileText;
 import io.lambdadispatcher.wire.worker.ControlMessage;
@@ -54,17 +55,14 @@ class WorkerPortTest {
         }
 
         @Override
-        public boolean isLaunched(String function, String workerId) {
-            return true;
-        }
-
-        @Override
         public List<String> peers() {
             return List.of();
         }
 
         @Override
-        public void onHello(WorkerLink connection, ControlMessage.Hello hello) {}
+        public WorkerKind onHello(WorkerLink connection, ControlMessage.Hello hello) {
+            return WorkerKind.LAUNCHED;
+        }
 
         @Override
         public void onReadiness(WorkerLink connection, boolean ready) {}

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.internal.exchange;
 
+import io.lambdadispatcher.wire.blocking.CallThread;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.HandlerInterceptor.Scope;
 import io.lambdadispatcher.worker.handler.Request;
@@ -7,7 +8,6 @@ import io.lambdadispatcher.worker.handler.Response;
 import io.lambdadispatcher.worker.handler.TraceContext;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A request on a handler's thread, which is interrupted if nobody wants the response any more. It
@@ -17,10 +17,7 @@ public abstract class HandlerCall implements Runnable {
     protected final Request request;
     protected final Response response;
 
-    /** Guards {@link #thread}, so that an interrupt does not reach the thread's next task. */
-    private final Object threadLock = new Object();
-
-    private @Nullable Thread thread;
+    private final CallThread thread = new CallThread();
 
     protected HandlerCall(Request request, Response response) {
         this.request = request;
@@ -45,16 +42,12 @@ public abstract class HandlerCall implements Runnable {
 
     /** Interrupts the call. Must be called when the request is cancelled. */
     protected final void interrupt(FailureReason code) {
-        synchronized (threadLock) {
-            if (thread != null) {
-                thread.interrupt();
-            }
-        }
+        thread.interrupt();
     }
 
     @Override
     public final void run() {
-        setThread(Thread.currentThread());
+        thread.begin();
         try {
             if (request.cancellation() == null) {
                 if (request instanceof TimedRequest timed) {
@@ -63,9 +56,7 @@ public abstract class HandlerCall implements Runnable {
                 callInTrace();
             }
         } finally {
-            setThread(null);
-            // Clears an interrupt that was meant for this request.
-            Thread.interrupted();
+            thread.end();
             release();
         }
     }
@@ -73,12 +64,6 @@ public abstract class HandlerCall implements Runnable {
     private void callInTrace() {
         try (Scope trace = TraceContext.enter(request)) {
             call();
-        }
-    }
-
-    private void setThread(@Nullable Thread current) {
-        synchronized (threadLock) {
-            thread = current;
         }
     }
 

@@ -1,11 +1,8 @@
 package io.lambdadispatcher.worker.internal.exchange;
 
+import io.lambdadispatcher.wire.blocking.VirtualThreads;
 import io.netty.util.concurrent.DefaultThreadFactory;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.util.concurrent.Executor;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -28,21 +25,7 @@ public final class HandlerThreads {
     }
 
     private static final class Holder {
-        static final Executor SHARED = create();
-    }
-
-    private static Executor create() {
-        try {
-            return (ExecutorService) MethodHandles.publicLookup()
-                    .findStatic(
-                            Executors.class,
-                            "newVirtualThreadPerTaskExecutor",
-                            MethodType.methodType(ExecutorService.class))
-                    .invoke();
-        } catch (Throwable e) {
-            // A JVM before 21.
-            return platformThreads();
-        }
+        static final Executor SHARED = VirtualThreads.orElse(HandlerThreads::platformThreads);
     }
 
     public static ThreadPoolExecutor platformThreads() {

@@ -7,6 +7,7 @@ import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
 import io.lambdadispatcher.core.internal.pool.Choice;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
@@ -317,8 +318,8 @@ final class DispatchPath implements Path {
         baseStreams += worker.streams;
         worker.dialled = true;
         worker.open = true;
-        controller.workers().onDialled(time.nowNanos(), worker.id);
-        carryOut(controller.onReady(time.nowNanos(), worker.id, Long.MAX_VALUE, ""));
+        controller.workers().onDialled(time.nowNanos(), worker.id, WorkerKind.BASE);
+        carryOut(controller.onReady(time.nowNanos(), worker.id, worker.streams, Long.MAX_VALUE, ""));
         settle(worker);
         return worker;
     }
@@ -388,7 +389,7 @@ final class DispatchPath implements Path {
             return;
         }
         worker.dialled = true;
-        controller.workers().onDialled(time.nowNanos(), worker.id);
+        controller.workers().onDialled(time.nowNanos(), worker.id, WorkerKind.LAUNCHED);
         // Lambda's timeout starts after initialisation.
         worker.deadlineNanos = time.nowNanos() + settings.nanos(SimulationSetting.DEADLINE_SECONDS);
         time.at(worker.deadlineNanos, () -> end(worker, Cause.FAILED, "timed out"));
@@ -401,7 +402,7 @@ final class DispatchPath implements Path {
         }
         worker.open = true;
         settle(worker);
-        carryOut(controller.onReady(time.nowNanos(), worker.id, worker.deadlineNanos, ""));
+        carryOut(controller.onReady(time.nowNanos(), worker.id, worker.streams, worker.deadlineNanos, ""));
         lookSoon();
         serveWaiting();
     }

@@ -1,6 +1,5 @@
-package io.lambdadispatcher.core.internal.inprocess;
+package io.lambdadispatcher.wire.blocking;
 
-import io.lambdadispatcher.core.spi.InProcessResponse;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.http.OutgoingHeaders;
 import io.lambdadispatcher.wire.http.StatusCode;
@@ -12,50 +11,54 @@ import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
-/** The response of a handler that may block. Confined to the handler's thread. */
-final class HandlerAnswer implements InProcessResponse {
+/**
+ * The response of a blocking handler. Status and headers are sent with the first bytes of the body.
+ * Confined to the handler's thread.
+ *
+ * @param <R> the type of the response that the handler sees, which a subclass implements
+ */
+public abstract class ResponseDraft<R> {
     private final OutputStream body;
     private final FlatHeaders head = new FlatHeaders();
     private @Nullable FlatHeaders trailers;
     private boolean begun;
     private boolean headSent;
 
-    HandlerAnswer(OutputStream body) {
+    protected ResponseDraft(OutputStream body) {
         this.body = body;
     }
 
-    @Override
-    public InProcessResponse status(int status) {
+    protected abstract R self();
+
+    public R status(int status) {
         verifyHeadOpen("status()");
         if (!StatusCode.isFinal(status) || status > 999) {
             throw new IllegalArgumentException("status " + status + ", expected 200 to 999");
         }
         begun = true;
         head.status(text(status));
-        return this;
+        return self();
     }
 
-    @Override
-    public InProcessResponse header(String name, String value) {
+    public R header(String name, String value) {
         verifyHeadOpen("header()");
         begun = true;
         add(head, name, value);
-        return this;
+        return self();
     }
 
-    @Override
-    public InProcessResponse trailer(String name, String value) {
+    public R trailer(String name, String value) {
         trailers = trailers == null ? new FlatHeaders() : trailers;
         add(trailers, name, value);
-        return this;
+        return self();
     }
 
-    private static void add(Http2Headers to, String name, String value) {
+    protected static void add(Http2Headers to, String name, String value) {
         OutgoingHeaders.verifyName(name);
         to.add(AsciiString.of(name).toLowerCase(), OutgoingHeaders.verifyValue(name, value));
     }
 
-    private static AsciiString text(int number) {
+    protected static AsciiString text(int number) {
         return AsciiString.of(Integer.toString(number));
     }
 
@@ -65,18 +68,15 @@ final class HandlerAnswer implements InProcessResponse {
         }
     }
 
-    @Override
     public OutputStream body() {
         begun = true;
         return body;
     }
 
-    @Override
     public void respond(int status, String text) throws IOException {
         respond(status, "text/plain; charset=utf-8", text.getBytes(StandardCharsets.UTF_8));
     }
 
-    @Override
     public void respond(int status, String contentType, byte[] bytes) throws IOException {
         status(status);
         header("content-type", contentType);
@@ -84,27 +84,28 @@ final class HandlerAnswer implements InProcessResponse {
         body.write(bytes);
     }
 
-    /** Returns status and headers, which are sent now; {@code null} if they have been sent. */
-    @Nullable
-    Http2Headers takeHead() {
+    /** Returns status and headers; {@code null} if they have been sent. */
+    public final @Nullable Http2Headers unsentHead() {
         if (headSent) {
             return null;
         }
-        headSent = true;
         if (head.status() == null) {
             head.status(text(200));
         }
         return head;
     }
 
+    public final void onHeadSent() {
+        headSent = true;
+    }
+
     /** Returns {@code null} if there are none. */
-    @Nullable
-    Http2Headers trailers() {
+    public final @Nullable Http2Headers trailers() {
         return trailers;
     }
 
     /** @throws IllegalStateException if the handler has not responded */
-    void verifyBegun() {
+    public final void verifyBegun() {
         if (!begun) {
             throw new IllegalStateException(
                     "the handler returned without a response, expected status(), a header or a body");

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.core.internal.inprocess;
+package io.lambdadispatcher.wire.blocking;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -11,55 +11,37 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A response's body. The handler's thread writes it, and waits while too many bytes have not been
- * taken by the client.
+ * A response's body. The handler's thread writes it, and waits while the response is not writable.
+ * Small writes are gathered.
  */
-final class ResponseOutput extends OutputStream {
-    /** Maximum number of bytes of one response body that wait, as of a worker stream. */
-    static final int WINDOW_BYTES = 256 * 1024;
-
+public abstract class BlockingOutput extends OutputStream {
     private static final int GATHER_BYTES = 16 * 1024;
 
-    /** Where gathered bytes go. */
-    interface Target {
-        /** Sends status and headers if they have not been sent. */
-        void sendHead();
-
-        /** @param data owned by this method */
-        void send(ByteBuf data);
-    }
-
-    private final Target to;
-    private final boolean dropped;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition writable = lock.newCondition();
     private @Nullable ByteBuf gathered;
-    private int untakenBytes;
-    private boolean cancelled;
 
-    /** @param dropped whether the response must have no body */
-    ResponseOutput(Target to, boolean dropped) {
-        this.to = to;
-        this.dropped = dropped;
-    }
+    /** Sends status and headers if they have not been sent. */
+    protected abstract void sendHead();
 
-    // Event loop.
+    /**
+     * Sends bytes behind status and headers.
+     *
+     * @param data owned by this method
+     * @return whether more bytes may be sent immediately
+     */
+    protected abstract boolean send(ByteBuf data);
 
-    void onTaken(int bytes) {
+    protected abstract boolean isWritable();
+
+    /** @throws IOException if the response is no longer needed */
+    protected abstract void verifyWanted() throws IOException;
+
+    /** Wakes the writing thread, because the response may be writable or no longer needed. */
+    public final void onWritable() {
         lock.lock();
         try {
-            untakenBytes -= bytes;
-            writable.signal();
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    void cancel() {
-        lock.lock();
-        try {
-            cancelled = true;
-            writable.signal();
+            writable.signalAll();
         } finally {
             lock.unlock();
         }
@@ -68,7 +50,7 @@ final class ResponseOutput extends OutputStream {
     // The handler's thread.
 
     @Override
-    public void write(int value) throws IOException {
+    public final void write(int value) throws IOException {
         byte[] one = {(byte) value};
         write(one, 0, 1);
     }
@@ -76,9 +58,6 @@ final class ResponseOutput extends OutputStream {
     @Override
     public void write(byte[] from, int offset, int length) throws IOException {
         Objects.checkFromIndexSize(offset, length, from.length);
-        if (dropped) {
-            return;
-        }
         int at = offset;
         for (int left = length; left > 0; ) {
             ByteBuf into = gathering();
@@ -101,31 +80,54 @@ final class ResponseOutput extends OutputStream {
         return into;
     }
 
+    /**
+     * Writes a buffer without copying it.
+     *
+     * @param data owned by this method
+     */
+    public final void pass(ByteBuf data) throws IOException {
+        try {
+            sendGathered();
+        } catch (IOException | RuntimeException e) {
+            data.release();
+            throw e;
+        }
+        sendAndWait(data);
+    }
+
     /** Sends the gathered bytes, and before them status and headers if they have not been sent. */
     @Override
-    public void flush() throws IOException {
-        to.sendHead();
+    public final void flush() throws IOException {
+        sendHead();
         sendGathered();
     }
 
     private void sendGathered() throws IOException {
-        if (gathered != null) {
-            awaitWindow(gathered.readableBytes());
-            to.sendHead();
-            to.send(takeGathered());
+        ByteBuf full = takeGathered();
+        if (full != null) {
+            sendAndWait(full);
         }
     }
 
-    private void awaitWindow(int bytes) throws IOException {
+    private void sendAndWait(ByteBuf data) throws IOException {
+        try {
+            sendHead();
+        } catch (RuntimeException e) {
+            data.release();
+            throw e;
+        }
+        if (!send(data)) {
+            awaitWritable();
+        }
+    }
+
+    private void awaitWritable() throws IOException {
         lock.lock();
         try {
-            while (untakenBytes >= WINDOW_BYTES && !cancelled) {
+            while (!isWritable()) {
+                verifyWanted();
                 writable.await();
             }
-            if (cancelled) {
-                throw new IOException("the response is no longer needed");
-            }
-            untakenBytes += bytes;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new InterruptedIOException("interrupted while the response waited for the client");
@@ -134,22 +136,18 @@ final class ResponseOutput extends OutputStream {
         }
     }
 
-    /** Returns whether bytes have not been flushed. */
-    boolean hasGathered() {
-        return gathered != null;
-    }
-
     /** Returns the bytes that were not flushed. The caller releases them. */
-    ByteBuf takeGathered() {
-        ByteBuf left = Objects.requireNonNull(gathered, "nothing was gathered");
+    public final @Nullable ByteBuf takeGathered() {
+        ByteBuf left = gathered;
         gathered = null;
         return left;
     }
 
     /** Drops the bytes that were not flushed. */
-    void drop() {
-        if (gathered != null) {
-            takeGathered().release();
+    public final void drop() {
+        ByteBuf left = takeGathered();
+        if (left != null) {
+            left.release();
         }
     }
 }
