@@ -324,9 +324,12 @@ public final class FleetMember {
                         executor);
     }
 
-    /** Returns whether the last access to the ledger has failed. */
-    boolean isFailing() {
-        return failing;
+    /**
+     * Returns whether it cannot reach the ledger. A dispatcher that has just started, or has left
+     * the fleet, has no lease either, but is not cut off.
+     */
+    boolean isCutOff() {
+        return failing || renewed && !isLeaseValid();
     }
 
     private void onFailure(String what, Throwable failure) {

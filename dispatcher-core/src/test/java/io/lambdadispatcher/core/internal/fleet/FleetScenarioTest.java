@@ -293,6 +293,21 @@ class FleetScenarioTest {
                 .isEqualTo(isDown ? "launching is blocked because the ledger of the fleet cannot be reached" : null);
     }
 
+    /** Each deployment does both, so a line in the log would be a false alarm. */
+    @Test
+    void should_not_tell_of_the_ledger_while_a_dispatcher_starts_and_another_one_leaves() {
+        fleetOf(2, 20, 60);
+        SimulatedDispatcher leaving = fleet.dispatchers.get(0);
+        SimulatedDispatcher starting = fleet.start();
+        leaving.leave();
+        for (int i = 0; i < 200; i++) {
+            fleet.pass(SECOND / 20);
+            assertThat(List.of(starting, leaving))
+                    .allSatisfy(each -> assertThat(each.fleetFunction.obstacle())
+                            .isNotEqualTo("launching is blocked because the ledger of the fleet cannot be reached"));
+        }
+    }
+
     /** Otherwise, only metrics and the live page would tell of a dispatcher that has crashed. */
     @Test
     void should_log_once_that_a_dispatcher_is_silent_and_that_it_is_back() {
@@ -317,7 +332,8 @@ class FleetScenarioTest {
                 .singleElement()
                 .asString()
                 .contains("dispatcher " + id + " of the fleet is silent, and the others take over its workers");
-        assertThat(log.list).filteredOn(line -> line.toString().contains("dispatcher " + id + " of the fleet is back"))
+        assertThat(log.list)
+                .filteredOn(line -> line.toString().contains("dispatcher " + id + " of the fleet is back"))
                 .hasSize(1);
     }
 
