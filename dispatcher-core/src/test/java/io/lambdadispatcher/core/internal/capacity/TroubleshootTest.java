@@ -9,7 +9,6 @@ import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.WorkerExit;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -122,8 +121,7 @@ class TroubleshootTest {
     }
 
     private void look() {
-        Plan plan = controller.evaluate(
-                now, new Demand(0, 0, 0, 0, 0, new ServiceTimes(), List.of()), FleetView.ALONE);
+        Plan plan = controller.evaluate(now, new Demand(0, 0, 0, 0, 0, new ServiceTimes(), List.of()), FleetView.ALONE);
         plan.kills().forEach(kill -> said.add(kill.reason()));
         for (Plan.Launch launch : plan.launches()) {
             launched.add("w" + launched.size());

@@ -10,20 +10,15 @@ import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.HostileText;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
-import io.lambdadispatcher.wire.worker.Endpoints;
 import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.netty.handler.codec.http2.DefaultHttp2Headers;
-import io.netty.handler.codec.http2.DefaultHttp2HeadersEncoder;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2FrameTypes;
-import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.Ticker;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -31,13 +26,10 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /** Tests peers without a valid token. The handshake timeout never expires here. */
 class WorkerPortTest {
     private static final Duration NEVER = Duration.ofDays(1);
-    private static final int END_HEADERS = 0x4;
     private static final int END_STREAM_AND_HEADERS = 0x5;
 
     private final RecordingObserver observer = new RecordingObserver();
@@ -163,37 +155,6 @@ class WorkerPortTest {
         assertThat(http1.isOpen() || tls.isOpen()).isFalse();
         http1.finishAndReleaseAll();
         tls.finishAndReleaseAll();
-    }
-
-    /** Operators search docs/guides/troubleshoot.md for these words. */
-    @ParameterizedTest
-    @CsvSource({"1, token, launch token with a wrong signature", "0, function, 'function f, which is not configured'"})
-    void should_say_why_a_worker_with_a_token_is_rejected(byte key, String code, String words) throws Exception {
-        byte[] keyOfWorker = new byte[32];
-        keyOfWorker[0] = key;
-        String token = new LaunchToken("f", "w", Instant.now().plusSeconds(60)).sign(keyOfWorker);
-        Http2Headers head = new DefaultHttp2Headers()
-                .method("POST")
-                .scheme("http")
-                .path(Endpoints.CONTROL_PATH)
-                .set("authorization", Endpoints.BEARER + token);
-        ByteBuf block = Unpooled.buffer();
-        new DefaultHttp2HeadersEncoder().encodeHeaders(1, head, block);
-
-        channel.writeInbound(Unpooled.wrappedBuffer(
-                Unpooled.buffer()
-                        .writeMedium(block.readableBytes())
-                        .writeByte(Http2FrameTypes.HEADERS)
-                        .writeByte(END_HEADERS)
-                        .writeInt(1),
-                block));
-
-        assertThat(observer.incidents)
-                .singleElement()
-                .asString()
-                .startsWith("incident begins: workers that dial in are rejected (" + code + "): ")
-                .contains(words);
-        assertThat(channel.isOpen()).isFalse();
     }
 
     private static ByteBuf get(int stream) {
