@@ -113,7 +113,7 @@ class StatusTextTest {
                         FUNCTION  QUEUED""");
     }
 
-    /** What an operator looks at first fits in a terminal of 100 columns, for a busy function too. */
+    /** What an operator looks at first fits in 100 columns, even for a busy function. */
     @Test
     void should_show_errors_and_latencies_of_each_function_in_100_columns() {
         String function = """
@@ -125,7 +125,8 @@ class StatusTextTest {
         String quick = function.formatted("api", "[-1, -1, 180, 24000, 180, 24575]");
         String idle = function.formatted("idle", "[-1, -1, -1, -1, -1, -1]");
 
-        assertThat(text("{\"functions\": [" + busy + ", " + quick + ", " + idle + "]}", 100, 20)).contains("""
+        assertThat(text("{\"functions\": [" + busy + ", " + quick + ", " + idle + "]}", 100, 20))
+                .contains("""
                 FUNCTION  QUEUED  REQ/S  FAIL/S  5XX/S    P50   P99     BUSY  READY  STARTING  DRAINING  EJECTED
                 shop         120  1,200      31     27  9.8ms    1s  400/400  40/40        12         3        1
                 api          120  1,200      31     27  0.2ms  25ms  400/400  40/40        12         3        1
