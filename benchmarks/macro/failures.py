@@ -596,7 +596,7 @@ def few_descriptors(scene):
         each.close()
 
 
-@failure("0.1 processors and 300 MiB, for 15 times the load", r"the dispatcher is short of", "DispatcherShort, DispatcherCpuHigh")
+@failure("0.1 processors and 300 MiB, for 15 times the load", r"the dispatcher is short of|event loop \S+ has been blocked", "DispatcherShort, DispatcherCpuHigh, RequestsFail")
 def small_machine(scene):
     try:
         group = Group(300)
