@@ -172,39 +172,54 @@ def run_victim(target, out):
 
 
 class Group:
-    """A control group with a memory limit for the dispatcher."""
+    """A control group with a memory limit for the dispatcher, and perhaps a limit of its processor time."""
 
     def __init__(self, mebibytes):
-        v1 = pathlib.Path("/sys/fs/cgroup/memory")
-        self.v1 = v1.is_dir()
-        parent = v1 if self.v1 else pathlib.Path("/sys/fs/cgroup")
-        self.path = parent / f"attacks-{os.getpid()}"
+        root = pathlib.Path("/sys/fs/cgroup")
+        self.v1 = (root / "memory").is_dir()
+        # Version 1 has a tree for each kind of limit.
+        parents = [root / "memory", root / "cpu"] if self.v1 else [root]
+        self.paths = [parent / f"attacks-{os.getpid()}" for parent in parents]
+        self.outside = [parent / "cgroup.procs" for parent in parents]
         try:
-            self.path.mkdir()
-            (self.path / ("memory.limit_in_bytes" if self.v1 else "memory.max")).write_text(str(mebibytes << 20))
+            for path in self.paths:
+                path.mkdir()
+            (self.paths[0] / ("memory.limit_in_bytes" if self.v1 else "memory.max")).write_text(str(mebibytes << 20))
         except OSError as failure:
-            raise Failure(f"--memory needs root and a control group for memory: {failure}") from failure
-        self.outside = parent / "cgroup.procs"
+            self.remove()
+            raise Failure(f"a limit of memory needs root and a control group for memory: {failure}") from failure
+
+    def limit_processors(self, processors):
+        quota = int(processors * 100_000)
+        (self.paths[-1] / ("cpu.cfs_quota_us" if self.v1 else "cpu.max")).write_text(str(quota) if self.v1 else f"{quota} 100000")
 
     def command(self, command):
-        return ["/bin/sh", "-c", f"echo $$ > {self.path}/cgroup.procs && exec \"$@\"", "sh", *command]
+        return ["/bin/sh", "-c", f"{entering(path / 'cgroup.procs' for path in self.paths)}exec \"$@\"", "sh", *command]
 
     def killed(self):
-        text = (self.path / ("memory.oom_control" if self.v1 else "memory.events")).read_text()
+        text = (self.paths[0] / ("memory.oom_control" if self.v1 else "memory.events")).read_text()
         return int(re.search(r"oom_kill (\d+)", text).group(1))
 
     def remove(self):
-        for _ in range(50):
-            try:
-                self.path.rmdir()
-                return
-            except OSError:
-                time.sleep(0.1)
+        for path in self.paths:
+            for _ in range(50):
+                try:
+                    path.rmdir()
+                    break
+                except FileNotFoundError:
+                    break
+                except OSError:
+                    time.sleep(0.1)
+
+
+def entering(files):
+    """Shell commands that put the shell into other control groups."""
+    return "".join(f"echo $$ > {file}\n" for file in files)
 
 
 def worker_java(path, group):
     """Writes a `java` script for workers, which runs outside of the dispatcher's control group and with lower priority."""
-    leave = f"echo $$ > {group.outside}\n" if group else ""
+    leave = entering(group.outside) if group else ""
     path.write_text(f"#!/bin/sh\n{leave}exec nice -n 5 {machine.java_of(None)} \"$@\"\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
 

@@ -25,6 +25,7 @@ import compare  # noqa: E402
 import contenders  # noqa: E402
 import costs  # noqa: E402
 import driver  # noqa: E402
+import failures  # noqa: E402
 import load  # noqa: E402
 import machine  # noqa: E402
 import measure  # noqa: E402
@@ -76,6 +77,46 @@ class LoadTest(unittest.TestCase):
             self.assertEqual(load.body_file(load.ECHO, directory).stat().st_size, load.IMAGE_BYTES)
             self.assertIsNone(load.body_file(load.IMAGE, directory))
             self.assertIsNone(load.body_file(load.echo_of(0), directory))
+
+
+class FailuresTest(unittest.TestCase):
+    def answers(self, *bad, seconds=6):
+        """Ten requests each second from 100 on, all good except those that begin within one of the spans."""
+        starts = [100 + i / 10 for i in range(10 * seconds + 1)]
+        return [(start, start + 0.05, not any(first <= start - 100 < last for first, last in bad)) for start in starts]
+
+    def test_recovery_is_when_the_last_bad_request_began(self):
+        self.assertEqual(failures.recovery(self.answers(), 100), 0)
+        self.assertEqual(failures.recovery(self.answers((0.5, 2.25)), 100), 2.2)
+        self.assertEqual(failures.recovery(self.answers((0.5, 1), (3, 3.15)), 100), 3.1)
+        # What failed before does not count.
+        self.assertEqual(failures.recovery(self.answers((0, 2)), 102), 0)
+
+    def test_recovery_needs_good_requests_at_the_end(self):
+        self.assertIsNone(failures.recovery(self.answers((4, 9)), 100))
+
+    def test_late_answer_is_no_recovery(self):
+        late = [(start, end + 2 if start < 101 else end, good) for start, end, good in self.answers()]
+        self.assertEqual(failures.recovery(late, 100), 0.9)
+
+    def test_planned_changes_may_lose_nothing_and_others_must_be_told(self):
+        row = {"sent": 9, "lost": 1, "losses": ["GET: status 503"], "line": None}
+        self.assertRegex(failures.problems([{"name": "reload", **row}])[0], "1 of 9 requests were lost, such as GET: status 503")
+        self.assertRegex(failures.problems([{"name": "kill-worker", **row}])[0], "no line matches")
+        self.assertEqual(failures.problems([{"name": "kill-worker", **row, "line": "x"}, {"name": "reload", **row, "lost": 0}]), [])
+        self.assertEqual(failures.problems([{"name": "full-disk", "skipped": "not root"}]), [])
+
+    def test_alerts_exist_and_each_failure_that_is_not_planned_has_one(self):
+        rules = (machine.ROOT / "docs/monitoring/alerts.yaml").read_text()
+        for cause in failures.FAILURES.values():
+            self.assertEqual(bool(cause.tells), bool(cause.alert), cause.title)
+            for alert in filter(None, cause.alert.split(", ")):
+                self.assertIn(f"- alert: {alert}\n", rules)
+
+    def test_line_fits_into_a_table(self):
+        line = "Incidents: incident begins: workers of function a|b are lost: worker 0f6f2a1c-2d0e-4b42-9a8e-6a3f1f0a7c11 " + 200 * "x"
+        self.assertEqual(failures.shortened(line)[:72], "incident begins: workers of function a/b are lost: worker … " + 12 * "x")
+        self.assertEqual(len(failures.shortened(line)), 160)
 
 
 class JvmTest(unittest.TestCase):

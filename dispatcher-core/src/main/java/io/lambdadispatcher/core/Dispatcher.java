@@ -151,10 +151,11 @@ public final class Dispatcher implements AutoCloseable {
 
     /**
      * Returns whether every function can serve requests, and no close has begun. A function whose
-     * workers are launched here can if at least {@code minWorkers} are ready, one whose workers
-     * launch themselves if at least one is, and one with {@link DispatcherBuilder#direct} always.
-     * With a {@code minWorkers} of 0, this is true without any worker, because a load balancer must
-     * let the first request through, which launches one. {@link #pools} says how many are ready.
+     * workers are launched here can if at least {@code minWorkers} are ready, and from then on as
+     * long as one is. One whose workers launch themselves can if at least one is ready, and one
+     * with {@link DispatcherBuilder#direct} always. With a {@code minWorkers} of 0, this is true
+     * without any worker, because a load balancer must let the first request through, which
+     * launches one. {@link #pools} says how many are ready.
      */
     public boolean isReady() {
         return !shutdown.hasBegun() && parts.engine().pools().values().stream().allMatch(parts.launches()::isReady);

@@ -27,6 +27,9 @@ final class StatusText {
             amount("QUEUED", "queued"),
             number("REQ/S", of -> amount(of.last("history", 0))),
             number("FAIL/S", of -> amount(of.last("history", 1))),
+            number("5XX/S", of -> amount(of.last("history", 7))),
+            number("P50", of -> latency(of.last("latencies", 4))),
+            number("P99", of -> latency(of.last("latencies", 5))),
             number("BUSY", of -> part(of.number("streams") - of.number("streamsFree"), of.number("streams"))),
             number(
                     "READY",
@@ -289,6 +292,16 @@ final class StatusText {
         return whole < 60
                 ? whole + "s"
                 : whole < 3600 ? whole / 60 + "m" + whole % 60 + "s" : whole / 3600 + "h" + whole % 3600 / 60 + "m";
+    }
+
+    /** @param micros at most 0 if there was no request */
+    private static String latency(double micros) {
+        double millis = micros / 1000;
+        return micros <= 0
+                ? Members.UNKNOWN
+                : millis < 10
+                        ? String.format(Locale.ROOT, "%.1fms", millis)
+                        : millis < 1000 ? Math.round(millis) + "ms" : duration(millis / 1000);
     }
 
     /** Returns why a worker drains, or else why it was launched. */

@@ -136,8 +136,9 @@ class StatusTest {
     }
 
     private String at(String time, String function) {
-        return "Lambda Dispatcher at " + url() + ", " + time + " UTC\n\nFUNCTION  QUEUED  REQ/S  FAIL/S  BUSY  READY\n"
-                + function + "           0      0       0   0/0    0/0\n\nWORKER  STATE  BUSY\nw-1     ready   0/0\n";
+        return "Lambda Dispatcher at " + url() + ", " + time
+                + " UTC\n\nFUNCTION  QUEUED  REQ/S  FAIL/S  5XX/S  BUSY  READY\n" + function
+                + "           0      0       0      0   0/0    0/0\n\nWORKER  STATE  BUSY\nw-1     ready   0/0\n";
     }
 
     @Test

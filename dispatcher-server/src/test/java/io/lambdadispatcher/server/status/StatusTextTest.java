@@ -113,6 +113,27 @@ class StatusTextTest {
                         FUNCTION  QUEUED""");
     }
 
+    /** What an operator looks at first fits in 100 columns, even for a busy function. */
+    @Test
+    void should_show_errors_and_latencies_of_each_function_in_100_columns() {
+        String function = """
+                {"name": "%s", "queued": 120, "streams": 400, "streamsFree": 0, "workersReady": 40, "workersDesired": 40,
+                 "workersStarting": 12, "workersDraining": 3, "workersEjected": 1,
+                 "history": [[1, 1, 1, 1, 1, 1, 1, 1], [1200, 31, 120, 400, 40, 0, 5, 27]], "latencies": [%s]}
+                """;
+        String busy = function.formatted("shop", "[1, 1, 1, 1, 1, 1], [2, 3, 9000, 24000, 9830, 1048576]");
+        String quick = function.formatted("api", "[-1, -1, 180, 24000, 180, 24575]");
+        String idle = function.formatted("idle", "[-1, -1, -1, -1, -1, -1]");
+
+        assertThat(text("{\"functions\": [" + busy + ", " + quick + ", " + idle + "]}", 100, 20))
+                .contains("""
+                FUNCTION  QUEUED  REQ/S  FAIL/S  5XX/S    P50   P99     BUSY  READY  STARTING  DRAINING  EJECTED
+                shop         120  1,200      31     27  9.8ms    1s  400/400  40/40        12         3        1
+                api          120  1,200      31     27  0.2ms  25ms  400/400  40/40        12         3        1
+                idle         120  1,200      31     27      -     -  400/400  40/40        12         3        1
+                """);
+    }
+
     @Test
     void should_show_the_whole_ids_of_workers_that_commands_need() {
         assertThat(text(ATTENTION, 80, 20)).contains("""

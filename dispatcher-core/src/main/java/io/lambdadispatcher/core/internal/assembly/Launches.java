@@ -33,6 +33,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -64,6 +65,9 @@ public final class Launches {
     private final @Nullable FunctionInvoker invoker;
     private final @Nullable Ledger ledger;
     private final Set<String> direct;
+    /** The functions that have had their minimum of workers. */
+    private final Set<String> complete = ConcurrentHashMap.newKeySet();
+
     private final EventLoop loop;
     /** {@code null} if the dispatcher is alone. It belongs to {@link #loop}. */
     private @Nullable FleetMember fleet;
@@ -168,14 +172,23 @@ public final class Launches {
         return supervisor;
     }
 
-    /** Returns whether the function has the workers that it must have. */
+    /**
+     * Returns whether the function has the workers that it must have: its minimum at first, and one
+     * afterwards. The dispatchers of a fleet share workers, so if the loss of one made them
+     * unready, a load balancer would send requests to none.
+     */
     public boolean isReady(FunctionPool pool) {
         String function = pool.options().name();
         int unlaunched = direct.contains(function) ? 0 : 1;
         int required =
                 supervisors.containsKey(function) ? pool.options().capacity().minWorkers() : unlaunched;
         // Ejected workers would serve again if the others ended.
-        return registry.readyWorkers(function) >= required;
+        int ready = registry.readyWorkers(function);
+        if (ready >= required) {
+            complete.add(function);
+            return true;
+        }
+        return ready > 0 && complete.contains(function);
     }
 
     /** @return completes on {@code loop}; exceptionally after the end of the event loops */

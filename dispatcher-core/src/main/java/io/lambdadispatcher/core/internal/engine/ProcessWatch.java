@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -45,6 +46,9 @@ public final class ProcessWatch {
     private final Incidents incidents;
     private final List<? extends EventExecutor> loops;
     private final AtomicLong lagNanos = new AtomicLong();
+    /** When each event loop was asked that has not answered yet. */
+    private final Map<EventExecutor, Long> askedNanos = new ConcurrentHashMap<>();
+
     /** For how many seconds each resource has been short. */
     private final Map<String, Integer> seconds = new HashMap<>();
 
@@ -77,15 +81,34 @@ public final class ProcessWatch {
     }
 
     private void look() {
-        onSecond(read(lagNanos.getAndSet(0)));
+        onSecond(read(ask()));
+    }
+
+    /**
+     * Returns the greatest lag since the last call, and asks the event loops again. An event loop
+     * that has not answered is as late as its question is old: one that is late by more than a
+     * second would otherwise seem to be in time.
+     */
+    long ask() {
+        long now = System.nanoTime();
+        long lag = lagNanos.getAndSet(0);
         for (EventExecutor loop : loops) {
-            long asked = System.nanoTime();
+            Long unanswered = askedNanos.putIfAbsent(loop, now);
+            if (unanswered != null) {
+                lag = Math.max(lag, now - unanswered);
+                continue;
+            }
             try {
-                loop.execute(() -> lagNanos.accumulateAndGet(System.nanoTime() - asked, Math::max));
+                loop.execute(() -> {
+                    lagNanos.accumulateAndGet(System.nanoTime() - now, Math::max);
+                    askedNanos.remove(loop);
+                });
             } catch (RejectedExecutionException e) {
                 // The event loop has ended.
+                askedNanos.remove(loop);
             }
         }
+        return lag;
     }
 
     /** Takes the state after another second. */

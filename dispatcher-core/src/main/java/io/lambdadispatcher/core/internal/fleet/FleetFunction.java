@@ -262,11 +262,8 @@ public final class FleetFunction {
             return "launching is blocked because the entry '" + key() + "' of the fleet's ledger cannot be read: "
                     + unreadable;
         }
-        if (budget == null && !member.isFailing()) {
-            return null; // This dispatcher has just started, and reads the ledger.
-        }
         if (budget == null || !member.isLeaseValid()) {
-            return "launching is blocked because the ledger of the fleet cannot be reached";
+            return member.isCutOff() ? "launching is blocked because the ledger of the fleet cannot be reached" : null;
         }
         return missing > own.free() ? budget.obstacle(member.time.millis(), limits) : null;
     }

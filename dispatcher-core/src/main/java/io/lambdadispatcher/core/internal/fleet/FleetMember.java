@@ -323,9 +323,12 @@ public final class FleetMember {
                         executor);
     }
 
-    /** Returns whether the last access to the ledger has failed. */
-    boolean isFailing() {
-        return failing;
+    /**
+     * Returns whether it cannot reach the ledger. A dispatcher that has just started, or has left
+     * the fleet, has no lease either, but is not cut off.
+     */
+    boolean isCutOff() {
+        return failing || renewed && !isLeaseValid();
     }
 
     private void onFailure(String what, Throwable failure) {
@@ -400,12 +403,23 @@ public final class FleetMember {
             peers.put(peerId, new Peer(parsed(entry, MemberEntry.UNKNOWN), entry.version(), time.nanos()));
             leftNanos.remove(peerId);
         } else if (peer.version != entry.version() && !foreign) {
+            if (!peer.isAlive()) {
+                log.info("dispatcher {} of the fleet is back", PrintableText.startOf(peerId));
+            }
             peer.entry = parsed(entry, peer.entry);
             peer.version = entry.version();
             peer.silentNanos = 0;
             peer.beatNanos = time.nanos();
         } else {
+            boolean wasAlive = peer.isAlive();
             peer.silentNanos += look;
+            if (wasAlive && !peer.isAlive()) {
+                log.warn(
+                        "dispatcher {} of the fleet is silent, and the others take over its workers: it has crashed, is"
+                                + " paused, or cannot reach the ledger. Workers dialled it at {}",
+                        PrintableText.startOf(peerId),
+                        PrintableText.startOf(peer.entry.addresses().toString()));
+            }
             if (peer.silentNanos >= REMOVED_NANOS && hasTurn() && !unreadable.containsKey(entry.key())) {
                 asked(() -> ledger.remove(PREFIX + peerId, entry.version()));
             }

@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.ProcessSnapshot;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.util.concurrent.MockTicker;
 import io.netty.util.concurrent.Ticker;
 import java.io.IOException;
@@ -58,6 +59,23 @@ class ProcessWatchTest {
                 .last()
                 .asString()
                 .startsWith("incident ends: the dispatcher is short of processor time, so requests are late: 98 s");
+    }
+
+    /** Otherwise, the later an event loop was, the less the log said of it. */
+    @Test
+    void should_take_an_event_loop_for_late_that_does_not_answer() {
+        EmbeddedChannel channel = new EmbeddedChannel();
+        ProcessWatch busy =
+                new ProcessWatch(List.of(channel.eventLoop()), incidents, new ProcessSnapshot(0, 0, 0, 0.2, 0.2));
+
+        assertThat(busy.ask()).isZero();
+        long late = busy.ask();
+        assertThat(late).isPositive();
+        assertThat(busy.ask()).isGreaterThanOrEqualTo(late);
+
+        channel.runPendingTasks();
+        assertThat(busy.ask()).isGreaterThanOrEqualTo(late);
+        channel.finishAndReleaseAll();
     }
 
     @Test

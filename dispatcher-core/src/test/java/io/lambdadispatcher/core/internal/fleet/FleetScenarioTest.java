@@ -2,6 +2,10 @@ package io.lambdadispatcher.core.internal.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.Kind;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedDispatcher;
 import io.lambdadispatcher.core.internal.fleet.SimulatedFleet.SimulatedWorker;
@@ -14,6 +18,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
 
 /** What a fleet does when one thing happens, in virtual time. */
 @AnyRelease
@@ -286,6 +291,50 @@ class FleetScenarioTest {
         pass(10);
         assertThat(function.obstacle())
                 .isEqualTo(isDown ? "launching is blocked because the ledger of the fleet cannot be reached" : null);
+    }
+
+    /** Each deployment does both, so a line in the log would be a false alarm. */
+    @Test
+    void should_not_tell_of_the_ledger_while_a_dispatcher_starts_and_another_one_leaves() {
+        fleetOf(2, 20, 60);
+        SimulatedDispatcher leaving = fleet.dispatchers.get(0);
+        SimulatedDispatcher starting = fleet.start();
+        leaving.leave();
+        for (int i = 0; i < 200; i++) {
+            fleet.pass(SECOND / 20);
+            assertThat(List.of(starting, leaving))
+                    .allSatisfy(each -> assertThat(each.fleetFunction.obstacle())
+                            .isNotEqualTo("launching is blocked because the ledger of the fleet cannot be reached"));
+        }
+    }
+
+    /** Otherwise, only metrics and the live page would tell of a dispatcher that has crashed. */
+    @Test
+    void should_log_once_that_a_dispatcher_is_silent_and_that_it_is_back() {
+        fleetOf(2, 8, 20);
+        SimulatedDispatcher one = fleet.dispatchers.get(0);
+        Logger logger = (Logger) LoggerFactory.getLogger(FleetMember.class);
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        logger.addAppender(log);
+        logger.setLevel(Level.INFO);
+        try {
+            one.pause(20 * SECOND, false);
+            pass(40);
+        } finally {
+            logger.detachAppender(log);
+            logger.setLevel(null);
+        }
+
+        String id = one.member.id;
+        assertThat(log.list)
+                .filteredOn(line -> line.getLevel() == Level.WARN)
+                .singleElement()
+                .asString()
+                .contains("dispatcher " + id + " of the fleet is silent, and the others take over its workers");
+        assertThat(log.list)
+                .filteredOn(line -> line.toString().contains("dispatcher " + id + " of the fleet is back"))
+                .hasSize(1);
     }
 
     @Test

@@ -29,6 +29,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Tests which dial-ins of a launched worker are accepted, from its launch to its end.
@@ -104,6 +106,25 @@ class LaunchedWorkerTest {
         }
     }
 
+    /** Operators search docs/guides/troubleshoot.md for these words. */
+    @ParameterizedTest
+    @CsvSource({
+        "another secret of a worker, f, 60, 401, token, launch token with a wrong signature",
+        "sixteen bytes at least, g, 60, 403, function, 'function g, which is not configured'",
+        "sixteen bytes at least, f, -1, 401, expired, launch token of worker w expired at "
+    })
+    void should_say_why_a_worker_is_rejected(
+            String secret, String function, int seconds, int status, String code, String words) throws Exception {
+        byte[] key = LaunchToken.key(secret.getBytes(StandardCharsets.UTF_8), function);
+        expectRefusal(new LaunchToken(function, "w", Instant.now().plusSeconds(seconds)).sign(key), status);
+
+        assertThat(observer.incidents)
+                .singleElement()
+                .asString()
+                .startsWith("incident begins: workers that dial in are rejected (" + code + "): ")
+                .contains(words);
+    }
+
     @Test
     void should_let_a_worker_back_in_after_its_token_has_expired() throws Exception {
         WorkerLauncher.LaunchRequest request = next(launches.requests);
@@ -114,6 +135,30 @@ class LaunchedWorkerTest {
         try (ScriptedWorker back = dial(expired(id))) {
             back.ready(1);
         }
+    }
+
+    /** Otherwise, all dispatchers of a fleet would leave the load balancer with one worker. */
+    @Test
+    void should_stay_ready_with_one_worker_after_it_has_had_its_minimum() throws Exception {
+        WorkerLauncher.LaunchRequest first = next(launches.requests);
+        dispatcher
+                .change()
+                .function(FunctionOptions.builder("f")
+                        .capacity(CapacityPolicy.fixed(2))
+                        .build())
+                .apply();
+        WorkerLauncher.LaunchRequest second = next(launches.requests);
+
+        try (ScriptedWorker one = dial(first.token()).ready(1)) {
+            Await.until("one is ready", () -> dispatcher.pools().get(0).readyWorkers() == 1);
+            assertThat(dispatcher.isReady()).isFalse();
+            ScriptedWorker other = dial(second.token()).ready(1);
+            Await.until("both are ready", dispatcher::isReady);
+            other.close();
+            assertThat(next(observer.partings).workerId()).isEqualTo(second.workerId());
+            assertThat(dispatcher.isReady()).isTrue();
+        }
+        Await.until("no worker is left", () -> !dispatcher.isReady());
     }
 
     @Test

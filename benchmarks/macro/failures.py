@@ -1,0 +1,723 @@
+#!/usr/bin/env python3
+"""Causes failures under load, and reports what clients lose, and which line of the log tells of each.
+
+    benchmarks/macro/failures.py                                  about ten minutes
+    benchmarks/macro/failures.py --only kill-worker,full-disk
+    benchmarks/macro/failures.py --check
+
+Everything runs on loopback: ./dispatcher with local workers, and for a fleet two dispatchers behind HAProxy, with the ledger of
+examples/fleet. A load at a constant rate begins before the failure, and ends when it is over for some time. Every fourth request is a POST.
+
+- sent: requests during the failure and the time after it.
+- lost: those that were answered with another status than 200, incompletely, or not within 30 s.
+- recovery: the time from the failure until at least 95 % of the requests of a second are answered with 200 within a second.
+- the line: the first line at WARN or ERROR that tells of the failure.
+
+With --check, it fails if a planned change loses a request, or if no line tells of another failure.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+sys.dont_write_bytecode = True
+import processes  # noqa: E402
+from attacks import Group, worker_java  # noqa: E402
+from driver import Driver, table  # noqa: E402
+from machine import SERVER_CLASS_PATH, progress  # noqa: E402
+from processes import ROOT, Failure, Process, answers, await_that, children, free_port, tool  # noqa: E402
+
+SECRET = "only-for-this-machine-and-for-measuring"
+TOKEN = "a-token-for-this-machine-and-for-measuring"
+TIMEOUT = 30
+GOOD_SECONDS = 1
+SHARE = 0.95
+# A request takes as long in the handler, so some are in flight at any time.
+DELAY_MILLIS = 50
+STREAM_PARTS = 40
+
+FAILURES = {}
+
+
+class Cause:
+    """
+    One failure.
+
+    run -- causes it, and returns when it is over
+    title -- what happens
+    tells -- matches the line of the log that tells of it; None = the change is planned, and nobody has to be told
+    alert -- the alert rules that tell of it if it lasts
+    """
+
+    def __init__(self, run, title, tells, alert):
+        self.run = run
+        self.title = title
+        self.tells = tells
+        self.alert = alert
+
+
+def failure(title, tells=None, alert=""):
+    def add(run):
+        FAILURES[run.__name__.replace("_", "-")] = Cause(run, title, tells, alert)
+        return run
+
+    return add
+
+
+# Load
+
+
+class Unanswered(OSError):
+    """A connection was closed before an answer."""
+
+
+class Load:
+    """Sends requests at a constant rate over HTTP/1.1, in a thread, on as many connections as there are requests in flight."""
+
+    def __init__(self, port, per_second):
+        self.port = port
+        self.per_second = per_second
+        self.idle = []
+        self.answers = []
+        self.losses = []
+        self.extra = 0
+        self.ended = False
+        self.thread = threading.Thread(target=lambda: asyncio.run(self.run()), daemon=True)
+        self.thread.start()
+
+    async def run(self):
+        tasks = set()
+        number, planned = 0, time.monotonic()
+        while not self.ended:
+            for _ in range(1 + self.extra):
+                task = asyncio.ensure_future(self.timed(number, planned))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+                number += 1
+            planned += 1 / self.per_second
+            await asyncio.sleep(max(0, planned - time.monotonic()))
+        while tasks:
+            await asyncio.wait(tasks)
+        for _, writer in self.idle:
+            writer.close()
+
+    async def timed(self, number, planned):
+        post = number % 4 == 3
+        try:
+            status = await asyncio.wait_for(self.request(post), TIMEOUT)
+            problem = None if status == 200 else f"status {status}"
+        except (OSError, asyncio.IncompleteReadError, asyncio.TimeoutError) as failed:
+            problem = f"{type(failed).__name__} {failed}"
+        self.answers.append((planned, time.monotonic(), problem is None))
+        if problem:
+            self.losses.append((planned, f"{'POST' if post else 'GET'}: {problem}"))
+
+    async def request(self, post):
+        body = b"order" if post else b""
+        path = "/echo" if post else f"/delay?delay={DELAY_MILLIS}"
+        head = f"{'POST' if post else 'GET'} {path} HTTP/1.1\r\nhost: a\r\ncontent-length: {len(body)}\r\n\r\n".encode()
+        # As any client, it does not use a connection that was closed, and sends a GET again that was not answered on a kept connection.
+        while self.idle:
+            reader, writer = self.idle.pop()
+            if reader.at_eof():
+                writer.close()
+                continue
+            try:
+                return await self.exchange(reader, writer, head + body)
+            except Unanswered:
+                if post:
+                    raise
+        return await self.exchange(*await asyncio.open_connection("127.0.0.1", self.port), head + body)
+
+    async def exchange(self, reader, writer, request):
+        try:
+            writer.write(request)
+            try:
+                answer = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+            except ConnectionError as failed:
+                raise Unanswered(str(failed)) from failed
+            except asyncio.IncompleteReadError as failed:
+                raise Unanswered(f"closed after {len(failed.partial)} bytes") from failed
+            fields = dict(line.split(": ", 1) for line in answer.split("\r\n")[1:] if ": " in line)
+            await reader.readexactly(int(fields.get("content-length", 0)))
+        except BaseException:
+            writer.close()
+            raise
+        if fields.get("connection") == "close":
+            writer.close()
+        else:
+            self.idle.append((reader, writer))
+        return int(answer.split()[1])
+
+    def has_settled(self):
+        """Whether all requests of the last two seconds were good."""
+        now = time.monotonic()
+        late = [answer for answer in self.answers[:] if answer[1] >= now - 2]
+        return len(late) >= self.per_second and all(map(is_good, late))
+
+    def stop(self):
+        self.ended = True
+        self.thread.join()
+
+
+def is_good(answer):
+    return answer[2] and answer[1] - answer[0] <= GOOD_SECONDS
+
+
+def recovery(answers, began):
+    """
+    Returns the seconds from the failure until the end of the last second in which too few requests were good, 0 if there was none, or None
+    if the last second was one.
+    """
+    after = sorted(answer for answer in answers if answer[0] >= began)
+    end = 0
+    for start in range(int(after[-1][0] - began) if after else 0):
+        second = [answer for answer in after if start <= answer[0] - began < start + 1]
+        if sum(map(is_good, second)) < SHARE * len(second):
+            end = start + 1
+    whole = int(after[-1][0] - began) if after else 0
+    if end and end == whole:
+        return None
+    # The requests that were late or lost say more exactly when it was over.
+    bad = [answer[0] - began for answer in after if not is_good(answer) and answer[0] - began < end]
+    return round(max(bad), 1) if bad else 0
+
+
+# What fails
+
+
+class Dispatcher:
+    """./dispatcher serve, with two local workers by default."""
+
+    def __init__(self, scene, name, settings):
+        self.scene = scene
+        self.name = name
+        self.port, self.admin, self.workers = free_port(), free_port(), free_port()
+        self.file = scene.directory / f"{name}.yaml"
+        self.settings = {
+            "config": self.file, "public-plain-port": f"127.0.0.1:{self.port}", "public-tls-port": "off", "admin-port": self.admin,
+            "workers-port": f"127.0.0.1:{self.workers}", "function-launcher": "local", "function-min-workers": 2, "function-max-workers": 4,
+            "function-handler": "io.lambdadispatcher.server.demo.DemoHandler", "function-worker-concurrency": 20, "event-loops": 1,
+            "local-jvm-flags": "-Xmx64m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "function-launch-timeout": "60s", "shutdown-delay": "0",
+            "workers-secret": SECRET, "admin-token": TOKEN, **settings,
+        }
+        self.file.write_text("function.queue-timeout: 10s\n")
+
+    def command(self):
+        return [ROOT / "dispatcher", "serve", *(f"--{name}={value}" for name, value in self.settings.items() if value is not None)]
+
+    def start(self, prefix=(), environment=None):
+        self.process = Process(self.name, [*prefix, *self.command()], None, self.scene.directory, environment)
+        return self
+
+    def await_ready(self):
+        await_that(lambda: answers(f"http://127.0.0.1:{self.admin}/ready"), 300, f"{self.name} to be ready", self.process)
+        return self
+
+    def a_worker(self):
+        """The process of one local worker."""
+        return children(self.process.pid)[0]
+
+    def signal(self, number):
+        os.kill(self.process.pid, number)
+
+    def api(self, name):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.admin}/api/{name}", timeout=10) as answer:
+            return json.load(answer)
+
+    def ready_workers(self):
+        return [worker["id"] for worker in self.api("workers") if worker["state"] == "ready"]
+
+    def change(self, *command):
+        done = subprocess.run(
+            [ROOT / "dispatcher", *command, "--admin-url", f"http://127.0.0.1:{self.admin}"], capture_output=True, text=True, check=False,
+            env={**os.environ, "LAMBDA_DISPATCHER_ADMIN_TOKEN": TOKEN})
+        if done.returncode != 0:
+            raise Failure(f"./dispatcher {' '.join(command)}: {done.stdout}{done.stderr}")
+
+    def says(self, text):
+        return text in self.process.log.read_text(errors="replace")[self.scene.logged.get(self, 0):]
+
+
+class Scene:
+    """Where one failure happens. `begin` marks its beginning, after which losses count."""
+
+    def __init__(self, directory, options):
+        self.directory = directory
+        self.options = options
+        self.dispatchers = []
+        self.logged = {}
+        self.began = None
+        self.load = None
+        self.groups = []
+        self.at_the_end = contextlib.ExitStack()
+
+    def dispatcher(self, **settings):
+        settings = {name.replace("_", "-"): value for name, value in settings.items()}
+        added = Dispatcher(self, f"dispatcher-{len(self.dispatchers) + 1}", settings)
+        self.dispatchers.append(added)
+        return added
+
+    def alone(self, **settings):
+        return self.under_load(self.dispatcher(**settings).start().await_ready())
+
+    def under_load(self, dispatcher):
+        self.settle(dispatcher.port)
+        return dispatcher
+
+    def settle(self, port):
+        self.load = Load(port, self.options.rate)
+        await_that(self.load.has_settled, 120, f"all requests to be answered: {self.load.losses[-3:]}")
+
+    def begin(self):
+        for each in self.dispatchers:
+            if hasattr(each, "process"):
+                self.logged[each] = len(each.process.log.read_text(errors="replace"))
+        self.began = time.monotonic()
+
+    def pass_(self, seconds):
+        time.sleep(seconds)
+
+    def fleet(self, members, spare=0):
+        """Dispatchers with one ledger behind HAProxy, and others that are not started yet. They share two to four workers."""
+        ledger_port = free_port()
+        subprocess.run([ROOT / "examples/fleet/build"], check=True, stdout=subprocess.DEVNULL)
+        self.ledger = Process(
+            "ledger", [ROOT / "examples/fleet/target/python/bin/moto_server", "-H", "127.0.0.1", "-p", ledger_port], None, self.directory)
+        self.ledger.await_port(ledger_port)
+        self.environment = {
+            "AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{ledger_port}", "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
+        shared = {"fleet_table": "fleet", "aws_region": "eu-central-1", "shutdown_delay": "2s"}
+        subprocess.run(
+            [ROOT / "dispatcher", "fleet", "init", "--fleet-table", "fleet", "--aws-region", "eu-central-1"], check=True,
+            stdout=subprocess.DEVNULL, env={**os.environ, **self.environment})
+        for _ in range(members + spare):
+            self.dispatcher(**shared)
+        for each in self.dispatchers[:members]:
+            each.start(environment=self.environment)
+        for each in self.dispatchers[:members]:
+            each.await_ready()
+        self.settle(self.balance())
+        return self.dispatchers
+
+    def balance(self):
+        """Starts HAProxy in front of all dispatchers. It repeats GETs, and sends nothing to a dispatcher that is not ready."""
+        port = free_port()
+        servers = "\n".join(f"    server {d.name} 127.0.0.1:{d.port} check port {d.admin} inter 500ms fall 2 rise 1" for d in self.dispatchers)
+        configuration = self.directory / "haproxy.cfg"
+        configuration.write_text(
+            f"""global
+    maxconn 2000
+defaults
+    mode http
+    timeout connect 1s
+    timeout client 60s
+    timeout server 60s
+    retries 3
+    option redispatch 1
+    retry-on conn-failure empty-response
+    http-reuse always
+frontend all
+    bind 127.0.0.1:{port}
+    http-request disable-l7-retry if METH_POST
+    default_backend dispatchers
+backend dispatchers
+    balance roundrobin
+    option httpchk GET /ready
+    timeout check 1s
+    default-server on-marked-down shutdown-sessions
+{servers}
+"""
+        )
+        processes.need("haproxy")
+        Process("haproxy", [tool("haproxy"), "-q", "-db", "-f", configuration], None, self.directory).await_port(port)
+        return port
+
+    def lines(self):
+        """The lines at WARN and ERROR since the failure."""
+        found = []
+        for each in self.dispatchers:
+            if hasattr(each, "process"):
+                text = each.process.log.read_text(errors="replace")[self.logged.get(each, 0):]
+                found += re.findall(r"^\S+ (?:WARN|ERROR) +(.*)$", text, re.MULTILINE)
+        return found
+
+    def close(self):
+        if self.load:
+            self.load.stop()
+        self.at_the_end.close()
+        processes.stop_all()
+        for group in self.groups:
+            group.remove()
+
+
+# Planned changes
+
+
+@failure("reload of a good and of a wrong file")
+def reload(scene):
+    one = scene.alone()
+    scene.begin()
+    one.file.write_text("function.queue-timeout: 9s\n")
+    one.signal(signal.SIGHUP)
+    await_that(lambda: one.says("reloaded. In force now:"), 60, "the reload", one.process)
+    one.file.write_text("function.queue-timeout: never\n")
+    one.signal(signal.SIGHUP)
+    await_that(lambda: one.says("the reload was refused"), 60, "the refusal", one.process)
+
+
+@failure("drain of a worker, then recycle of all")
+def recycle(scene):
+    one = scene.alone()
+    before = one.ready_workers()
+    scene.begin()
+    one.change("workers", "drain", before[0])
+    one.change("workers", "recycle", "--function", "default")
+    await_that(lambda: len(one.ready_workers()) >= 2 and not set(before) & set(one.ready_workers()), 180, "new workers", one.process)
+
+
+@failure("rolling replacement of a fleet")
+def rolling_fleet(scene):
+    first, second, *spare = scene.fleet(2, spare=2)
+    scene.begin()
+    for old, new in zip((first, second), spare):
+        new.start(environment=scene.environment).await_ready()
+        scene.pass_(2)
+        old.signal(signal.SIGTERM)
+        old.process.child.wait(90)
+        scene.pass_(2)
+
+
+@failure("restart with held sockets, and a stream of server-sent events")
+def restart(scene):
+    one = scene.dispatcher(
+        function_launcher="external", function_min_workers=None, function_max_workers=None, function_handler=None, local_jvm_flags=None,
+        function_launch_timeout=None, function_worker_concurrency=100, function_queue_timeout="60s", http_header_timeout="60s",
+        workers_keepalive="2s timeout 30s")
+    holder = ROOT / "it/src/test/resources/socket-holder.py"
+    one.process = Process(one.name, [sys.executable, holder, one.port, one.workers, "--", *one.command()], None, scene.directory, pipes=True)
+    worker(scene, one, LAMBDA_DISPATCHER_HANDLER="io.lambdadispatcher.server.demo.DemoHandler")
+    one.await_ready()
+    scene.under_load(one)
+    stream = threading.Thread(target=listen, args=(scene, one.port))
+    stream.start()
+    scene.pass_(2)
+    scene.begin()
+    one.process.child.stdin.write(b"restart\n")
+    one.process.child.stdin.flush()
+    stream.join()
+    one.await_ready()
+
+
+def listen(scene, port):
+    """A client of a long stream. It is lost if it ends early."""
+    planned, parts = time.monotonic(), 0
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/sse?count={STREAM_PARTS}&delay=200", timeout=TIMEOUT) as answer:
+            parts = answer.read().count(b"data:")
+    except OSError as failed:
+        parts = str(failed)
+    if parts != STREAM_PARTS:
+        scene.load.losses.append((time.monotonic(), f"SSE: {parts} of {STREAM_PARTS} events"))
+    scene.load.answers.append((time.monotonic(), time.monotonic(), parts == STREAM_PARTS))
+
+
+def worker(scene, dispatcher, **environment):
+    """A worker that this script starts."""
+    number = sum("worker" in path.name for path in scene.directory.iterdir())
+    return Process(
+        f"worker-{number}", [tool("java"), "-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", SERVER_CLASS_PATH,
+                             "io.lambdadispatcher.worker.WorkerMain"], None, scene.directory,
+        {"LAMBDA_DISPATCHER_ADDRESSES": f"127.0.0.1:{dispatcher.workers}", "LAMBDA_DISPATCHER_FUNCTION": "default",
+         "LAMBDA_DISPATCHER_SECRET": SECRET, **environment})
+
+
+# Workers that fail
+
+
+@failure("kill -9 of a worker", r"workers of function \S+ are lost", "WorkersLost")
+def kill_worker(scene):
+    one = scene.alone()
+    scene.begin()
+    os.kill(one.a_worker(), signal.SIGKILL)
+
+
+@failure("SIGSTOP of a worker", r"workers of function \S+ are (lost|ejected)", "WorkersLost")
+def stop_worker(scene):
+    one = scene.alone()
+    stopped = one.a_worker()
+    scene.at_the_end.callback(resume, stopped)
+    scene.begin()
+    os.kill(stopped, signal.SIGSTOP)
+    scene.pass_(10)
+
+
+def resume(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
+
+
+@failure("one of three workers is 50 times slower", r"workers of function \S+ are ejected", "WorkersEjected")
+def slow_worker(scene):
+    applications(scene)
+    scene.begin()
+    answers(f"http://127.0.0.1:{scene.applications[0]}/become?delay={50 * DELAY_MILLIS}")
+    scene.pass_(20)
+
+
+@failure("one of three workers answers 500", r"workers of function \S+ are ejected", "WorkersEjected, HandlersFail")
+def failing_worker(scene):
+    applications(scene)
+    scene.begin()
+    answers(f"http://127.0.0.1:{scene.applications[0]}/become?status=500")
+    scene.pass_(20)
+
+
+def applications(scene):
+    """A dispatcher with three workers that this script started, each with a web application that can become slow or fail."""
+    one = scene.dispatcher(
+        function_launcher="external", function_min_workers=None, function_max_workers=None, function_handler=None, local_jvm_flags=None,
+        function_launch_timeout=None)
+    one.start()
+    scene.applications = [free_port() for _ in range(3)]
+    for port in scene.applications:
+        Process(f"application-{port}", [sys.executable, __file__, "--serve", port], None, scene.directory).await_port(port)
+        worker(scene, one, LAMBDA_DISPATCHER_WEB_PORT=str(port), LAMBDA_DISPATCHER_STREAMS="20")
+    await_that(lambda: answers(f"http://127.0.0.1:{one.admin}/ready") and len(one.ready_workers()) == 3, 300, "three workers", one.process)
+    scene.under_load(one)
+
+
+async def serve(port):
+    """A server that answers each request after a delay with a status. GET /become changes both."""
+    now = {"delay": str(DELAY_MILLIS), "status": "200"}
+
+    async def answer(reader, writer):
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+                length = re.search(r"\r\ncontent-length: (\d+)", head)
+                await reader.readexactly(int(length.group(1)) if length else 0)
+                path = head.split()[1]
+                if path.startswith("/become?"):
+                    now.update([path.partition("?")[2].split("=")])
+                    writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+                else:
+                    await asyncio.sleep(int(now["delay"]) / 1000)
+                    writer.write(f"HTTP/1.1 {now['status']} Status\r\ncontent-length: 2\r\n\r\nok".encode())
+        except (OSError, asyncio.IncompleteReadError):
+            writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", port) as server:
+        await server.serve_forever()
+
+
+# Dispatchers of a fleet that fail
+
+
+@failure("SIGSTOP of a dispatcher of a fleet for 20 s", r"dispatcher \S+ of the fleet is silent", "FleetMemberSilent, DispatcherDown")
+def stop_dispatcher(scene):
+    one, _ = scene.fleet(2)
+    scene.at_the_end.callback(resume, one.process.pid)
+    scene.begin()
+    one.signal(signal.SIGSTOP)
+    scene.pass_(20)
+    one.signal(signal.SIGCONT)
+    scene.pass_(5)
+
+
+@failure("kill -9 of a dispatcher of a fleet", r"dispatcher \S+ of the fleet is silent", "FleetMemberSilent, DispatcherDown")
+def kill_dispatcher(scene):
+    one, _ = scene.fleet(2)
+    scene.at_the_end.callback(end_group, one.process.pid)
+    scene.begin()
+    one.signal(signal.SIGKILL)
+    scene.pass_(15)
+
+
+def end_group(pid):
+    """Ends workers whose dispatcher was killed."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+@failure("kill -9 of a worker of a fleet whose ledger hangs", r"the ledger of the fleet cannot be reached", "FleetLedgerUnreachable, WorkersLost")
+def hanging_ledger(scene):
+    one, other = scene.fleet(2)
+    ledger = scene.ledger.pid
+    scene.at_the_end.callback(resume, ledger)
+    scene.begin()
+    os.kill(ledger, signal.SIGSTOP)
+    owner = one if children(one.process.pid) else other
+    os.kill(owner.a_worker(), signal.SIGKILL)
+    scene.pass_(20)
+    resume(ledger)
+    await_that(lambda: len(one.ready_workers()) >= 2, 120, "another worker instead of the killed one", one.process)
+
+
+# A machine that has too little
+
+
+@failure("a full disk: access log and state file", r"access log cannot be written|state.file \S+ cannot be written", "AccessLogLosesLines")
+def full_disk(scene):
+    disk = scene.directory / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], check=False, capture_output=True).returncode != 0:
+        raise Skipped("a small tmpfs cannot be mounted; run as root")
+    scene.at_the_end.callback(subprocess.run, ["umount", "-l", disk], check=False)
+    scene.alone(access_log_file=disk / "access.log", state_file=disk / "state")
+    scene.begin()
+    with contextlib.suppress(OSError), open(disk / "all", "wb", buffering=0) as everything:
+        while everything.write(bytes(4096)):
+            pass
+    scene.pass_(10)
+    (disk / "all").unlink()
+
+
+@failure("256 file descriptors and 400 idle connections", r"client connections are closed|may open only", "ConnectionsRefused, DispatcherFilesHigh")
+def few_descriptors(scene):
+    processes.need("prlimit")
+    one = scene.dispatcher().start(prefix=[tool("prlimit"), "--nofile=256"]).await_ready()
+    scene.under_load(one)
+    scene.begin()
+    held = []
+    for _ in range(400):
+        with contextlib.suppress(OSError):
+            held.append(processes.socket.create_connection(("127.0.0.1", one.port), timeout=5))
+    scene.pass_(5)
+    for each in held:
+        each.close()
+
+
+@failure("0.1 processors and 300 MiB, for 15 times the load", r"the dispatcher is short of|event loop \S+ has been blocked", "DispatcherShort, DispatcherCpuHigh, RequestsFail")
+def small_machine(scene):
+    try:
+        group = Group(300)
+    except Failure as problem:
+        raise Skipped(str(problem)) from problem
+    # It ends after the processes.
+    scene.groups.append(group)
+    java = scene.directory / "java"
+    worker_java(java, group)
+    one = scene.dispatcher(local_java=java)
+    one.start(prefix=group.command([])).await_ready()
+    scene.under_load(one)
+    scene.begin()
+    group.limit_processors(0.1)
+    # A tenth of a processor is enough for the usual load.
+    scene.load.extra = 14
+    scene.pass_(15)
+    group.limit_processors(10)
+    scene.load.extra = 0
+
+
+@failure("three times the capacity while launching is paused", r"requests of function \S+ are refused", "RequestsFail, LaunchesBlocked")
+def overload_without_launches(scene):
+    one = scene.alone(function_worker_concurrency=1, function_max_queued_requests=20, function_max_workers=2)
+    one.change("launching", "off")
+    scene.begin()
+    scene.load.extra = 7
+    scene.pass_(10)
+    scene.load.extra = 0
+    one.change("launching", "on")
+
+
+class Skipped(Exception):
+    """Why a failure cannot be caused here."""
+
+
+class Failures(Driver):
+    names = tuple(FAILURES)
+    tools = ()
+    defaults = {"seconds": 15.0}
+
+    @classmethod
+    def arguments(cls, parser):
+        parser.add_argument("--rate", type=float, default=20, help="requests per second; default: %(default)g")
+        parser.add_argument("--check", action="store_true", help="fail if a planned change loses a request, or no line tells of another failure")
+
+    def execute(self):
+        subprocess.run([ROOT / "dispatcher", "--version"], check=True, stdout=subprocess.DEVNULL)
+        for name in self.options.only:
+            self.results.append({"name": name, **self.cause(name)})
+            progress(f"{name}: {self.results[-1]}")
+
+    def cause(self, name):
+        progress(FAILURES[name].title)
+        directory = self.directory / name
+        directory.mkdir()
+        scene = Scene(directory, self.options)
+        try:
+            FAILURES[name].run(scene)
+            scene.pass_(self.options.seconds)
+            scene.load.stop()
+            return summary(scene, FAILURES[name])
+        except Skipped as why:
+            return {"skipped": str(why)}
+        except Failure as why:
+            # The others run nevertheless.
+            return {"skipped": str(why).splitlines()[0], "broken": str(why)}
+        finally:
+            scene.close()
+
+    def meta(self):
+        return {"rate": self.options.rate}
+
+    def show(self, report):
+        print(table("failure | sent | lost | recovery in s | the line that tells of it | alerts", [
+            [FAILURES[row["name"]].title, *([f"not run: {row['skipped']}", "", "", ""] if "skipped" in row else [
+                row["sent"], row["lost"], "not within the run" if row["recovery_seconds"] is None else row["recovery_seconds"],
+                f"`{row['line']}`" if row["line"] else "none"]), FAILURES[row["name"]].alert or "none"] for row in report["results"]]))
+
+    def failures(self, report):
+        return problems(report["results"]) if self.options.check else []
+
+
+def summary(scene, cause):
+    lines = scene.lines()
+    wanted = [line for line in lines if cause.tells and re.search(cause.tells, line)]
+    losses = [what for planned, what in scene.load.losses if planned >= scene.began]
+    return {
+        "sent": sum(answer[0] >= scene.began for answer in scene.load.answers),
+        "lost": len(losses),
+        "losses": sorted(set(losses))[:5],
+        "recovery_seconds": recovery(scene.load.answers, scene.began),
+        "line": shortened(wanted[0]) if wanted else None,
+        "other_lines": [shortened(line) for line in lines if line not in wanted][:8],
+    }
+
+
+def shortened(line):
+    """The line without the name of its logger and ids, so that it fits into a table."""
+    text = re.sub(r"^\w+: ", "", line)
+    text = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22,}", "…", text).replace("|", "/")
+    return text if len(text) <= 160 else text[:159] + "…"
+
+
+def problems(results):
+    found = []
+    for row in results:
+        cause = FAILURES[row["name"]]
+        if "skipped" in row:
+            if "broken" in row:
+                found.append(f"{cause.title}: {row['broken']}")
+            continue
+        if cause.tells is None and row["lost"]:
+            found.append(f"{cause.title}: {row['lost']} of {row['sent']} requests were lost, such as {row['losses'][0]}")
+        if cause.tells and not row["line"]:
+            found.append(f"{cause.title}: no line matches {cause.tells}")
+    return found
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--serve"]:
+        asyncio.run(serve(int(sys.argv[2])))
+    else:
+        Failures.main()
