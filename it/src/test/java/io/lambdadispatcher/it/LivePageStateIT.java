@@ -189,10 +189,7 @@ class LivePageStateIT {
         functions = function("calm", "") + "," + function("sick", "").replace("[]", "[" + failing + "]");
         show();
         browser.awaitText(
-                "#functions",
-                "calm",
-                "sick",
-                "the function answered 2 requests with 5xx, and the dispatcher failed 0");
+                "#functions", "calm", "sick", "the function answered 2 requests with 5xx, and the dispatcher failed 0");
         String open = "[...document.querySelectorAll('.function')].map(of => of.dataset.key + of.open).join()";
         assertThat(browser.evaluate(open)).isEqualTo("sicktrue,calmfalse");
         browser.awaitText("#overall", "2 functions", "1 in trouble", "0 + 2");

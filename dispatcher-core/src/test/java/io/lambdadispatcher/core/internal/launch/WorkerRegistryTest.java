@@ -161,7 +161,8 @@ class WorkerRegistryTest {
     /** Nobody says for how long a worker may live that runs on another machine of the fleet. */
     @Test
     void should_not_take_a_worker_of_the_fleet_for_a_base_worker() {
-        assertThat(registry.onHello(new Link(TOKEN.workerId(), pool, 1), hello())).isEqualTo(WorkerKind.LAUNCHED);
+        assertThat(registry.onHello(new Link(TOKEN.workerId(), pool, 1), hello()))
+                .isEqualTo(WorkerKind.LAUNCHED);
         assertThat(registry.onHello(new Link("other", pool, 1), hello())).isEqualTo(WorkerKind.BASE);
     }
 
