@@ -233,7 +233,7 @@ final class FreeStreams {
             permits.addAndGet(offers - member.offered);
             member.offered = offers;
         }
-        if (member.base && (isBaseFirst() || member.isFirst)) {
+        if (member.isBase() && (isBaseFirst() || member.isFirst)) {
             settlePreference(member);
         }
         if (offers == 0) {

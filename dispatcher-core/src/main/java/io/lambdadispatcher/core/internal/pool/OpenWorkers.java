@@ -67,7 +67,7 @@ final class OpenWorkers {
             pool.onShards(shard -> shard.workers().preferBase());
         }
         // Last, because it can serve queued requests, which can close a connection meanwhile.
-        if (healthOf(member.base).setOpen(idsOf(members, member.base))) {
+        if (healthOf(member.isBase()).setOpen(idsOf(members, member.isBase()))) {
             pool.onShards(shard -> shard.workers().ejector.onGroupChange());
         }
         endEjectionsIfNone();
@@ -106,7 +106,7 @@ final class OpenWorkers {
 
     private static Set<String> idsOf(List<PooledConnection> members, boolean base) {
         return members.stream()
-                .filter(each -> each.base == base)
+                .filter(each -> each.isBase() == base)
                 .map(PooledConnection::workerId)
                 .collect(Collectors.toSet());
     }
@@ -183,8 +183,8 @@ final class OpenWorkers {
         if (doubted != other.seemsDoubted(nowNanos)) {
             return !doubted;
         }
-        boolean first = tunnel ? one.base : one.isPreferred();
-        boolean otherFirst = tunnel ? other.base : other.isPreferred();
+        boolean first = tunnel ? one.isBase() : one.isPreferred();
+        boolean otherFirst = tunnel ? other.isBase() : other.isPreferred();
         return first == otherFirst ? one.load() < other.load() : first;
     }
 
@@ -205,7 +205,7 @@ final class OpenWorkers {
             health.onTypical(
                     nowNanos,
                     Arrays.stream(open)
-                            .filter(each -> each.base == base)
+                            .filter(each -> each.isBase() == base)
                             .mapToLong(PooledConnection::typicalNanos)
                             .filter(nanos -> nanos > 0)
                             .toArray());
@@ -228,7 +228,7 @@ final class OpenWorkers {
 
     /** With the lock, as {@link #endEjection}, so that no incident ends that begins now. */
     synchronized boolean beginEjection(PooledConnection member, String reason) {
-        boolean permitted = healthOf(member.base).tryEject(member.workerId());
+        boolean permitted = healthOf(member.isBase()).tryEject(member.workerId());
         if (permitted) {
             incidents.begin(
                     Incident.Kind.WORKERS_EJECTED,
@@ -252,7 +252,7 @@ final class OpenWorkers {
     }
 
     synchronized boolean endEjection(PooledConnection member) {
-        boolean was = healthOf(member.base).onReturned(member.workerId());
+        boolean was = healthOf(member.isBase()).onReturned(member.workerId());
         if (was) {
             endEjectionsIfNone();
         }

@@ -47,9 +47,6 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     private final String workerId;
     private final long tag;
 
-    /** Whether it is one of a base worker. */
-    boolean base;
-
     /** The shard of the connection, which {@link ShardWorkers#onMember} sets. */
     @Nullable
     PoolShard shard;
@@ -95,6 +92,9 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
 
     /** How far a base worker comes before launched ones. {@link FreeStreams} changes it. */
     static final class Preference {
+        /** Whether the connection is one of a base worker. */
+        private boolean base;
+
         /** The number of base permits that this connection contributes to the shard. */
         int permits;
 
@@ -158,7 +158,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
 
     /** Sets the kind of the worker. Call before {@link ShardWorkers#onMember}. */
     public void setKind(WorkerKind kind) {
-        base = kind == WorkerKind.BASE;
+        preference.base = kind == WorkerKind.BASE;
     }
 
     private static VarHandle handle(Class<?> owner, String field, Class<?> type) {
@@ -189,7 +189,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
 
     @Override
     public boolean isBase() {
-        return base;
+        return preference.base;
     }
 
     /** Any thread. Other threads may see an earlier state, so the shard decides again. */
@@ -203,7 +203,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
      * target. Any thread. Other threads may see an earlier state, so the shard decides again.
      */
     boolean hasBaseRoom() {
-        return base && !(boolean) DISTRUSTED.getOpaque(preference) && hasRoom();
+        return preference.base && !(boolean) DISTRUSTED.getOpaque(preference) && hasRoom();
     }
 
     /**
@@ -261,7 +261,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
             if (verdict != Verdict.NONE) {
                 its.workers().ejector.onVerdict(this, verdict);
             }
-            its.pool().openWorkers.look(base, now);
+            its.pool().openWorkers.look(preference.base, now);
         }
     }
 

@@ -47,7 +47,7 @@ public final class ShardWorkers {
         assert loop.inEventLoop();
         member.shard = shard;
         member.health =
-                new WorkerHealth(pool.openWorkers.healthOf(member.base), member.base ? baseTally : launchedTally);
+                new WorkerHealth(pool.openWorkers.healthOf(member.isBase()), member.isBase() ? baseTally : launchedTally);
         beginSlowStart(member);
         byWorkerId
                 .computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2))

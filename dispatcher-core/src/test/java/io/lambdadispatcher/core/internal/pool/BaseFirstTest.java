@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -37,7 +38,7 @@ class BaseFirstTest extends OnTwoLoops {
         Worker(int loop, String id, boolean base) {
             shard = pool.shard(loop);
             member = new PooledConnection(id);
-            member.base = base;
+            member.setKind(base ? WorkerKind.BASE : WorkerKind.LAUNCHED);
             shard.workers().onMember(member);
             for (int i = 0; i < STREAMS; i++) {
                 shard.workers().onStreamOpened(member, new ScriptedStream(shard, member, this::onRequest));

@@ -11,6 +11,7 @@ import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.internal.policy.ClientSession;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.core.options.Affinity;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -66,7 +67,7 @@ class PermitsTest {
             shard = pool.shard(loopIndex);
             loop = loops.get(loopIndex);
             member = new PooledConnection(workerId);
-            member.base = workerId.compareTo("w2") < 0;
+            member.setKind(workerId.compareTo("w2") < 0 ? WorkerKind.BASE : WorkerKind.LAUNCHED);
             shard.workers().onMember(member);
         }
 
@@ -90,7 +91,7 @@ class PermitsTest {
         int couldTakeFirst() {
             long busy = streams.stream().filter(stream -> stream.busy).count();
             long target = Math.max(1, Math.round(Math.min(streams.size(), member.limit) * TARGET));
-            return member.base ? (int) Math.max(0, Math.min(couldTake(), target - busy)) : 0;
+            return member.isBase() ? (int) Math.max(0, Math.min(couldTake(), target - busy)) : 0;
         }
     }
 
@@ -233,7 +234,7 @@ class PermitsTest {
     private boolean isMixed() {
         return links.stream()
                         .filter(link -> link.member.open)
-                        .map(link -> link.member.base)
+                        .map(link -> link.member.isBase())
                         .distinct()
                         .count()
                 == 2;

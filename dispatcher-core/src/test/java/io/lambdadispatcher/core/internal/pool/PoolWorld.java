@@ -205,11 +205,11 @@ final class PoolWorld extends OnTwoLoops {
 
     private boolean hasPreferred() {
         double target = 1 / (1 + pool.options().capacity().headroom());
-        boolean anyLaunched = workers.stream().anyMatch(each -> each.member.open && !each.member.base);
+        boolean anyLaunched = workers.stream().anyMatch(each -> each.member.open && !each.member.isBase());
         return anyLaunched
                 && workers.stream()
                         .map(each -> each.member)
-                        .anyMatch(each -> each.base && !each.isDoubted(nowNanos()) && each.preferredRoom(target) > 0);
+                        .anyMatch(each -> each.isBase() && !each.isDoubted(nowNanos()) && each.preferredRoom(target) > 0);
     }
 
     private RandomClient open(int loop) {
@@ -333,13 +333,13 @@ final class PoolWorld extends OnTwoLoops {
     }
 
     private boolean isOpen(boolean base) {
-        return workers.stream().anyMatch(each -> each.member.open && each.member.base == base);
+        return workers.stream().anyMatch(each -> each.member.open && each.member.isBase() == base);
     }
 
     private void verifyBasePermits(PoolShard shard) {
         double target = pool.openWorkers.baseUtilization();
         int preferred = workers.stream()
-                .filter(each -> each.shard == shard && each.member.base && target > 0)
+                .filter(each -> each.shard == shard && each.member.isBase() && target > 0)
                 .mapToInt(each -> each.member.preferredRoom(target))
                 .sum();
         check(

@@ -4,6 +4,7 @@ import io.lambdadispatcher.core.internal.exchange.Attempt;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.Failure.Kind;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.observe.WorkerKind;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -32,7 +33,7 @@ final class RandomWorker {
         this.world = world;
         this.shard = shard;
         member = new PooledConnection(workerId);
-        member.base = base;
+        member.setKind(base ? WorkerKind.BASE : WorkerKind.LAUNCHED);
         world.note(this, base ? "connects, of the base" : "connects");
         shard.workers().onMember(member);
         for (int i = world.random.nextInt(3); i >= 0; i--) {
@@ -124,7 +125,7 @@ final class RandomWorker {
             world.check(isIdle() && streams.contains(this), RandomWorker.this + " got a request for a busy stream");
             RandomCall its = new RandomCall(world, head, end);
             call = its;
-            its.ofBase = member.base;
+            its.ofBase = member.isBase();
             if (!world.calm && world.oneIn(10)) {
                 world.note(its, "is not sent, because there is no memory");
                 its.begun = false;
