@@ -46,8 +46,8 @@ public final class ShardWorkers {
     public void onMember(PooledConnection member) {
         assert loop.inEventLoop();
         member.shard = shard;
-        member.health =
-                new WorkerHealth(pool.openWorkers.healthOf(member.isBase()), member.isBase() ? baseTally : launchedTally);
+        member.health = new WorkerHealth(
+                pool.openWorkers.healthOf(member.isBase()), member.isBase() ? baseTally : launchedTally);
         beginSlowStart(member);
         byWorkerId
                 .computeIfAbsent(member.workerId(), id -> new LinkedHashSet<>(2))

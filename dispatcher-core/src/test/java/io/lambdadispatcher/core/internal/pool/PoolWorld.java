@@ -209,7 +209,8 @@ final class PoolWorld extends OnTwoLoops {
         return anyLaunched
                 && workers.stream()
                         .map(each -> each.member)
-                        .anyMatch(each -> each.isBase() && !each.isDoubted(nowNanos()) && each.preferredRoom(target) > 0);
+                        .anyMatch(
+                                each -> each.isBase() && !each.isDoubted(nowNanos()) && each.preferredRoom(target) > 0);
     }
 
     private RandomClient open(int loop) {
