@@ -147,8 +147,7 @@ class FilterJarsTest {
 
     private static Configuration load(Map<String, String> environment, Map<String, String> flags)
             throws ConfigurationException {
-        return ConfigurationLoader.load(
-                Map.of(Settings.WORKERS_SECRET, SECRET), null, environment, flags, List.of());
+        return ConfigurationLoader.load(Map.of(Settings.WORKERS_SECRET, SECRET), null, environment, flags, List.of());
     }
 
     /** Compiles the filter with a setting, changed, as the only one. */
@@ -220,7 +219,9 @@ class FilterJarsTest {
 
     @Test
     void should_name_the_setting_whose_code_fails() throws Exception {
-        statusJar("status < 300 || functions.size() > 1 ? null : \"less than 300\"", "{ throw new NoClassDefFoundError(\"Gone\"); }");
+        statusJar(
+                "status < 300 || functions.size() > 1 ? null : \"less than 300\"",
+                "{ throw new NoClassDefFoundError(\"Gone\"); }");
         assertThat(check("--function-status=204")).isEqualTo(ExitCode.USAGE);
         assertThat(err.toString())
                 .startsWith("function.status: expected a value that its filter can check (")
@@ -236,8 +237,7 @@ class FilterJarsTest {
         assertRefused("status.jar: Status: java.lang.IllegalArgumentException: name \"function\", expected words");
         statusJar("\"status\"", "\"status-service-port\"");
         Map<String, String> environment = Map.of(
-                "LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET,
-                "LAMBDA_DISPATCHER_FUNCTION_STATUS_SERVICE_PORT", "205");
+                "LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET, "LAMBDA_DISPATCHER_FUNCTION_STATUS_SERVICE_PORT", "205");
         assertThat(run(environment, "check-config")).as(err::toString).isEqualTo(ExitCode.OK);
         assertThat(out.toString()).containsPattern("function\\.status-service-port +205 +environment variable");
     }

@@ -162,8 +162,7 @@ final class FilterJars {
             implements FilterExtension {
         @Override
         public Filter create() {
-            Filter created = attempt(
-                    jar, name, () -> Objects.requireNonNull(filter.call(), "create() returns null"));
+            Filter created = attempt(jar, name, () -> Objects.requireNonNull(filter.call(), "create() returns null"));
             log.info("filter {} of {}", name, jar.getFileName());
             return created;
         }

@@ -221,9 +221,7 @@ final class FunctionMeters {
     void filterReported(FilterEvent event) {
         Reported key = new Reported(event.name(), event.labels());
         if (event.isTimed()) {
-            filterTimers
-                    .computeIfAbsent(key, its -> timer(event))
-                    .record(event.nanos(), TimeUnit.NANOSECONDS);
+            filterTimers.computeIfAbsent(key, its -> timer(event)).record(event.nanos(), TimeUnit.NANOSECONDS);
         } else {
             filterCounters.computeIfAbsent(key, its -> counter(event)).increment();
         }

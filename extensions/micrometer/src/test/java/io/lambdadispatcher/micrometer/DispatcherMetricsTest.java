@@ -223,7 +223,9 @@ class DispatcherMetricsTest {
         FilterEvent timed = new FilterEvent("quota.time", "Time", Map.of(), 1);
         observer.onFilterEvent("a", counted);
         observer.onFilterEvent("a", timed);
-        assertThat(registry.getMeters()).extracting(each -> each.getId().getName()).contains("lambda.dispatcher.quota.requests", "lambda.dispatcher.quota.time");
+        assertThat(registry.getMeters())
+                .extracting(each -> each.getId().getName())
+                .contains("lambda.dispatcher.quota.requests", "lambda.dispatcher.quota.time");
         registry.clear();
         observer.onFilterEvent("a", FilterEvent.counted("quota.requests", "Requests", Map.of("result", "same")));
         observer.onFilterEvent("a", timed);

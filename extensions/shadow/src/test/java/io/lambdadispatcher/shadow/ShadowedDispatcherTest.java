@@ -180,14 +180,14 @@ class ShadowedDispatcherTest {
     void should_copy_the_trailers_of_a_request_that_is_answered_before_its_end() throws Exception {
         AsyncInProcessHandler next = request -> {
             textOf(request)
-                    .thenCombine(request.trailers(), (text, trailers) -> served.add(text + " " + trailers.get("x-sum")));
+                    .thenCombine(
+                            request.trailers(), (text, trailers) -> served.add(text + " " + trailers.get("x-sum")));
             return new CompletableFuture<>();
         };
         TrafficPolicy copied = TrafficPolicy.builder()
                 .extension(ShadowPolicy.class, ShadowPolicy.of("next", 1).withAllMethods())
                 .build();
-        try (Dispatcher dispatcher =
-                start(copied, request -> Decision.pass(), ShadowedDispatcherTest::begin, next)) {
+        try (Dispatcher dispatcher = start(copied, request -> Decision.pass(), ShadowedDispatcherTest::begin, next)) {
             Body body = new Body();
             Http2Headers trailers = new DefaultHttp2Headers().add("x-sum", "6");
             DispatchResponse response = send(
