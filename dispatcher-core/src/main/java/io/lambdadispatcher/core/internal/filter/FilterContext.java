@@ -31,7 +31,7 @@ final class FilterContext implements RequestContext {
     private final ResponseSink client;
     private final FilterLoop home;
 
-    /** Known from the start, because filters also send when the client's side serves the next request. */
+    /** Asked for early: when a filter sends, the client's side may serve its next request. */
     private final Object clientKey;
 
     private Http2Headers head;
