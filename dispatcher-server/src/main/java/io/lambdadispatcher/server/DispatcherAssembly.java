@@ -16,6 +16,7 @@ import io.lambdadispatcher.core.options.TlsOptions;
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.core.spi.ErrorRenderer;
 import io.lambdadispatcher.core.spi.Filter;
+import io.lambdadispatcher.core.spi.FilterExtension;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.core.spi.RequestRouter;
@@ -79,7 +80,14 @@ final class DispatcherAssembly {
 
     /** Closes what {@link #builder} has created. Call it if the dispatcher was not started. */
     void abandon() {
-        closings.forEach(Runnable::run);
+        closings.forEach(closing -> {
+            try {
+                closing.run();
+            } catch (Throwable e) {
+                // The cause of the failed start counts, and the others close, too.
+                log.error("closing after a failed start", e);
+            }
+        });
     }
 
     /** @param sockets sockets that listen already */
@@ -96,11 +104,7 @@ final class DispatcherAssembly {
         }
         functions.forEach(function -> builder.function(function.options()));
         builder.router(router());
-        configuration.table().filters().services().forEach(service -> {
-            Filter filter = service.create();
-            closings.add(filter::close);
-            builder.filter(filter);
-        });
+        filters(builder);
         direct(builder);
         publicListeners().forEach(listener -> builder.publicListener(sockets.attach(listener.options)));
         builder.workerListener(sockets.attach(workerListener()));
@@ -122,6 +126,19 @@ final class DispatcherAssembly {
             builder.eventLoops(eventLoops);
         }
         return builder;
+    }
+
+    private void filters(DispatcherBuilder builder) throws StartException {
+        for (FilterExtension service : configuration.table().filters().services()) {
+            Filter filter;
+            try {
+                filter = service.create();
+            } catch (IllegalArgumentException e) {
+                throw new StartException(PrintableText.ofFailure(e), e);
+            }
+            closings.add(filter::close);
+            builder.filter(filter);
+        }
     }
 
     /** @param ready what {@code /ready} says */

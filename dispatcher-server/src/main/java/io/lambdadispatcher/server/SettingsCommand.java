@@ -113,7 +113,8 @@ abstract class SettingsCommand implements Callable<Integer> {
 
     private ArgGroupSpec group(SettingTopic topic, int order) {
         ArgGroupSpec.Builder group = ArgGroupSpec.builder()
-                .heading("%n" + topic.title() + ":%n")
+                // Picocli expands %-conversions in headings, too.
+                .heading("%n" + topic.title().replace("%", "%%") + ":%n")
                 .validate(false)
                 .order(order);
         topic.settings().forEach(setting -> group.addArg(option(setting)));

@@ -142,12 +142,111 @@ class FilterJarsTest {
     }
 
     private Configuration load() throws ConfigurationException {
-        return ConfigurationLoader.load(
-                Map.of(Settings.WORKERS_SECRET, SECRET),
-                null,
-                Map.of(),
-                Map.of("--filters-path", jars.toString()),
-                List.of());
+        return load(Map.of(), Map.of("--filters-path", jars.toString()));
+    }
+
+    private static Configuration load(Map<String, String> environment, Map<String, String> flags)
+            throws ConfigurationException {
+        return ConfigurationLoader.load(Map.of(Settings.WORKERS_SECRET, SECRET), null, environment, flags, List.of());
+    }
+
+    /** Compiles the filter with a setting, changed, as the only one. */
+    private void statusJar(String original, String changed) throws Exception {
+        assertThat(STATUS).contains(original);
+        compile("Status", STATUS.replace(original, changed));
+        serviceJar("status.jar", FilterExtension.class, "Status", "Status", "Status$1");
+    }
+
+    /** A variable of a template that is not set must not leave out the check of requests. */
+    @Test
+    void should_not_start_without_the_filters_of_an_empty_path() {
+        assertThatThrownBy(() -> load(Map.of("LAMBDA_DISPATCHER_FILTERS_PATH", ""), Map.of()))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessage("filters.path: expected a directory, got \"\""
+                        + " (environment variable LAMBDA_DISPATCHER_FILTERS_PATH)");
+        assertThatThrownBy(() -> load(Map.of(), Map.of("--filters-path", "")))
+                .isInstanceOf(ConfigurationException.class)
+                .hasMessageContaining("filters.path: expected a directory, got \"\"");
+    }
+
+    @Test
+    void should_refuse_two_settings_of_one_type() throws Exception {
+        statusJar();
+        compile("Other", STATUS.replace("class Status", "class Other").replace("\"status\"", "\"other\""));
+        serviceJar("other.jar", FilterExtension.class, "Other", "Other", "Other$1");
+        assertRefused("status.jar: two settings with the type java.lang.Integer: function.other and function.status");
+    }
+
+    @Test
+    void should_close_all_if_one_cannot_be_closed() throws Exception {
+        compile(
+                "Teapot",
+                TEAPOT.replace("Text.TEXT", "\"\"")
+                        .replace("{\n    public io", "{ public void close() { throw new Error(); }\n public io"));
+        jar("a.jar", "Teapot", "Teapot");
+        statusJar();
+        DispatcherAssembly assembly = new DispatcherAssembly(load());
+        assembly.builder(Transport.nio(), InheritedSockets.none());
+        assembly.abandon();
+        assertThat(System.getProperty(CLOSED)).isEqualTo("yes");
+    }
+
+    @Test
+    void should_name_the_jar_of_a_filter_that_returns_nothing() throws Exception {
+        brokenJar("null");
+        assertRefused("broken.jar: Broken: java.lang.IllegalArgumentException: settings() returns null");
+        brokenJar("java.util.Collections.singletonList(null)");
+        assertRefused("broken.jar: Broken: java.lang.IllegalArgumentException: settings() returns [null]");
+        brokenJar("List.of()");
+        DispatcherAssembly assembly = new DispatcherAssembly(load());
+        assertThatThrownBy(() -> assembly.builder(Transport.nio(), InheritedSockets.none()))
+                .isInstanceOf(StartException.class)
+                .hasMessageContaining("broken.jar: Broken: java.lang.NullPointerException: create() returns null");
+    }
+
+    private void brokenJar(String settings) throws Exception {
+        compile("Broken", """
+                import io.lambdadispatcher.core.spi.*;
+                import java.util.List;
+
+                public final class Broken implements FilterExtension {
+                    public List<FilterSetting<?>> settings() { return %s; }
+                    public Filter create() { return null; }
+                }
+                """.formatted(settings));
+        serviceJar("broken.jar", FilterExtension.class, "Broken", "Broken");
+    }
+
+    @Test
+    void should_name_the_setting_whose_code_fails() throws Exception {
+        statusJar(
+                "status < 300 || functions.size() > 1 ? null : \"less than 300\"",
+                "{ throw new NoClassDefFoundError(\"Gone\"); }");
+        assertThat(check("--function-status=204")).isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString())
+                .startsWith("function.status: expected a value that its filter can check (")
+                .contains("Gone), got \"204\"");
+        statusJar("new IllegalStateException()", "new NoClassDefFoundError(\"Gone\")");
+        assertThat(check("--function-status=0")).isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString()).contains("function.status: expected off, or a status of 200 or more, got \"0\"");
+    }
+
+    @Test
+    void should_tell_the_names_of_settings_apart() throws Exception {
+        statusJar("\"status\"", "\"function\"");
+        assertRefused("status.jar: Status: java.lang.IllegalArgumentException: name \"function\", expected words");
+        statusJar("\"status\"", "\"status-service-port\"");
+        Map<String, String> environment = Map.of(
+                "LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET, "LAMBDA_DISPATCHER_FUNCTION_STATUS_SERVICE_PORT", "205");
+        assertThat(run(environment, "check-config")).as(err::toString).isEqualTo(ExitCode.OK);
+        assertThat(out.toString()).containsPattern("function\\.status-service-port +205 +environment variable");
+    }
+
+    @Test
+    void should_show_a_topic_as_it_is() throws Exception {
+        statusJar("\"Statuses\"", "\"At most 100%, %d\"");
+        assertThat(run(Map.of(), "serve", "--help-all")).as(err::toString).isEqualTo(ExitCode.OK);
+        assertThat(out.toString()).contains("\nAt most 100%, %d:\n");
     }
 
     /** Returns the filters of the jars, which come last. */
@@ -212,7 +311,7 @@ class FilterJarsTest {
         jar("teapot.jar", "Teapot", "Teapot");
         DispatcherAssembly assembly = new DispatcherAssembly(load());
         assertThatThrownBy(() -> assembly.builder(Transport.nio(), InheritedSockets.none()))
-                .isInstanceOf(IllegalArgumentException.class)
+                .isInstanceOf(StartException.class)
                 .hasMessageStartingWith("filters.path: ")
                 .hasMessageContaining("teapot.jar: Teapot: java.lang.Error: no key");
         assertThat(System.getProperty(CLOSED)).isNull();

@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param topic the title above it in the reference of the settings
  * @param name its key, such as {@code shadow} for {@code function.shadow}; words in lower case with
- *     hyphens between them
- * @param type the type under which the filter finds the value, see {@link RequestContext#policy}
+ *     hyphens between them, and not {@code function}, with which a route names its function
+ * @param type the type under which the filter finds the value, see {@link RequestContext#policy}.
+ *     No other setting of a filter may have it, so take a type of the filter's own
  * @param label stands for the value in the help
  * @param expected what a valid text looks like
  * @param parser throws {@link IllegalArgumentException} for any other text. The message shows
@@ -40,9 +41,9 @@ public record FilterSetting<T>(
         Objects.requireNonNull(parser, "parser");
         Objects.requireNonNull(check, "check");
         Objects.requireNonNull(doc, "doc");
-        if (!NAME.matcher(name).matches()) {
+        if (!NAME.matcher(name).matches() || name.equals("function")) {
             throw new IllegalArgumentException(
-                    "name \"" + name + "\", expected words in lower case with hyphens between them");
+                    "name \"" + name + "\", expected words in lower case with hyphens between them, not function");
         }
     }
 

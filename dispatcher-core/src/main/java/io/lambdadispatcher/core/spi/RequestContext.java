@@ -74,7 +74,9 @@ public interface RequestContext {
 
     /**
      * Sends a request of the filter's own, past all filters and the policy's stored responses
-     * and breaker. Any thread, also after the response has ended.
+     * and breaker. It is sent after this call, and is one of this request's client unless it names
+     * another one, so limits and fair shares count it. Any thread, also after the response has
+     * ended.
      *
      * @param function the name of a function
      * @return as {@code Dispatcher.dispatch} does

@@ -2,7 +2,6 @@ package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.aws.AdvertisedAddress;
 import io.lambdadispatcher.wire.http.PrintableText;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -71,6 +70,9 @@ public final class ConfigurationLoader {
 
     /** Whether an entry of {@code functions} has an unknown name. */
     private boolean misspelt;
+
+    /** Whether the filters that {@link Settings#FILTERS_PATH} names were not found. */
+    private boolean withoutFilters;
 
     private ConfigurationLoader() {}
 
@@ -143,15 +145,24 @@ public final class ConfigurationLoader {
     /** Looks for filters before anything is read, because they say what can be set. */
     private SettingTable findSettings(Map<String, String> environment, Map<String, String> flags) {
         Setting<Path> directory = Settings.FILTERS_PATH;
-        RawValue inFile = file.values().get(directory.name());
-        String text = flags.getOrDefault(
-                directory.flag(), environment.getOrDefault(directory.variable(), inFile == null ? "" : inFile.text()));
-        // The value itself is checked like all others.
-        if (text.isEmpty() || text.indexOf('\0') >= 0 || !Files.isDirectory(Path.of(text))) {
+        RawValue raw = file.values().get(directory.name());
+        String text = flags.getOrDefault(directory.flag(), environment.get(directory.variable()));
+        if (text != null) {
+            raw = RawValue.of(text, "");
+        }
+        if (raw == null) {
+            return table;
+        }
+        Path jars;
+        try {
+            jars = directory.type().parse(raw);
+        } catch (IllegalArgumentException e) {
+            // The value itself is checked like all others.
+            withoutFilters = true;
             return table;
         }
         try {
-            return FilterJars.load(Path.of(text), table);
+            return FilterJars.load(jars, table);
         } catch (IllegalArgumentException e) {
             problems.add(PrintableText.ofFailure(e));
             return table;
@@ -193,10 +204,12 @@ public final class ConfigurationLoader {
 
     private void readEnvironment(Map<String, String> environment) {
         new TreeMap<>(environment).forEach((variable, text) -> {
-            if (isServiceLink(variable, text)) {
+            Setting<?> setting = table.byVariable().get(variable);
+            // No Service of the product is named like the setting of a filter.
+            boolean ofFilter = setting != Settings.TABLE.byVariable().get(variable);
+            if (!ofFilter && isServiceLink(variable, text)) {
                 return;
             }
-            Setting<?> setting = table.byVariable().get(variable);
             if (setting != null) {
                 raw.put(setting, RawValue.of(text, "environment variable " + variable));
             } else if (variable.startsWith(Setting.VARIABLE_PREFIX) && !OTHER_VARIABLES.contains(variable)) {
@@ -247,6 +260,10 @@ public final class ConfigurationLoader {
         }
         values.addFiles(digests);
         functions.forEach(function -> function.addFiles(digests));
+        if (withoutFilters && problems.isEmpty()) {
+            // The directory has appeared meanwhile. Without filters, a request may skip its check.
+            problems.add(values.problem(Settings.FILTERS_PATH, "a directory whose filters are loaded"));
+        }
         if (!problems.isEmpty()) {
             throw new ConfigurationException(problems, digests);
         }

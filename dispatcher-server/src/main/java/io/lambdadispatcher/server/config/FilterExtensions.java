@@ -3,8 +3,11 @@ package io.lambdadispatcher.server.config;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.spi.FilterExtension;
 import io.lambdadispatcher.core.spi.FilterSetting;
+import io.lambdadispatcher.wire.http.PrintableText;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.ServiceLoader;
@@ -12,9 +15,13 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Filters that are services, and their settings, in the order in which the filters run. */
 public final class FilterExtensions {
+    private static final Logger log = LoggerFactory.getLogger(FilterExtensions.class);
+
     static final FilterExtensions ON_CLASS_PATH = new FilterExtensions(
             ServiceLoader.load(FilterExtension.class, FilterExtensions.class.getClassLoader()).stream()
                     .map(ServiceLoader.Provider::get)
@@ -27,12 +34,27 @@ public final class FilterExtensions {
     FilterExtensions(List<FilterExtension> services) {
         this.services = services;
         services.forEach(service -> service.settings().forEach(each -> settings.add(declare(each))));
+        requireOneOfEachType();
     }
 
     private FilterExtensions(FilterExtensions first, FilterExtensions second) {
         services = concat(first.services, second.services);
         topics.addAll(concat(first.topics, second.topics));
         settings.addAll(concat(first.settings, second.settings));
+        requireOneOfEachType();
+    }
+
+    /** Of two settings with one type, a traffic policy has the value of one. */
+    private void requireOneOfEachType() {
+        Map<Class<?>, String> names = new HashMap<>();
+        settings.forEach(each -> {
+            String name = each.setting.name();
+            String other = names.putIfAbsent(each.from.type(), name);
+            if (other != null) {
+                throw new IllegalStateException(
+                        "two settings with the type " + each.from.type().getName() + ": " + other + " and " + name);
+            }
+        });
     }
 
     private static <T> List<T> concat(List<T> first, List<T> second) {
@@ -56,16 +78,22 @@ public final class FilterExtensions {
         /** @return what was expected instead; {@code null} = the value is valid */
         @Nullable
         String check(SettingValues values, Set<String> functions) {
-            return values.get(setting)
-                    .map(value -> from.check().expected(value, values.get(FunctionSettings.FUNCTION_NAME), functions))
-                    .orElse(null);
+            try {
+                return values.get(setting)
+                        .map(value ->
+                                from.check().expected(value, values.get(FunctionSettings.FUNCTION_NAME), functions))
+                        .orElse(null);
+            } catch (RuntimeException | LinkageError e) {
+                return "a value that its filter can check (" + PrintableText.ofFailure(e) + ")";
+            }
         }
     }
 
     private <T> Declared<T> declare(FilterSetting<T> from) {
-        ValueType<T> type = ValueType.single(from.label(), from.expected(), refusing(from.parser()));
+        String name = "function." + from.name();
+        ValueType<T> type = ValueType.single(from.label(), from.expected(), refusing(name, from.parser()));
         Setting<Optional<T>> setting = topic(from.topic())
-                .setting("function." + from.name(), type.orOff(), "off")
+                .setting(name, type.orOff(), "off")
                 .ofRoutes()
                 .doc(from.doc());
         return new Declared<>(from, setting);
@@ -82,11 +110,14 @@ public final class FilterExtensions {
     }
 
     /** Whatever a parser throws, it does not take the text. */
-    private static <T> Function<String, T> refusing(Function<String, T> parser) {
+    private static <T> Function<String, T> refusing(String setting, Function<String, T> parser) {
         return text -> {
             try {
                 return Objects.requireNonNull(parser.apply(text));
             } catch (RuntimeException e) {
+                throw new IllegalArgumentException(e);
+            } catch (LinkageError e) {
+                log.error("{}: its filter cannot read any value", setting, e);
                 throw new IllegalArgumentException(e);
             }
         };

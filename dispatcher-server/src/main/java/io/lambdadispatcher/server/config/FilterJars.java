@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.jar.JarFile;
 import java.util.stream.Stream;
@@ -125,8 +126,16 @@ final class FilterJars {
     private void addExtension(Path jar, String name) {
         Class<? extends FilterExtension> type = type(jar, name, FilterExtension.class);
         FilterExtension extension = attempt(jar, name, () -> newInstance(type));
-        List<FilterSetting<?>> settings = attempt(jar, name, extension::settings);
+        List<FilterSetting<?>> settings = attempt(jar, name, () -> settingsOf(extension));
         found.add(new FromJar(jar, name, settings, extension::create));
+    }
+
+    private static List<FilterSetting<?>> settingsOf(FilterExtension extension) {
+        List<FilterSetting<?>> settings = extension.settings();
+        if (settings == null || settings.stream().anyMatch(Objects::isNull)) {
+            throw new IllegalArgumentException("settings() returns " + settings);
+        }
+        return List.copyOf(settings);
     }
 
     private <T> Class<? extends T> type(Path jar, String name, Class<T> service) {
@@ -153,7 +162,7 @@ final class FilterJars {
             implements FilterExtension {
         @Override
         public Filter create() {
-            Filter created = attempt(jar, name, filter);
+            Filter created = attempt(jar, name, () -> Objects.requireNonNull(filter.call(), "create() returns null"));
             log.info("filter {} of {}", name, jar.getFileName());
             return created;
         }

@@ -456,6 +456,8 @@ public record ValueType<T>(
 
     static ValueType<Path> directory() {
         return single("DIR", DIRECTORY, text -> {
+            // An empty path is the working directory.
+            require(!text.isEmpty());
             Path path = Path.of(text);
             require(Files.isDirectory(path) && Files.isReadable(path));
             return path;

@@ -75,6 +75,8 @@ final class FunctionMeters {
 
     private final Map<ExtraAttempt, Counter> retries = new ConcurrentHashMap<>();
     private final Map<RetryDenial, Counter> denials = new ConcurrentHashMap<>();
+    private final Map<Reported, Counter> filterCounters = new ConcurrentHashMap<>();
+    private final Map<Reported, Timer> filterTimers = new ConcurrentHashMap<>();
     private final Timer duration;
     private final Timer tunnelDuration;
     private final Timer queueTime;
@@ -213,26 +215,38 @@ final class FunctionMeters {
         return counter(Meters.RETRIES_DENIED, "reason", reason.token());
     }
 
-    /** The registry knows those that exist. */
+    /** What the event of a filter is counted by. */
+    private record Reported(String name, Map<String, String> labels) {}
+
     void filterReported(FilterEvent event) {
-        String title = Meters.PREFIX + event.name();
+        Reported key = new Reported(event.name(), event.labels());
+        if (event.isTimed()) {
+            filterTimers.computeIfAbsent(key, its -> timer(event)).record(event.nanos(), TimeUnit.NANOSECONDS);
+        } else {
+            filterCounters.computeIfAbsent(key, its -> counter(event)).increment();
+        }
+    }
+
+    private Timer timer(FilterEvent event) {
+        return Timer.builder(Meters.PREFIX + event.name())
+                .description(event.description())
+                .tags(tags(event))
+                .serviceLevelObjectives(BUCKETS)
+                .register(registry);
+    }
+
+    private Counter counter(FilterEvent event) {
+        return Counter.builder(Meters.PREFIX + event.name())
+                .description(event.description())
+                .tags(tags(event))
+                .register(registry);
+    }
+
+    private List<Tag> tags(FilterEvent event) {
         List<Tag> tags = new ArrayList<>();
         tags.add(Tag.of("function", function));
         event.labels().forEach((name, value) -> tags.add(Tag.of(name, value)));
-        if (event.isTimed()) {
-            Timer.builder(title)
-                    .description(event.description())
-                    .tags(tags)
-                    .serviceLevelObjectives(BUCKETS)
-                    .register(registry)
-                    .record(event.nanos(), TimeUnit.NANOSECONDS);
-        } else {
-            Counter.builder(title)
-                    .description(event.description())
-                    .tags(tags)
-                    .register(registry)
-                    .increment();
-        }
+        return tags;
     }
 
     /** Counters of the responses with one encoding. */

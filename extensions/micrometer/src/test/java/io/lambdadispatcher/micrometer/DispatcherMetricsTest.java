@@ -216,6 +216,24 @@ class DispatcherMetricsTest {
                 .contains("lambda_dispatcher_denied_total{function=\"none\"} 1.0\n");
     }
 
+    /** A look into the registry builds a meter each time. */
+    @Test
+    void should_look_for_the_meters_of_a_filter_once() {
+        FilterEvent counted = FilterEvent.counted("quota.requests", "Requests", Map.of("result", "same"));
+        FilterEvent timed = new FilterEvent("quota.time", "Time", Map.of(), 1);
+        observer.onFilterEvent("a", counted);
+        observer.onFilterEvent("a", timed);
+        assertThat(registry.getMeters())
+                .extracting(each -> each.getId().getName())
+                .contains("lambda.dispatcher.quota.requests", "lambda.dispatcher.quota.time");
+        registry.clear();
+        observer.onFilterEvent("a", FilterEvent.counted("quota.requests", "Requests", Map.of("result", "same")));
+        observer.onFilterEvent("a", timed);
+        assertThat(registry.getMeters()).isEmpty();
+        observer.onFilterEvent("a", FilterEvent.counted("quota.requests", "Requests", Map.of("result", "other")));
+        assertThat(registry.getMeters()).hasSize(1);
+    }
+
     @Test
     void should_count_connections_rejects_and_launches() {
         InetSocketAddress remote = InetSocketAddress.createUnresolved("somewhere", 1);

@@ -11,7 +11,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.ByteArrayOutputStream;
-import java.net.InetSocketAddress;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -28,6 +27,14 @@ import org.slf4j.LoggerFactory;
  * does not spread. Confined to the client's event loop.
  */
 final class ShadowCopy implements ResponseFilter {
+    private enum State {
+        /** The function has not answered, or the body is not complete. */
+        WAITING,
+        /** The response of the copy has not ended. */
+        SENT,
+        OVER
+    }
+
     private static final Logger log = LoggerFactory.getLogger(ShadowTraffic.class);
     private static final long LOG_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final AtomicLong nextLog = new AtomicLong(Long.MIN_VALUE);
@@ -47,9 +54,13 @@ final class ShadowCopy implements ResponseFilter {
     private @Nullable ByteArrayOutputStream body;
 
     private boolean complete;
-    private boolean sentOrOver;
+    private State state = State.WAITING;
     private int status;
     private long headNanos;
+    private @Nullable CompletableFuture<DispatchResponse> sent;
+
+    /** Of the response of the copy. */
+    private Flow.@Nullable Subscription rest;
 
     ShadowCopy(RequestContext request, ShadowPolicy policy, String function, LongSupplier nanoTime, Runnable onOver) {
         this.request = request;
@@ -66,9 +77,6 @@ final class ShadowCopy implements ResponseFilter {
         copy = DispatchRequest.builder(method, path).scheme(request.scheme()).header(ShadowTraffic.HEADER, function);
         if (!request.authority().isEmpty()) {
             copy.authority(request.authority());
-        }
-        if (request.remoteAddress() instanceof InetSocketAddress address) {
-            copy.client(address.getHostString());
         }
         request.headers().forEach((name, value) -> {
             // That of the body is added.
@@ -126,47 +134,76 @@ final class ShadowCopy implements ResponseFilter {
         sendIfAnswered();
     }
 
-    /** The rest of the request is dropped before it arrives here, so there is nothing to copy. */
+    /**
+     * The rest of a request that is not complete is dropped before it arrives here, so there is
+     * nothing to copy. The copy of a request that has failed since, or whose client has left, ends
+     * with it.
+     */
     @Override
     public void onEnd(@Nullable String failure) {
-        if (!sentOrOver) {
+        if (state == State.WAITING) {
             end("not_compared");
+        } else if (failure != null) {
+            cancel();
         }
     }
 
     private void end(String result) {
-        sentOrOver = true;
         body = null;
-        onOver.run();
+        over();
         ShadowTraffic.count(request, policy, result);
     }
 
+    private void cancel() {
+        if (state == State.SENT) {
+            over();
+            if (sent != null) {
+                sent.cancel(false);
+            }
+            if (rest != null) {
+                rest.cancel();
+            }
+        }
+    }
+
+    private void over() {
+        if (state != State.OVER) {
+            state = State.OVER;
+            onOver.run();
+        }
+    }
+
     private void sendIfAnswered() {
-        if (!complete || status == 0 || sentOrOver) {
+        if (!complete || status == 0 || state != State.WAITING) {
             return;
         }
-        sentOrOver = true;
+        state = State.SENT;
         if (body != null) {
+            // The trailers can follow after this call, and before the copy is sent.
             copy.body(body.toByteArray()).trailers(CompletableFuture.completedFuture(trailers));
             body = null;
         }
         long sentNanos = nanoTime.getAsLong();
-        send().whenComplete((response, error) -> {
+        CompletableFuture<DispatchResponse> its = send().toCompletableFuture();
+        sent = its;
+        its.whenComplete((response, error) -> {
             if (error != null) {
-                onOver.run();
-                ShadowTraffic.count(request, policy, "failed");
+                end(its.isCancelled() ? "not_compared" : "failed");
             } else {
                 compare(response, nanoTime.getAsLong() - sentNanos);
-                response.body().subscribe(new Dropped(onOver));
+                response.body().subscribe(new Dropped());
             }
         });
     }
 
-    /** A filter can have set headers that a request cannot have. The client must not suffer. */
+    /**
+     * A filter can have set headers that a request cannot have. Whatever is wrong, the client must
+     * not suffer.
+     */
     private CompletionStage<DispatchResponse> send() {
         try {
             return request.send(policy.function(), copy.build());
-        } catch (IllegalArgumentException e) {
+        } catch (RuntimeException e) {
             return CompletableFuture.failedFuture(e);
         }
     }
@@ -202,9 +239,14 @@ final class ShadowCopy implements ResponseFilter {
     }
 
     /** Drops the body of a response as it arrives. */
-    private record Dropped(Runnable onEnd) implements Flow.Subscriber<ByteBuf> {
+    private final class Dropped implements Flow.Subscriber<ByteBuf> {
         @Override
         public void onSubscribe(Flow.Subscription subscription) {
+            if (state == State.OVER) {
+                subscription.cancel();
+                return;
+            }
+            rest = subscription;
             subscription.request(Long.MAX_VALUE);
         }
 
@@ -215,12 +257,12 @@ final class ShadowCopy implements ResponseFilter {
 
         @Override
         public void onError(Throwable error) {
-            onEnd.run();
+            over();
         }
 
         @Override
         public void onComplete() {
-            onEnd.run();
+            over();
         }
     }
 }

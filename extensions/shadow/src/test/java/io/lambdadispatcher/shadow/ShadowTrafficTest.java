@@ -204,6 +204,9 @@ class ShadowTrafficTest {
             if (request.headers().contains("refused")) {
                 throw new IllegalArgumentException("for the test");
             }
+            if (request.headers().contains("failing")) {
+                throw new IllegalStateException("for the test");
+            }
             copies.add(request);
             responses.add(new CompletableFuture<>());
             return responses.get(responses.size() - 1);
@@ -219,6 +222,7 @@ class ShadowTrafficTest {
     private static final class Body implements Flow.Publisher<ByteBuf> {
         private Flow.@Nullable Subscriber<? super ByteBuf> subscriber;
         private long demand;
+        private boolean cancelled;
 
         @Override
         public void subscribe(Flow.Subscriber<? super ByteBuf> by) {
@@ -230,7 +234,9 @@ class ShadowTrafficTest {
                 }
 
                 @Override
-                public void cancel() {}
+                public void cancel() {
+                    cancelled = true;
+                }
             });
         }
     }
@@ -282,7 +288,7 @@ class ShadowTrafficTest {
             assertThat(head.method()).hasToString("GET");
             assertThat(head.scheme()).hasToString("https");
             assertThat(head.authority()).hasToString("shop.example.org");
-            assertThat(copy.client()).isEqualTo("192.0.2.7");
+            assertThat(copy.client()).as("that of the request").isNull();
             assertThat(copy.body()).isNull();
         });
         pass(4);
@@ -399,14 +405,51 @@ class ShadowTrafficTest {
         assertThat(shadow.running("shop")).isZero();
     }
 
-    @Test
-    void should_serve_the_client_if_the_copy_cannot_be_sent() {
+    @ParameterizedTest
+    @ValueSource(strings = {"refused", "failing"})
+    void should_serve_the_client_if_the_copy_cannot_be_sent(String header) {
         Request request = new Request("GET", false, ALL);
-        request.fields.put("refused", "1");
+        request.fields.put(header, "1");
         request.open();
         request.respond(200);
         assertThat(results()).containsExactly("failed");
         assertThat(shadow.running("shop")).isZero();
+        request.end("cancelled");
+        assertThat(shadow.running("shop")).isZero();
+    }
+
+    @Test
+    void should_cancel_the_copy_if_the_client_leaves_before_it_is_answered() {
+        Request request = open("GET", false, ALL);
+        request.respond(200);
+        request.end("cancelled");
+        assertThat(responses.get(0)).isCancelled();
+        assertThat(results()).containsExactly("not_compared");
+        assertThat(shadow.running("shop")).isZero();
+    }
+
+    @Test
+    void should_cancel_the_rest_of_the_copy_if_the_client_leaves() {
+        Request request = open("GET", false, ALL);
+        request.respond(200);
+        Body body = new Body();
+        responses.get(0).complete(DispatchResponse.of(200, Map.of(), body));
+        assertThat(body.cancelled).isFalse();
+        request.end("cancelled");
+        assertThat(body.cancelled).isTrue();
+        assertThat(shadow.running("shop")).isZero();
+        body.subscriber.onError(new IllegalStateException("cancelled"));
+        assertThat(shadow.running("shop")).isZero();
+        assertThat(results()).containsExactly("same");
+    }
+
+    @Test
+    void should_finish_the_copy_of_a_request_that_is_answered() {
+        Request request = open("GET", false, ALL);
+        request.respond(200);
+        request.end(null);
+        assertThat(responses.get(0)).isNotDone();
+        assertThat(shadow.running("shop")).isOne();
     }
 
     @Test

@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.DispatcherBuilder;
+import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.FilterEvent;
+import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.options.AdmissionPolicy;
 import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
@@ -14,17 +16,26 @@ import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
+import io.lambdadispatcher.core.spi.AsyncInProcessHandler;
 import io.lambdadispatcher.core.spi.Decision;
 import io.lambdadispatcher.core.spi.Filter;
 import io.lambdadispatcher.core.spi.RouteTarget;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.testkit.Await;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Flow;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -33,6 +44,7 @@ import org.junit.jupiter.api.Timeout;
 class ShadowedDispatcherTest {
     private final RecordingObserver observer = new RecordingObserver();
     private final BlockingQueue<String> served = new LinkedBlockingQueue<>();
+    private final ShadowTraffic shadow = new ShadowTraffic();
 
     private static TrafficPolicy.Builder copiedTo(String function) {
         return TrafficPolicy.builder().extension(ShadowPolicy.class, ShadowPolicy.of(function, 1));
@@ -43,24 +55,30 @@ class ShadowedDispatcherTest {
     }
 
     private Dispatcher start(TrafficPolicy ofShop, Filter first) {
+        return start(ofShop, first, answering("shop"), answering("next"));
+    }
+
+    private AsyncInProcessHandler answering(String function) {
+        return request -> {
+            served.add(function + " " + request.headers().get(ShadowTraffic.HEADER));
+            return CompletableFuture.completedFuture(
+                    DispatchResponse.of(200, Map.of("cache-control", "max-age=60"), new byte[10]));
+        };
+    }
+
+    private Dispatcher start(
+            TrafficPolicy ofShop, Filter first, AsyncInProcessHandler shop, AsyncInProcessHandler next) {
         DispatcherBuilder builder = Dispatcher.builder();
         for (String function : new String[] {"shop", "next"}) {
             // Copies are not copied, even if the function that gets them is copied, too.
             TrafficPolicy policy =
                     function.equals("shop") ? ofShop : copiedTo("shop").build();
             builder.function(FunctionOptions.builder(function).traffic(policy).build());
-            builder.inProcess(
-                    function,
-                    request -> {
-                        served.add(function + " " + request.headers().get(ShadowTraffic.HEADER));
-                        return CompletableFuture.completedFuture(
-                                DispatchResponse.of(200, Map.of("cache-control", "max-age=60"), new byte[10]));
-                    },
-                    10);
+            builder.inProcess(function, function.equals("shop") ? shop : next, 10);
         }
         return builder.router(head -> RouteTarget.of("shop"))
                 .filter(first)
-                .filter(new ShadowTraffic())
+                .filter(shadow)
                 .workerListener(ListenerOptions.plain("127.0.0.1", 0))
                 .observer(observer)
                 .eventLoops(1)
@@ -98,6 +116,88 @@ class ShadowedDispatcherTest {
             assertThat(observer.ends)
                     .extracting(end -> String.valueOf(end.shadowOf()))
                     .containsExactlyInAnyOrder("null", "shop");
+        }
+    }
+
+    /** Responds with headers and a body that does not end, and takes all of the request. */
+    private static CompletableFuture<DispatchResponse> begin(DispatchRequest request) {
+        if (request.body() != null) {
+            textOf(request);
+        }
+        return CompletableFuture.completedFuture(DispatchResponse.of(200, Map.of(), new Body()));
+    }
+
+    private static CompletionStage<String> textOf(DispatchRequest request) {
+        return new DispatchResponse(200, request.headers(), request.body(), () -> {}, new CompletableFuture<>())
+                .bodyAsString();
+    }
+
+    /** A body that the test publishes. */
+    private static final class Body implements Flow.Publisher<ByteBuf> {
+        private volatile Flow.@Nullable Subscriber<? super ByteBuf> subscriber;
+
+        @Override
+        public void subscribe(Flow.Subscriber<? super ByteBuf> by) {
+            by.onSubscribe(new Flow.Subscription() {
+                @Override
+                public void request(long more) {
+                    subscriber = by;
+                }
+
+                @Override
+                public void cancel() {}
+            });
+        }
+    }
+
+    private static DispatchResponse send(Dispatcher dispatcher, DispatchRequest.Builder request) throws Exception {
+        return dispatcher.dispatch(request.build()).toCompletableFuture().get(10, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void should_cancel_the_copy_if_the_client_leaves() throws Exception {
+        CompletableFuture<DispatchResponse> never = new CompletableFuture<>();
+        AsyncInProcessHandler next = request -> {
+            served.add("next");
+            return never;
+        };
+        try (Dispatcher dispatcher =
+                start(copiedTo("next").build(), request -> Decision.pass(), ShadowedDispatcherTest::begin, next)) {
+            DispatchResponse response = send(dispatcher, DispatchRequest.get("/"));
+            Await.until("the copy has arrived", () -> served.size() == 1);
+            assertThat(shadow.running("shop")).isOne();
+            response.discard();
+            Await.until("the copy is cancelled", never::isCancelled);
+            Await.until("all is reported", () -> observer.ends.size() == 2);
+            assertThat(observer.ends).extracting(ExchangeEnd::outcome).containsOnly(Outcome.CANCELLED);
+            assertThat(results("not_compared")).isOne();
+            assertThat(shadow.running("shop")).isZero();
+        }
+    }
+
+    /** They follow the end of the body, and so what completes the copy. */
+    @Test
+    void should_copy_the_trailers_of_a_request_that_is_answered_before_its_end() throws Exception {
+        AsyncInProcessHandler next = request -> {
+            textOf(request)
+                    .thenCombine(
+                            request.trailers(), (text, trailers) -> served.add(text + " " + trailers.get("x-sum")));
+            return new CompletableFuture<>();
+        };
+        TrafficPolicy copied = TrafficPolicy.builder()
+                .extension(ShadowPolicy.class, ShadowPolicy.of("next", 1).withAllMethods())
+                .build();
+        try (Dispatcher dispatcher = start(copied, request -> Decision.pass(), ShadowedDispatcherTest::begin, next)) {
+            Body body = new Body();
+            Http2Headers trailers = new DefaultHttp2Headers().add("x-sum", "6");
+            DispatchResponse response = send(
+                    dispatcher,
+                    DispatchRequest.post("/").body(body).trailers(CompletableFuture.completedFuture(trailers)));
+            Await.until("the body is asked for", () -> body.subscriber != null);
+            body.subscriber.onNext(Unpooled.copiedBuffer("abc", StandardCharsets.US_ASCII));
+            body.subscriber.onComplete();
+            assertThat(served.poll(10, TimeUnit.SECONDS)).isEqualTo("abc 6");
+            response.discard();
         }
     }
 

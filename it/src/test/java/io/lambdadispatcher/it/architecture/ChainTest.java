@@ -85,7 +85,7 @@ class ChainTest {
         FilterLoop home = new FilterLoop(
                 new MultiThreadIoEventLoopGroup(1, LocalIoHandler.newFactory()).next(),
                 DispatcherObserver.NONE,
-                (function, request) -> new CompletableFuture<>());
+                (function, request, client) -> new CompletableFuture<>());
         Function function = new Function();
         ExchangeOpener router = function;
         List<Place> places = new ArrayList<>();

@@ -62,16 +62,13 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
     private boolean ended;
 
     private EmbeddedExchange(
-            EventLoop loop,
-            @Nullable String client,
-            Duration unreadTimeout,
-            DeadlineQueue<EmbeddedExchange> undelivered) {
+            EventLoop loop, Object client, Duration unreadTimeout, DeadlineQueue<EmbeddedExchange> undelivered) {
         this.loop = loop;
         this.response = new LoopFuture<>(loop);
         this.trailers = new LoopFuture<>(loop);
         this.unreadTimeout = unreadTimeout;
         this.undelivered = undelivered;
-        this.client = client == null ? EMBEDDER : client;
+        this.client = client;
     }
 
     /**
@@ -90,22 +87,55 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
             DispatchRequest request,
             Duration unreadTimeout,
             DeadlineQueue<EmbeddedExchange> undelivered) {
+        EmbeddedExchange exchange = create(loop, request, EMBEDDER, unreadTimeout, undelivered);
+        Http2Headers head = RequestHeaders.head(request.headers(), request.body() == null);
+        return exchange.begun(exchange.onLoop(() -> exchange.open(opener, request, head)));
+    }
+
+    /**
+     * Starts a request of a filter as {@link #start} does, but always in a task of its own: the
+     * filter may be in the middle of another request.
+     *
+     * @param client whose request it is, if it names no client
+     */
+    public static CompletionStage<DispatchResponse> startLater(
+            EventLoop loop,
+            ExchangeOpener opener,
+            DispatchRequest request,
+            Object client,
+            Duration unreadTimeout,
+            DeadlineQueue<EmbeddedExchange> undelivered) {
+        EmbeddedExchange exchange = create(loop, request, client, unreadTimeout, undelivered);
+        Http2Headers head = RequestHeaders.head(request.headers(), request.body() == null);
+        return exchange.begun(exchange.inTask(() -> exchange.open(opener, request, head)));
+    }
+
+    private static EmbeddedExchange create(
+            EventLoop loop,
+            DispatchRequest request,
+            Object client,
+            Duration unreadTimeout,
+            DeadlineQueue<EmbeddedExchange> undelivered) {
         if (Exchange.isTunnel(request.headers())) {
             // The two directions of a tunnel end separately, which this API cannot express.
             throw new IllegalArgumentException("request with method CONNECT, expected a method that opens no tunnel");
         }
-        boolean bodyless = request.body() == null;
-        Http2Headers head = RequestHeaders.head(request.headers(), bodyless);
-        EmbeddedExchange exchange = new EmbeddedExchange(loop, request.client(), unreadTimeout, undelivered);
+        String named = request.client();
+        EmbeddedExchange exchange =
+                new EmbeddedExchange(loop, named == null ? client : named, unreadTimeout, undelivered);
         exchange.response.whenComplete((response, error) -> {
             if (exchange.response.isCancelled()) {
                 exchange.cancel();
             }
         });
-        if (!exchange.onLoop(() -> exchange.open(opener, request, head))) {
-            exchange.onFailure(CLOSED);
+        return exchange;
+    }
+
+    private CompletionStage<DispatchResponse> begun(boolean loopRuns) {
+        if (!loopRuns) {
+            onFailure(CLOSED);
         }
-        return exchange.response;
+        return response;
     }
 
     /** @return false if the event loop has ended, and with it the exchange */
@@ -114,6 +144,10 @@ public final class EmbeddedExchange extends DeadlineQueue.Entry implements Respo
             call.run();
             return true;
         }
+        return inTask(call);
+    }
+
+    private boolean inTask(Runnable call) {
         try {
             loop.execute(call);
             return true;

@@ -128,7 +128,9 @@ public final class Engine {
             Map<String, FunctionOpener> openers = openersOf(i, direct, observer, owners);
             int index = i;
             FilterLoop home = new FilterLoop(
-                    loop, observer, (function, request) -> dispatches.get(index).send(function, request));
+                    loop,
+                    observer,
+                    (function, request, client) -> dispatches.get(index).send(function, request, client));
             Map<String, FunctionOpener> behind = new HashMap<>();
             Map<String, FunctionOpener> filtered = new HashMap<>();
             openers.forEach((name, opener) -> {

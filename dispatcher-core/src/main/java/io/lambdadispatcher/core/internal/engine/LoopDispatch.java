@@ -103,9 +103,14 @@ final class LoopDispatch implements ExchangeOpener {
         return EmbeddedExchange.start(loop, first, request, unreadTimeout, undelivered);
     }
 
-    /** Sends a request of a filter to a function, past the router and all filters. Any thread. */
-    CompletionStage<DispatchResponse> send(String function, DispatchRequest request) {
-        return dispatch((head, end, client) -> openUnfiltered(function, head, end, client), request, UNREAD_TIMEOUT);
+    /**
+     * Sends a request of a filter to a function, past the router and all filters. Any thread.
+     *
+     * @param client whose request it is, if it names no client
+     */
+    CompletionStage<DispatchResponse> send(String function, DispatchRequest request, Object client) {
+        ExchangeOpener first = (head, end, response) -> openUnfiltered(function, head, end, response);
+        return EmbeddedExchange.startLater(loop, first, request, client, UNREAD_TIMEOUT, undelivered);
     }
 
     private RequestSink openUnfiltered(String function, Http2Headers head, boolean end, ResponseSink response) {

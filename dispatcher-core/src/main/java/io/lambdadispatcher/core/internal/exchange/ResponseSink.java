@@ -20,7 +20,8 @@ public interface ResponseSink {
 
     /**
      * Returns a key that is equal for all requests of one client, and only for those. Called only
-     * if the request is queued, or if its body does not arrive together with its headers.
+     * if the request is queued, if its body does not arrive together with its headers, or if it
+     * passes a filter of the program.
      *
      * @param head request headers, as in {@link ExchangeOpener#open}
      */

@@ -30,6 +30,10 @@ import org.jspecify.annotations.Nullable;
 final class FilterContext implements RequestContext {
     private final ResponseSink client;
     private final FilterLoop home;
+
+    /** Asked for early: when a filter sends, the client's side may serve its next request. */
+    private final Object clientKey;
+
     private Http2Headers head;
     private boolean copied;
     private @Nullable String function;
@@ -46,6 +50,7 @@ final class FilterContext implements RequestContext {
         this.head = head;
         this.client = client;
         this.home = home;
+        clientKey = client.client(head);
     }
 
     /** The router has chosen. It may have replaced the path. */
@@ -193,6 +198,6 @@ final class FilterContext implements RequestContext {
 
     @Override
     public CompletionStage<DispatchResponse> send(String to, DispatchRequest request) {
-        return home.send(to, request);
+        return home.send(to, request, clientKey);
     }
 }

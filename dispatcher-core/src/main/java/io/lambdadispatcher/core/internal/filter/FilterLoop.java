@@ -15,9 +15,10 @@ import java.util.concurrent.CompletionStage;
  * have not decided yet. Confined to the event loop, except {@link #send}.
  */
 public final class FilterLoop {
-    /** Sends a request past all filters. Any thread. */
+    /** Sends a request past all filters, never during the call. Any thread. */
     public interface Sender {
-        CompletionStage<DispatchResponse> send(String function, DispatchRequest request);
+        /** @param client whose request it is, if it names no client */
+        CompletionStage<DispatchResponse> send(String function, DispatchRequest request, Object client);
     }
 
     private final EventLoop loop;
@@ -39,8 +40,8 @@ public final class FilterLoop {
         return observer;
     }
 
-    CompletionStage<DispatchResponse> send(String function, DispatchRequest request) {
-        return sender.send(function, request);
+    CompletionStage<DispatchResponse> send(String function, DispatchRequest request, Object client) {
+        return sender.send(function, request, client);
     }
 
     void onUndecided(FilteredRequest request) {

@@ -45,7 +45,7 @@ class BreakerFilterTest {
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final ScriptedFunction function = new ScriptedFunction();
     private final RecordingObserver observer = new RecordingObserver();
-    private final FilterLoop home = new FilterLoop(channel.eventLoop(), observer, (function, request) -> {
+    private final FilterLoop home = new FilterLoop(channel.eventLoop(), observer, (function, request, client) -> {
         throw new UnsupportedOperationException(function);
     });
     private final FunctionOpener opener =

@@ -15,6 +15,7 @@ import io.lambdadispatcher.core.observe.ExchangeEnd;
 import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.spi.BodyFilter;
 import io.lambdadispatcher.core.spi.Decision;
 import io.lambdadispatcher.core.spi.Filter;
@@ -51,8 +52,12 @@ class FilteredRequestTest {
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final RecordingObserver observer = new RecordingObserver();
 
-    private final FilterLoop home = new FilterLoop(channel.eventLoop(), observer, (function, request) -> {
-        throw new UnsupportedOperationException(function);
+    /** The keys of clients for which filters have sent requests. */
+    private final List<Object> senders = new ArrayList<>();
+
+    private final FilterLoop home = new FilterLoop(channel.eventLoop(), observer, (function, request, client) -> {
+        senders.add(client);
+        return new CompletableFuture<>();
     });
 
     @BeforeEach
@@ -81,7 +86,7 @@ class FilteredRequestTest {
         run();
     }
 
-    private static final class Client extends SilentClient {
+    private static class Client extends SilentClient {
         final StringBuilder log = new StringBuilder();
         int returned;
 
@@ -134,6 +139,26 @@ class FilteredRequestTest {
                 return phase;
             }
         };
+    }
+
+    /** It counts in the limits of this client. The key can be what a header says. */
+    @Test
+    void should_send_a_request_of_a_filter_for_the_client() {
+        Client client = new Client() {
+            @Override
+            public Object client(Http2Headers head) {
+                return "key of " + head.path();
+            }
+        };
+        List<RequestContext> contexts = new ArrayList<>();
+        Filter filter = request -> {
+            contexts.add(request);
+            request.setPath("/other");
+            return Decision.pass();
+        };
+        behind(new Target(new ArrayList<>()), filter).open(head(), true, client);
+        contexts.get(0).send("f", DispatchRequest.get("/").build());
+        assertThat(senders).containsExactly("key of /");
     }
 
     @Test
