@@ -10,6 +10,7 @@ import io.lambdadispatcher.spring.dispatcher.DispatcherAutoConfiguration;
 import io.lambdadispatcher.spring.dispatcher.DispatcherCustomizer;
 import io.lambdadispatcher.spring.dispatcher.DispatcherProperties;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Value;
@@ -63,13 +64,20 @@ public class BurstAutoConfiguration {
         return SameProgramLauncher.of(arguments.getSourceArgs());
     }
 
-    /** Trusts a proxy in front of the application if the application has trusted it. */
+    /** Trusts a proxy in front of the application if the application has trusted it, and as much. */
     @Bean
     @Order(Ordered.HIGHEST_PRECEDENCE)
-    DispatcherCustomizer burstForwarding(@Value("${" + BurstEnvironment.BEHIND_PROXY + "}") boolean behindProxy) {
-        ForwardingPolicy.Trust trust = behindProxy ? ForwardingPolicy.Trust.APPEND : ForwardingPolicy.Trust.REPLACE;
-        return builder ->
-                builder.forwarding(ForwardingPolicy.builder().trust(trust).build());
+    DispatcherCustomizer burstForwarding(
+            @Value("${" + BurstEnvironment.BEHIND_PROXY + "}") boolean behindProxy,
+            @Value("${" + BurstEnvironment.FORWARDING + "}") String strategy) {
+        ForwardingPolicy.Builder policy = ForwardingPolicy.builder();
+        if (behindProxy) {
+            List<String> host = List.of("x-forwarded-host");
+            List<String> hostAndPrefix = List.of("x-forwarded-host", "x-forwarded-prefix");
+            policy.trust(ForwardingPolicy.Trust.APPEND)
+                    .trustedHeaders(strategy.equalsIgnoreCase("framework") ? hostAndPrefix : host);
+        }
+        return builder -> builder.forwarding(policy.build());
     }
 
     @Bean

@@ -38,6 +38,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -203,6 +206,38 @@ class BurstApplicationTest {
             assertThat(application.isActive()).isTrue();
             HttpRequest proxied = request("/who")
                     .header("x-forwarded-for", "203.0.113.9")
+                    .header("x-forwarded-proto", "https")
+                    .header("x-forwarded-port", "443")
+                    .build();
+            assertThat(body(proxied)).isEqualTo("203.0.113.9 https://127.0.0.1/who");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"native, https://shop.example.org/who", "framework, https://shop.example.org/shop/who"})
+    void should_believe_host_and_prefix_of_the_proxy(String strategy, String url) throws Exception {
+        try (ConfigurableApplicationContext application = run("server.forward-headers-strategy=" + strategy)) {
+            assertThat(application.isActive()).isTrue();
+            HttpRequest proxied = request("/who")
+                    .header("x-forwarded-for", "203.0.113.9")
+                    .header("x-forwarded-proto", "https")
+                    .header("x-forwarded-host", "shop.example.org")
+                    .header("x-forwarded-prefix", "/shop")
+                    .build();
+            assertThat(body(proxied)).isEqualTo("203.0.113.9 " + url);
+        }
+    }
+
+    /** Tomcat skips the user's own proxies in x-forwarded-for, and believes the dispatcher. */
+    @ParameterizedTest
+    @ValueSource(strings = {"198\\.51\\.100\\.7", "198.51.100.0/24"})
+    void should_obey_the_proxies_of_tomcat(String proxies) throws Exception {
+        try (ConfigurableApplicationContext application = run(
+                "server.tomcat.remoteip.internal-proxies=" + proxies,
+                "server.tomcat.remoteip.remote-ip-header=x-forwarded-for")) {
+            assertThat(application.isActive()).isTrue();
+            HttpRequest proxied = request("/who")
+                    .header("x-forwarded-for", "203.0.113.9, 198.51.100.7")
                     .header("x-forwarded-proto", "https")
                     .header("x-forwarded-port", "443")
                     .build();
