@@ -9,6 +9,7 @@ import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.spring.dispatcher.DispatcherAutoConfiguration;
 import io.lambdadispatcher.spring.dispatcher.DispatcherCustomizer;
 import io.lambdadispatcher.spring.dispatcher.DispatcherProperties;
+import io.lambdadispatcher.spring.worker.WorkerAutoConfiguration;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
@@ -20,10 +21,9 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.event.ApplicationContextEvent;
 import org.springframework.context.event.ContextClosedEvent;
-import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.context.event.EventListener;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
@@ -32,7 +32,7 @@ import org.springframework.core.annotation.Order;
  * Adds to the starter of the dispatcher what a base needs: the function's options, a launcher of
  * local workers, and the order of start and end.
  */
-@AutoConfiguration(before = DispatcherAutoConfiguration.class)
+@AutoConfiguration(after = WorkerAutoConfiguration.class, before = DispatcherAutoConfiguration.class)
 @ConditionalOnProperty(name = BurstEnvironment.ROLE, havingValue = "base")
 @EnableConfigurationProperties(BurstProperties.class)
 public class BurstAutoConfiguration {
@@ -86,15 +86,16 @@ public class BurstAutoConfiguration {
         return new BaseOrder(application, dispatcher, properties.shutdown().grace());
     }
 
-    /** Begins to serve after everything else has started, and ends before anything else ends. */
-    record BaseOrder(ApplicationContext application, ObjectProvider<Dispatcher> dispatcher, Duration grace) {
+    /**
+     * Begins to serve after everything else has started, and ends before anything else ends. It
+     * starts in the same phase as the worker and the public ports, between them, because that is
+     * the order of the auto-configurations.
+     */
+    record BaseOrder(ApplicationContext application, ObjectProvider<Dispatcher> dispatcher, Duration grace)
+            implements SmartLifecycle {
         /** Waits for the worker of this process. Then the public port opens. */
-        @EventListener
-        @Order(Ordered.HIGHEST_PRECEDENCE)
-        void awaitBase(ContextRefreshedEvent event) {
-            if (!isOwn(event)) {
-                return;
-            }
+        @Override
+        public void start() {
             long deadlineNanos = System.nanoTime() + START.toNanos();
             while (dispatcher.getObject().pools().stream().allMatch(pool -> pool.readyBaseWorkers() == 0)) {
                 if (System.nanoTime() - deadlineNanos > 0) {
@@ -104,6 +105,15 @@ public class BurstAutoConfiguration {
             }
         }
 
+        /** There is nothing to stop. */
+        @Override
+        public boolean isRunning() {
+            return false;
+        }
+
+        @Override
+        public void stop() {}
+
         /**
          * Lets the dispatcher finish its requests with the help of all that the application
          * consists of, such as the web server and executors. These start after the dispatcher, so
@@ -112,14 +122,10 @@ public class BurstAutoConfiguration {
         @EventListener
         @Order(Ordered.HIGHEST_PRECEDENCE)
         void drain(ContextClosedEvent event) {
-            if (isOwn(event)) {
+            // Contexts below this one, such as that of the management port, send this event, too.
+            if (event.getApplicationContext() == application) {
                 dispatcher.getObject().close(grace).toCompletableFuture().join();
             }
-        }
-
-        /** Contexts below this one, such as that of the management port, send their events, too. */
-        private boolean isOwn(ApplicationContextEvent event) {
-            return event.getApplicationContext() == application;
         }
     }
 }
