@@ -95,8 +95,8 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
         values.put(ROLE, "worker");
         values.put("lambda-dispatcher.enabled", false);
         webServer(environment, values);
-        if (environment.containsProperty(MANAGEMENT_PORT)) {
-            // The base has this port already.
+        if (!environment.getProperty(MANAGEMENT_PORT, "-1").equals("-1")) {
+            // The base has this port already. With -1, there is no port.
             values.put(MANAGEMENT_PORT, 0);
             values.put("management.server.address", "127.0.0.1");
         }

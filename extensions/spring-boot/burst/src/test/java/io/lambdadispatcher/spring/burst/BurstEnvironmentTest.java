@@ -135,6 +135,15 @@ class BurstEnvironmentTest {
                 "management.server.address=127.0.0.1");
     }
 
+    @Test
+    void should_open_no_management_port_in_a_worker_if_the_base_has_none() {
+        variables.put("LAMBDA_DISPATCHER_PAYLOAD", "any");
+        assertProperties(
+                prepared("lambda-dispatcher.burst.function=shop", "management.server.port=-1"),
+                "management.server.port=-1",
+                "management.server.address=not set");
+    }
+
     @ParameterizedTest
     @CsvSource({"none, native, false", "native, native, true", "framework, framework, true", ", native, false"})
     void should_trust_the_proxy_that_the_application_has_trusted(String before, String after, boolean trusts) {

@@ -273,6 +273,18 @@ class DispatcherAutoConfigurationTest {
                 });
     }
 
+    /** The bean's workers are launched, with secrets of their own. */
+    @Test
+    void should_need_no_secret_for_a_function_whose_bean_has_launched_workers() {
+        FunctionOptions bean = FunctionOptions.builder("shop")
+                .capacity(CapacityPolicy.between(0, 7))
+                .build();
+        empty.withBean(FunctionOptions.class, () -> bean)
+                .withBean(WorkerLauncher.class, NoWorkers::new)
+                .withPropertyValues(NAME)
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
     /** Starts as the last bean of the application, with a context below it. */
     private static final class LastToStart implements SmartLifecycle {
         private final ApplicationContext application;
