@@ -24,8 +24,15 @@ import java.util.concurrent.TimeoutException;
 final class SameProgramLauncher implements WorkerLauncher {
     private static final String PAYLOAD = "LAMBDA_DISPATCHER_PAYLOAD";
     /** Options of the JVM that processes cannot share: ports, and files that each overwrites. */
-    private static final List<String> OWN_OPTIONS =
-            List.of("-agentlib:", "-agentpath:", "-javaagent:", "-Xrunjdwp", "-Xlog:", "-Xloggc", "-XX:StartFlightRecording", "-Dcom.sun.management.");
+    private static final List<String> OWN_OPTIONS = List.of(
+            "-agentlib:",
+            "-agentpath:",
+            "-javaagent:",
+            "-Xrunjdwp",
+            "-Xlog:",
+            "-Xloggc",
+            "-XX:StartFlightRecording",
+            "-Dcom.sun.management.");
     /** Their options are among this JVM's, which the command repeats as far as it may. */
     private static final List<String> OPTION_VARIABLES =
             List.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS");

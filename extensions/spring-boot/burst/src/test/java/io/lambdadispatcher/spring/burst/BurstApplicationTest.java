@@ -402,7 +402,9 @@ class BurstApplicationTest {
                     .hasStackTraceContaining("cannot listen on")
                     .hasStackTraceContaining(String.valueOf(taken.getLocalPort()));
         }
-        assertThat(((Dispatcher) beans.get("dispatcher")).close(Duration.ofDays(1)).toCompletableFuture())
+        assertThat(((Dispatcher) beans.get("dispatcher"))
+                        .close(Duration.ofDays(1))
+                        .toCompletableFuture())
                 .isDone();
         assertThat(((SmartLifecycle) beans.get("workerLifecycle")).isRunning()).isFalse();
     }

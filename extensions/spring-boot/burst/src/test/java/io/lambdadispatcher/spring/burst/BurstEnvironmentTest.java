@@ -156,7 +156,7 @@ class BurstEnvironmentTest {
                 "lambda-dispatcher.burst.behind-proxy=" + trusts);
     }
 
-    /** Before, Tomcat believed only peers with private addresses, so the dispatcher must not believe all. */
+    /** Tomcat believed only peers with private addresses, and the dispatcher would believe all. */
     @Test
     void should_trust_no_proxy_of_a_platform_unless_it_is_told() {
         ListAppender<ILoggingEvent> log = new ListAppender<>();
