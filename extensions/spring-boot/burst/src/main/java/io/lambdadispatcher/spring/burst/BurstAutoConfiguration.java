@@ -64,7 +64,7 @@ public class BurstAutoConfiguration {
         return SameProgramLauncher.of(arguments.getSourceArgs());
     }
 
-    /** Trusts a proxy in front of the application if the application has trusted it, and as much. */
+    /** Trusts a proxy in front as far as the application has trusted it. */
     @Bean
     @Order(Ordered.HIGHEST_PRECEDENCE)
     DispatcherCustomizer burstForwarding(

@@ -327,7 +327,7 @@ class DispatcherAutoConfigurationTest {
                 });
     }
 
-    /** Spring 6.2 leaves what has started running if a listener fails, so the ports open before it. */
+    /** Spring 6.2 does not stop what has started if a listener fails, so the ports open before. */
     @Test
     void should_open_the_public_port_before_listeners_hear_of_the_start() {
         List<List<InetSocketAddress>> seen = new ArrayList<>();
