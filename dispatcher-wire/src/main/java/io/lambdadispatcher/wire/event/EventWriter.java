@@ -182,7 +182,7 @@ public abstract class EventWriter {
         CharSequence scheme = head.get(X_FORWARDED_PROTO);
         if (scheme != null && !fields.containsKey("x-forwarded-port")) {
             int port = Authority.port(authority == null ? "" : authority, scheme);
-            Values.put(fields, "x-forwarded-port", port < 0 ? "" : Integer.toString(port));
+            Values.put(fields, "x-forwarded-port", Integer.toString(port < 0 ? Authority.port("", scheme) : port));
         }
         return fields;
     }

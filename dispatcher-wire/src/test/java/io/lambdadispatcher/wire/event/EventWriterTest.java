@@ -225,7 +225,12 @@ class EventWriterTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"[2001:db8::1]:81, http, 81", "[2001:db8::1], https, 443", "a.example, http, 80"})
+    @CsvSource({
+        "[2001:db8::1]:81, http, 81",
+        "[2001:db8::1], https, 443",
+        "a.example, http, 80",
+        "a.example:99999, https, 443"
+    })
     void should_tell_the_port_of_the_authority_or_of_the_scheme(String authority, String scheme, String port) {
         Http2Headers head = head("GET", "/").authority(authority).set("x-forwarded-proto", scheme);
 

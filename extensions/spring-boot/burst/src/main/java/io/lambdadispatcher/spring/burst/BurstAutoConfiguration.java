@@ -9,7 +9,9 @@ import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.spring.dispatcher.DispatcherAutoConfiguration;
 import io.lambdadispatcher.spring.dispatcher.DispatcherCustomizer;
 import io.lambdadispatcher.spring.dispatcher.DispatcherProperties;
+import io.lambdadispatcher.spring.worker.WorkerAutoConfiguration;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Value;
@@ -19,10 +21,9 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.event.ApplicationContextEvent;
 import org.springframework.context.event.ContextClosedEvent;
-import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.context.event.EventListener;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
@@ -31,7 +32,7 @@ import org.springframework.core.annotation.Order;
  * Adds to the starter of the dispatcher what a base needs: the function's options, a launcher of
  * local workers, and the order of start and end.
  */
-@AutoConfiguration(before = DispatcherAutoConfiguration.class)
+@AutoConfiguration(after = WorkerAutoConfiguration.class, before = DispatcherAutoConfiguration.class)
 @ConditionalOnProperty(name = BurstEnvironment.ROLE, havingValue = "base")
 @EnableConfigurationProperties(BurstProperties.class)
 public class BurstAutoConfiguration {
@@ -63,13 +64,20 @@ public class BurstAutoConfiguration {
         return SameProgramLauncher.of(arguments.getSourceArgs());
     }
 
-    /** Trusts a proxy in front of the application if the application has trusted it. */
+    /** Trusts a proxy in front as far as the application has trusted it. */
     @Bean
     @Order(Ordered.HIGHEST_PRECEDENCE)
-    DispatcherCustomizer burstForwarding(@Value("${" + BurstEnvironment.BEHIND_PROXY + "}") boolean behindProxy) {
-        ForwardingPolicy.Trust trust = behindProxy ? ForwardingPolicy.Trust.APPEND : ForwardingPolicy.Trust.REPLACE;
-        return builder ->
-                builder.forwarding(ForwardingPolicy.builder().trust(trust).build());
+    DispatcherCustomizer burstForwarding(
+            @Value("${" + BurstEnvironment.BEHIND_PROXY + "}") boolean behindProxy,
+            @Value("${" + BurstEnvironment.FORWARDING + "}") String strategy) {
+        ForwardingPolicy.Builder policy = ForwardingPolicy.builder();
+        if (behindProxy) {
+            List<String> host = List.of("x-forwarded-host");
+            List<String> hostAndPrefix = List.of("x-forwarded-host", "x-forwarded-prefix");
+            policy.trust(ForwardingPolicy.Trust.APPEND)
+                    .trustedHeaders(strategy.equalsIgnoreCase("framework") ? hostAndPrefix : host);
+        }
+        return builder -> builder.forwarding(policy.build());
     }
 
     @Bean
@@ -78,15 +86,16 @@ public class BurstAutoConfiguration {
         return new BaseOrder(application, dispatcher, properties.shutdown().grace());
     }
 
-    /** Begins to serve after everything else has started, and ends before anything else ends. */
-    record BaseOrder(ApplicationContext application, ObjectProvider<Dispatcher> dispatcher, Duration grace) {
+    /**
+     * Begins to serve after everything else has started, and ends before anything else ends. It
+     * starts in the same phase as the worker and the public ports, between them, because that is
+     * the order of the auto-configurations.
+     */
+    record BaseOrder(ApplicationContext application, ObjectProvider<Dispatcher> dispatcher, Duration grace)
+            implements SmartLifecycle {
         /** Waits for the worker of this process. Then the public port opens. */
-        @EventListener
-        @Order(Ordered.HIGHEST_PRECEDENCE)
-        void awaitBase(ContextRefreshedEvent event) {
-            if (!isOwn(event)) {
-                return;
-            }
+        @Override
+        public void start() {
             long deadlineNanos = System.nanoTime() + START.toNanos();
             while (dispatcher.getObject().pools().stream().allMatch(pool -> pool.readyBaseWorkers() == 0)) {
                 if (System.nanoTime() - deadlineNanos > 0) {
@@ -96,6 +105,15 @@ public class BurstAutoConfiguration {
             }
         }
 
+        /** There is nothing to stop. */
+        @Override
+        public boolean isRunning() {
+            return false;
+        }
+
+        @Override
+        public void stop() {}
+
         /**
          * Lets the dispatcher finish its requests with the help of all that the application
          * consists of, such as the web server and executors. These start after the dispatcher, so
@@ -104,14 +122,10 @@ public class BurstAutoConfiguration {
         @EventListener
         @Order(Ordered.HIGHEST_PRECEDENCE)
         void drain(ContextClosedEvent event) {
-            if (isOwn(event)) {
+            // Contexts below this one, such as that of the management port, send this event, too.
+            if (event.getApplicationContext() == application) {
                 dispatcher.getObject().close(grace).toCompletableFuture().join();
             }
-        }
-
-        /** Contexts below this one, such as that of the management port, send their events, too. */
-        private boolean isOwn(ApplicationContextEvent event) {
-            return event.getApplicationContext() == application;
         }
     }
 }

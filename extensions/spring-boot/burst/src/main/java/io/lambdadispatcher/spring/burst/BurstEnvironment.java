@@ -35,9 +35,19 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
     /** Whether the application trusted the forwarding headers of a proxy. */
     static final String BEHIND_PROXY = "lambda-dispatcher.burst.behind-proxy";
 
+    static final String FORWARDING = "server.forward-headers-strategy";
+
     private static final String PREFIX = "lambda-dispatcher.burst";
     private static final String SOURCE = "lambdaDispatcherBurst";
-    private static final String FORWARDING = "server.forward-headers-strategy";
+    private static final String REMOTE_IP = "server.tomcat.remoteip.";
+    /** What the dispatcher writes, by the property that tells Tomcat what to read. */
+    private static final Map<String, String> WRITTEN = Map.of(
+            "remote-ip-header", "x-forwarded-for",
+            "protocol-header", "x-forwarded-proto",
+            "protocol-header-https-value", "https",
+            "host-header", "x-forwarded-host",
+            "port-header", "x-forwarded-port");
+
     private static final String TLS_CERTIFICATE = "lambda-dispatcher.public.tls.certificate";
     private static final String MANAGEMENT_PORT = "management.server.port";
     private static final int SECRET_BYTES = 32;
@@ -85,8 +95,8 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
         values.put(ROLE, "worker");
         values.put("lambda-dispatcher.enabled", false);
         webServer(environment, values);
-        if (environment.containsProperty(MANAGEMENT_PORT)) {
-            // The base has this port already.
+        if (!environment.getProperty(MANAGEMENT_PORT, "-1").equals("-1")) {
+            // The base has this port already. With -1, there is no port.
             values.put(MANAGEMENT_PORT, 0);
             values.put("management.server.address", "127.0.0.1");
         }
@@ -147,20 +157,61 @@ final class BurstEnvironment implements ApplicationListener<ApplicationEnvironme
                                 + " PEM files. The dispatcher then serves HTTPS on server.port.");
             }
         }
+        WRITTEN.forEach((name, written) -> requireRead(environment, REMOTE_IP + name, written));
+        String proxies = environment.getProperty(REMOTE_IP + "internal-proxies");
+        if (proxies != null) {
+            values.put(REMOTE_IP + "internal-proxies", withLoopback(proxies));
+        }
         String strategy = environment.getProperty(FORWARDING, "");
         values.put(FORWARDING, strategy.equalsIgnoreCase("framework") ? strategy : "native");
         values.put("server.port", 0);
         values.put("server.address", "127.0.0.1");
     }
 
-    /** As Spring Boot decides for {@code server.forward-headers-strategy}. */
+    /** Another header would not reach the application, or come from a client. */
+    private static void requireRead(ConfigurableEnvironment environment, String property, String written) {
+        String value = environment.getProperty(property, written);
+        if (!value.isBlank() && !value.equalsIgnoreCase(written)) {
+            throw new BurstStartException(
+                    property + " is " + value + ", expected " + written + ", because the dispatcher writes this",
+                    "Remove the property. A proxy in front must write x-forwarded-for and x-forwarded-proto.");
+        }
+    }
+
+    /**
+     * Adds the dispatcher to the proxies that Tomcat trusts. Tomcat takes them for a list of CIDR
+     * blocks if there is a slash, which Spring Boot 3.5 does not allow, and for a regular
+     * expression otherwise.
+     */
+    private static String withLoopback(String proxies) {
+        if (proxies.isBlank()) {
+            return "127\\.0\\.0\\.1";
+        }
+        return proxies + (proxies.contains("/") ? ", 127.0.0.1/32" : "|127\\.0\\.0\\.1");
+    }
+
+    /**
+     * As Spring Boot decides, except on a platform that it only detects. There, clients may connect
+     * without a proxy, and Tomcat would not believe what they write.
+     */
     private static boolean isBehindProxy(ConfigurableEnvironment environment) {
-        String strategy = environment.getProperty(FORWARDING);
-        if (strategy != null) {
-            return !strategy.equalsIgnoreCase("none");
+        String strategy = environment.getProperty(FORWARDING, "");
+        if (isSet(environment, "remote-ip-header") || isSet(environment, "protocol-header")) {
+            return true;
         }
         CloudPlatform platform = CloudPlatform.getActive(environment);
-        return platform != null && platform.isUsingForwardHeaders();
+        if (strategy.isBlank() && platform != null && platform.isUsingForwardHeaders()) {
+            log.info(
+                    "The dispatcher trusts no proxy. If all clients connect through a proxy of {}, set {} to native",
+                    platform,
+                    FORWARDING);
+        }
+        return !strategy.isBlank() && !strategy.equalsIgnoreCase("none");
+    }
+
+    /** With one of its headers, Tomcat trusts a proxy, whatever the strategy is. */
+    private static boolean isSet(ConfigurableEnvironment environment, String header) {
+        return !environment.getProperty(REMOTE_IP + header, "").isBlank();
     }
 
     private static String workerAddress(ConfigurableEnvironment environment) {

@@ -24,8 +24,20 @@ import java.util.concurrent.TimeoutException;
 final class SameProgramLauncher implements WorkerLauncher {
     private static final String PAYLOAD = "LAMBDA_DISPATCHER_PAYLOAD";
     /** Options of the JVM that processes cannot share: ports, and files that each overwrites. */
-    private static final List<String> OWN_OPTIONS =
-            List.of("-agentlib:", "-agentpath:", "-javaagent:", "-Xrunjdwp", "-Xlog:", "-Dcom.sun.management.");
+    private static final List<String> OWN_OPTIONS = List.of(
+            "-agentlib:",
+            "-agentpath:",
+            "-javaagent:",
+            "-Xrunjdwp",
+            "-Xlog:",
+            "-Xloggc",
+            "-XX:StartFlightRecording",
+            "-Dcom.sun.management.");
+    /** Their options are among this JVM's, which the command repeats as far as it may. */
+    private static final List<String> OPTION_VARIABLES =
+            List.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS");
+    /** Of processes that SIGINT to the terminal's group, or SIGTERM has ended. */
+    private static final Set<Integer> ENDED = Set.of(0, 130, 143);
 
     private final List<String> command;
     private final Set<Process> running = ConcurrentHashMap.newKeySet();
@@ -61,6 +73,7 @@ final class SameProgramLauncher implements WorkerLauncher {
     public synchronized LaunchedWorker launch(LaunchRequest request) {
         ProcessBuilder builder =
                 new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(Redirect.INHERIT);
+        builder.environment().keySet().removeAll(OPTION_VARIABLES);
         builder.environment().put(PAYLOAD, LaunchPayload.json(request));
         if (closed) {
             return notStarted(new WorkerExit(Cause.ENDED, "not started, because the dispatcher closes"));
@@ -88,8 +101,8 @@ final class SameProgramLauncher implements WorkerLauncher {
     private WorkerExit onExit(Process process) {
         running.remove(process);
         int code = process.exitValue();
-        return code == 0
-                ? new WorkerExit(Cause.ENDED, "exit code 0")
+        return ENDED.contains(code)
+                ? new WorkerExit(Cause.ENDED, "exit code " + code)
                 : new WorkerExit(Cause.FAILED, "exit code " + code + ", its output says why");
     }
 

@@ -3,6 +3,10 @@ package io.lambdadispatcher.spring.burst;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.CapacitySnapshot;
 import io.lambdadispatcher.core.observe.PoolSnapshot;
@@ -26,10 +30,12 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -38,9 +44,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.http.MediaType;
@@ -149,6 +161,10 @@ class BurstApplicationTest {
     }
 
     private ConfigurableApplicationContext run(String... more) {
+        return application(more).run();
+    }
+
+    private SpringApplicationBuilder application(String... more) {
         return new SpringApplicationBuilder(Shop.class)
                 .properties(
                         "lambda-dispatcher.burst.function=local",
@@ -157,8 +173,7 @@ class BurstApplicationTest {
                         "server.port=" + ports.get(0),
                         "lambda-dispatcher.workers.port=" + ports.get(1),
                         "management.server.port=" + ports.get(2))
-                .properties(more)
-                .run();
+                .properties(more);
     }
 
     private HttpRequest.Builder request(String path) {
@@ -203,6 +218,38 @@ class BurstApplicationTest {
             assertThat(application.isActive()).isTrue();
             HttpRequest proxied = request("/who")
                     .header("x-forwarded-for", "203.0.113.9")
+                    .header("x-forwarded-proto", "https")
+                    .header("x-forwarded-port", "443")
+                    .build();
+            assertThat(body(proxied)).isEqualTo("203.0.113.9 https://127.0.0.1/who");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"native, https://shop.example.org/who", "framework, https://shop.example.org/shop/who"})
+    void should_believe_host_and_prefix_of_the_proxy(String strategy, String url) throws Exception {
+        try (ConfigurableApplicationContext application = run("server.forward-headers-strategy=" + strategy)) {
+            assertThat(application.isActive()).isTrue();
+            HttpRequest proxied = request("/who")
+                    .header("x-forwarded-for", "203.0.113.9")
+                    .header("x-forwarded-proto", "https")
+                    .header("x-forwarded-host", "shop.example.org")
+                    .header("x-forwarded-prefix", "/shop")
+                    .build();
+            assertThat(body(proxied)).isEqualTo("203.0.113.9 " + url);
+        }
+    }
+
+    /** Tomcat skips the user's own proxies in x-forwarded-for, and believes the dispatcher. */
+    @ParameterizedTest
+    @ValueSource(strings = {"198\\.51\\.100\\.7", "198.51.100.0/24"})
+    void should_obey_the_proxies_of_tomcat(String proxies) throws Exception {
+        try (ConfigurableApplicationContext application = run(
+                "server.tomcat.remoteip.internal-proxies=" + proxies,
+                "server.tomcat.remoteip.remote-ip-header=x-forwarded-for")) {
+            assertThat(application.isActive()).isTrue();
+            HttpRequest proxied = request("/who")
+                    .header("x-forwarded-for", "203.0.113.9, 198.51.100.7")
                     .header("x-forwarded-proto", "https")
                     .header("x-forwarded-port", "443")
                     .build();
@@ -307,11 +354,19 @@ class BurstApplicationTest {
             answers.add(client.sendAsync(request("/slow").build(), BodyHandlers.ofString()));
         }
         Await.until("the base is full", () -> Shop.SLOW.get() == 50);
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        Logger logger = (Logger) LoggerFactory.getLogger("io.lambdadispatcher.spring.worker.WorkerLifecycle");
+        logger.setLevel(Level.WARN);
+        logger.addAppender(log);
         Thread end = new Thread(application::close);
         end.start();
         Await.until("no client is accepted", () -> {
             try {
-                HttpClient.newHttpClient().send(request("/who").build(), BodyHandlers.discarding());
+                // It waits in the queue if the port has not closed yet.
+                HttpRequest late =
+                        request("/who").timeout(Duration.ofMillis(200)).build();
+                HttpClient.newHttpClient().send(late, BodyHandlers.discarding());
                 return false;
             } catch (ConnectException e) {
                 return true;
@@ -326,14 +381,31 @@ class BurstApplicationTest {
         }
         end.join(60_000);
         assertThat(end.isAlive()).isFalse();
+        assertThat(log.list).as("the base's own worker ends as expected").isEmpty();
     }
 
+    /** Nothing is left that would keep the JVM alive. */
     @Test
-    void should_name_the_port_that_is_in_use() throws IOException {
+    void should_name_the_port_that_is_in_use_and_stop_what_has_started() throws IOException {
+        Map<String, Object> beans = new ConcurrentHashMap<>();
+        BeanPostProcessor capture = new BeanPostProcessor() {
+            @Override
+            public Object postProcessAfterInitialization(Object bean, String name) {
+                beans.put(name, bean);
+                return bean;
+            }
+        };
         try (ServerSocket taken = new ServerSocket(0)) {
-            assertThatThrownBy(() -> run("server.port=" + taken.getLocalPort()))
+            SpringApplicationBuilder application = application("server.port=" + taken.getLocalPort())
+                    .initializers(context -> context.getBeanFactory().addBeanPostProcessor(capture));
+            assertThatThrownBy(application::run)
                     .hasStackTraceContaining("cannot listen on")
                     .hasStackTraceContaining(String.valueOf(taken.getLocalPort()));
         }
+        assertThat(((Dispatcher) beans.get("dispatcher"))
+                        .close(Duration.ofDays(1))
+                        .toCompletableFuture())
+                .isDone();
+        assertThat(((SmartLifecycle) beans.get("workerLifecycle")).isRunning()).isFalse();
     }
 }

@@ -3,12 +3,17 @@ package io.lambdadispatcher.spring.burst;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.core.env.ConfigurableEnvironment;
@@ -130,6 +135,15 @@ class BurstEnvironmentTest {
                 "management.server.address=127.0.0.1");
     }
 
+    @Test
+    void should_open_no_management_port_in_a_worker_if_the_base_has_none() {
+        variables.put("LAMBDA_DISPATCHER_PAYLOAD", "any");
+        assertProperties(
+                prepared("lambda-dispatcher.burst.function=shop", "management.server.port=-1"),
+                "management.server.port=-1",
+                "management.server.address=not set");
+    }
+
     @ParameterizedTest
     @CsvSource({"none, native, false", "native, native, true", "framework, framework, true", ", native, false"})
     void should_trust_the_proxy_that_the_application_has_trusted(String before, String after, boolean trusts) {
@@ -142,11 +156,53 @@ class BurstEnvironmentTest {
                 "lambda-dispatcher.burst.behind-proxy=" + trusts);
     }
 
+    /** Tomcat believed only peers with private addresses, and the dispatcher would believe all. */
     @Test
-    void should_trust_the_proxy_of_a_platform_that_has_one() {
+    void should_trust_no_proxy_of_a_platform_unless_it_is_told() {
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        Logger logger = (Logger) LoggerFactory.getLogger(BurstEnvironment.class);
+        logger.setLevel(Level.INFO);
+        logger.addAppender(log);
+        try {
+            assertProperties(
+                    prepared("lambda-dispatcher.burst.function=local", "spring.main.cloud-platform=kubernetes"),
+                    "lambda-dispatcher.burst.behind-proxy=false");
+            assertThat(log.list)
+                    .singleElement()
+                    .extracting(ILoggingEvent::getFormattedMessage)
+                    .isEqualTo("The dispatcher trusts no proxy. If all clients connect through a proxy of KUBERNETES,"
+                            + " set server.forward-headers-strategy to native");
+        } finally {
+            logger.detachAppender(log);
+        }
+    }
+
+    /** With these properties, Tomcat reads the headers of a proxy, whatever the strategy is. */
+    @ParameterizedTest
+    @CsvSource({"remote-ip-header=X-Forwarded-For", "protocol-header=x-forwarded-proto"})
+    void should_trust_the_proxy_that_tomcat_has_trusted(String property) {
         assertProperties(
-                prepared("lambda-dispatcher.burst.function=local", "spring.main.cloud-platform=kubernetes"),
+                prepared(
+                        "lambda-dispatcher.burst.function=local",
+                        "server.forward-headers-strategy=none",
+                        "server.tomcat.remoteip." + property),
+                "server.forward-headers-strategy=native",
                 "lambda-dispatcher.burst.behind-proxy=true");
+    }
+
+    /** Tomcat reads a regular expression, or CIDR blocks if there is a slash. */
+    @ParameterizedTest
+    @CsvSource(delimiter = ';', textBlock = """
+            10\\.0\\.0\\.7              ; 10\\.0\\.0\\.7|127\\.0\\.0\\.1
+            10.0.0.0/8, 192.168.0.0/16 ; 10.0.0.0/8, 192.168.0.0/16, 127.0.0.1/32
+            ''                         ; 127\\.0\\.0\\.1
+            """)
+    void should_let_tomcat_believe_the_dispatcher(String before, String after) {
+        String internal = "server.tomcat.remoteip.internal-proxies=";
+        assertProperties(prepared("lambda-dispatcher.burst.function=local", internal + before), internal + after);
+        variables.put("LAMBDA_DISPATCHER_PAYLOAD", "any");
+        assertProperties(prepared("lambda-dispatcher.burst.function=local", internal + before), internal + after);
     }
 
     @Test
@@ -168,6 +224,7 @@ class BurstEnvironmentTest {
             lambda-dispatcher.burst.max-workers=200000 | lambda-dispatcher.burst.max-workers is 200000, expected 1 to 100000
             lambda-dispatcher.workers.port=0           | lambda-dispatcher.workers.port is 0, expected 1 to 65535, because the base connects to it
             server.ssl.bundle=web                      | server.ssl.bundle is set, expected no TLS in the application's own web server, which only the dispatcher reaches
+            server.tomcat.remoteip.remote-ip-header=x-real-ip | server.tomcat.remoteip.remote-ip-header is x-real-ip, expected x-forwarded-for, because the dispatcher writes this
             lambda-dispatcher.burst.function=          | lambda-dispatcher.burst.function is not set, expected the name or ARN of a Lambda function, or local
             """)
     void should_name_property_value_and_expectation_and_say_what_to_do(String property, String error) {

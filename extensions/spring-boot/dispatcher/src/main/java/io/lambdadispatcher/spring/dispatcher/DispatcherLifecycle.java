@@ -5,24 +5,21 @@ import io.lambdadispatcher.core.options.ListenerOptions;
 import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.context.ApplicationContext;
 import org.springframework.context.SmartLifecycle;
-import org.springframework.context.event.ContextRefreshedEvent;
-import org.springframework.context.event.EventListener;
 
 /**
  * Starts the dispatcher when all beans exist, and closes it when the application ends.
  *
  * <p>Its phase is below those of the embedded web server. The dispatcher starts before the web
  * server, and closes after the web server has finished its requests. So a controller can send
- * requests through the dispatcher whenever it is called. The public ports open when everything has
- * started, because what clients ask for may need it.
+ * requests through the dispatcher whenever it is called. {@link PublicPorts} open later.
  */
 final class DispatcherLifecycle implements SmartLifecycle {
     private static final Logger log = LoggerFactory.getLogger(DispatcherLifecycle.class);
@@ -34,15 +31,14 @@ final class DispatcherLifecycle implements SmartLifecycle {
      */
     static final int PHASE = DEFAULT_PHASE - 3 * 1024;
 
-    private final ApplicationContext application;
     private final ObjectProvider<Dispatcher> source;
     private final Duration grace;
     private volatile List<ListenerOptions> publicListeners = List.of();
     private volatile @Nullable Dispatcher running;
+    private volatile boolean open;
     private volatile boolean closed;
 
-    DispatcherLifecycle(ApplicationContext application, ObjectProvider<Dispatcher> source, Duration grace) {
-        this.application = application;
+    DispatcherLifecycle(ObjectProvider<Dispatcher> source, Duration grace) {
         this.source = source;
         this.grace = grace;
     }
@@ -83,19 +79,14 @@ final class DispatcherLifecycle implements SmartLifecycle {
         running = source.getObject();
     }
 
-    /** Sets the public ports that {@link #openPublicPorts} opens. */
+    /** Sets the public ports that {@link PublicPorts} opens. */
     void publicListeners(List<ListenerOptions> listeners) {
         publicListeners = listeners;
     }
 
     /** @throws DispatcherStartException if a port or a file cannot be used */
-    @EventListener
-    void openPublicPorts(ContextRefreshedEvent event) {
-        Dispatcher dispatcher = running;
-        // Contexts below this one, such as that of the management port, send their events, too.
-        if (dispatcher == null || event.getApplicationContext() != application) {
-            return;
-        }
+    private void openPublicPorts() {
+        Dispatcher dispatcher = Objects.requireNonNull(running, "not started");
         try {
             publicListeners.forEach(dispatcher::listen);
         } catch (UncheckedIOException e) {
@@ -105,6 +96,33 @@ final class DispatcherLifecycle implements SmartLifecycle {
                 "Dispatcher started: clients on {}, workers on {}",
                 dispatcher.publicAddresses().isEmpty() ? "no port" : dispatcher.publicAddresses(),
                 dispatcher.workerAddress());
+        open = true;
+    }
+
+    /**
+     * Opens the public ports after everything else has started, because what clients ask for may
+     * need it. Its phase is the last one, and beans of auto-configurations come last in a phase.
+     * Spring 6.2 stops what has started only if the start of such a bean fails, and not if a
+     * listener for the end of the start does. The dispatcher closes the ports.
+     */
+    record PublicPorts(DispatcherLifecycle dispatcher) implements SmartLifecycle {
+        @Override
+        public boolean isPauseable() {
+            return false;
+        }
+
+        @Override
+        public boolean isRunning() {
+            return dispatcher.open;
+        }
+
+        @Override
+        public void start() {
+            dispatcher.openPublicPorts();
+        }
+
+        @Override
+        public void stop() {}
     }
 
     @Override
@@ -123,6 +141,7 @@ final class DispatcherLifecycle implements SmartLifecycle {
             return CompletableFuture.completedFuture(null);
         }
         running = null;
+        open = false;
         closed = true;
         return dispatcher.close(grace);
     }

@@ -96,6 +96,8 @@ final class DispatcherStarter {
                 "not set",
                 "the name of a function, or a bean of FunctionOptions");
         boolean selfLaunched = functions.values().stream()
+                        .filter(function ->
+                                beans.stream().noneMatch(bean -> bean.name().equals(function.name())))
                         .anyMatch(function -> function.maxWorkers() == 0 && function.lambda() == null)
                 || beans.stream().anyMatch(function -> function.capacity().maxWorkers() == 0);
         require(

@@ -2,6 +2,7 @@ package io.lambdadispatcher.spring.dispatcher;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.InstanceOfAssertFactories.LIST;
 
 import com.sun.management.UnixOperatingSystemMXBean;
 import io.lambdadispatcher.aws.LambdaLauncher;
@@ -25,6 +26,7 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
@@ -38,6 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -51,6 +54,7 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.core.io.support.SpringFactoriesLoader;
 
@@ -269,6 +273,18 @@ class DispatcherAutoConfigurationTest {
                 });
     }
 
+    /** The bean's workers are launched, with secrets of their own. */
+    @Test
+    void should_need_no_secret_for_a_function_whose_bean_has_launched_workers() {
+        FunctionOptions bean = FunctionOptions.builder("shop")
+                .capacity(CapacityPolicy.between(0, 7))
+                .build();
+        empty.withBean(FunctionOptions.class, () -> bean)
+                .withBean(WorkerLauncher.class, NoWorkers::new)
+                .withPropertyValues(NAME)
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
     /** Starts as the last bean of the application, with a context below it. */
     private static final class LastToStart implements SmartLifecycle {
         private final ApplicationContext application;
@@ -300,20 +316,54 @@ class DispatcherAutoConfigurationTest {
     }
 
     @Test
-    void should_let_clients_in_when_the_application_has_started() throws IOException {
-        ApplicationContextRunner open = runner.withPropertyValues("lambda-dispatcher.public.plain.host=127.0.0.1");
-        open.withBean(LastToStart.class)
-                .withPropertyValues("lambda-dispatcher.public.plain.port=0")
+    void should_let_clients_in_when_the_application_has_started() {
+        runner.withBean(LastToStart.class)
+                .withPropertyValues(
+                        "lambda-dispatcher.public.plain.host=127.0.0.1", "lambda-dispatcher.public.plain.port=0")
                 .run(context -> {
                     assertThat(context.getBean(LastToStart.class).seen).isEmpty();
                     assertThat(context.getBean(Dispatcher.class).publicAddresses())
                             .hasSize(1);
                 });
+    }
+
+    /** Spring 6.2 does not stop what has started if a listener fails, so the ports open before. */
+    @Test
+    void should_open_the_public_port_before_listeners_hear_of_the_start() {
+        List<List<InetSocketAddress>> seen = new ArrayList<>();
+        runner.withPropertyValues(
+                        "lambda-dispatcher.public.plain.host=127.0.0.1", "lambda-dispatcher.public.plain.port=0")
+                .withInitializer(context -> context.addApplicationListener(event -> {
+                    if (event instanceof ContextRefreshedEvent) {
+                        seen.add(context.getBean(Dispatcher.class).publicAddresses());
+                    }
+                }))
+                .run(context ->
+                        assertThat(seen).singleElement().asInstanceOf(LIST).hasSize(1));
+    }
+
+    @Test
+    void should_close_the_dispatcher_if_a_public_port_is_in_use() throws IOException {
+        Dispatcher[] started = new Dispatcher[1];
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            open.withPropertyValues("lambda-dispatcher.public.plain.port=" + taken.getLocalPort())
+            runner.withBean(CapturesDispatcher.class, () -> new CapturesDispatcher(started))
+                    .withPropertyValues(
+                            "lambda-dispatcher.public.plain.host=127.0.0.1",
+                            "lambda-dispatcher.public.plain.port=" + taken.getLocalPort())
                     .run(context -> assertThat(
                                     analysis(context.getStartupFailure()).getDescription())
                             .startsWith("cannot listen on 127.0.0.1:" + taken.getLocalPort() + ": "));
+        }
+        assertThat(started[0].close(Duration.ofDays(1)).toCompletableFuture()).isDone();
+    }
+
+    private record CapturesDispatcher(Dispatcher[] started) implements BeanPostProcessor {
+        @Override
+        public Object postProcessAfterInitialization(Object bean, String name) {
+            if (bean instanceof Dispatcher dispatcher) {
+                started[0] = dispatcher;
+            }
+            return bean;
         }
     }
 

@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
+import org.springframework.beans.factory.DisposableBean;
 import org.springframework.boot.SpringApplication;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
@@ -19,7 +20,7 @@ import org.springframework.context.SmartLifecycle;
  * the default one, which is the last to start and the first to stop. A worker that ends by itself,
  * for example because the dispatcher rejects it or needs it no longer, closes the application.
  */
-final class WorkerLifecycle implements SmartLifecycle {
+final class WorkerLifecycle implements SmartLifecycle, DisposableBean {
     private static final Logger log = LoggerFactory.getLogger(WorkerLifecycle.class);
 
     private final ConfigurableApplicationContext application;
@@ -80,6 +81,12 @@ final class WorkerLifecycle implements SmartLifecycle {
         }
     }
 
+    /** Spring 6.2 destroys beans without having stopped them if a listener fails at the start. */
+    @Override
+    public void destroy() {
+        stop();
+    }
+
     @Override
     public void stop(Runnable callback) {
         Running stopping = running;
@@ -95,7 +102,8 @@ final class WorkerLifecycle implements SmartLifecycle {
     /** Called on an event loop, which must not wait for the end of the application. */
     private void onEnd(Running ended, WorkerSummary summary) {
         ended.handler.stop();
-        if (running == ended) {
+        // In a base, the dispatcher of this process may end the worker before it is stopped.
+        if (running == ended && !application.isClosed()) {
             running = null;
             boolean clean = !summary.refused() && summary.connections() > 0;
             // A launched worker ends when it is needed no longer.

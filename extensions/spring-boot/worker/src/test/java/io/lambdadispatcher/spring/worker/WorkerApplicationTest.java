@@ -27,15 +27,18 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
+import org.springframework.boot.ExitCodeEvent;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.event.ContextClosedEvent;
 
 /** An application of Spring MVC as an external worker. */
 class WorkerApplicationTest {
@@ -212,6 +215,51 @@ class WorkerApplicationTest {
         }
     }
 
+    /** As Spring 6.2 does if a listener fails at the start: it stops nothing. */
+    @Test
+    void should_end_the_worker_with_its_bean() throws Exception {
+        try (ConfigurableApplicationContext application = run()) {
+            port.awaitWorkers(1);
+            Worker worker = application.getBean(WorkerLifecycle.class).worker();
+            assertThat(worker).isNotNull();
+            application.getBeanFactory().destroyBean(application.getBean(WorkerLifecycle.class));
+            worker.done().toCompletableFuture().get(60, TimeUnit.SECONDS);
+            port.awaitWorkers(0);
+        }
+    }
+
+    /** A dispatcher in the same process, for example, may end before the worker is stopped. */
+    @Test
+    void should_say_nothing_of_a_worker_that_ends_while_the_application_closes() throws Exception {
+        List<Integer> codes = new CopyOnWriteArrayList<>();
+        ConfigurableApplicationContext application = run();
+        port.awaitWorkers(1);
+        ListAppender<ILoggingEvent> log = logged();
+        Worker worker = application.getBean(WorkerLifecycle.class).worker();
+        assertThat(worker).isNotNull();
+        application.addApplicationListener(event -> {
+            if (event instanceof ContextClosedEvent) {
+                worker.close();
+                worker.done().toCompletableFuture().join();
+            } else if (event instanceof ExitCodeEvent exit) {
+                codes.add(exit.getExitCode());
+            }
+        });
+        application.close();
+        assertThat(log.list).isEmpty();
+        assertThat(codes).isEmpty();
+    }
+
+    private static ListAppender<ILoggingEvent> logged() {
+        // Spring Boot has set up logging again.
+        Logger logger = (Logger) LoggerFactory.getLogger(WorkerLifecycle.class);
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        logger.setLevel(Level.INFO);
+        logger.addAppender(log);
+        return log;
+    }
+
     /** The exit code tells the dispatcher how its launched worker ended. Only failures warn. */
     @Test
     void should_end_the_process_with_the_worker_when_a_dispatcher_has_launched_it() throws Exception {
@@ -229,12 +277,7 @@ class WorkerApplicationTest {
                 {"protocolVersion":1,"function":"shop","workerId":"launched","token":"%s","tlsFingerprint":"%s",
                 "addresses":["%s"]}""".formatted(token, port.dispatcher.workerFingerprints().get(0), port.workerAddress());
         ConfigurableApplicationContext application = run("lambda-dispatcher.worker.enabled=false");
-        // Spring Boot has set up logging again.
-        Logger logger = (Logger) LoggerFactory.getLogger(WorkerLifecycle.class);
-        ListAppender<ILoggingEvent> log = new ListAppender<>();
-        log.start();
-        logger.setLevel(Level.INFO);
-        logger.addAppender(log);
+        ListAppender<ILoggingEvent> log = logged();
         WorkerProperties none = new WorkerProperties(
                 true, List.of(), null, null, null, null, null, null, null, null, null, null, null, null);
         WorkerLifecycle lifecycle = new WorkerLifecycle(
