@@ -67,7 +67,9 @@ final class WorkerTarget {
         backlog.onSample(nowNanos, demand, workers.count(WorkerLife::isStarting), startNanos, base > 0);
         spend.advance(nowNanos, workers.count(worker -> worker.ours));
         rememberRequests(nowNanos, demand);
-        int taken = base == 0 ? 0 : backlog.taken(nowNanos, demand, workers.concurrency());
+        // Each sample counts, because the first ones after a base has come may be older than it.
+        int seemsTaken = backlog.taken(nowNanos, demand, workers.concurrency());
+        int taken = base == 0 ? 0 : seemsTaken;
         double supply = base + launched * exchangesPerWorker - Math.max(fleet.streams(), taken);
         double instant = instantStreams(nowNanos, demand, supply, startNanos, base > 0);
         neededStreams = hasBeenIdle(nowNanos, demand)

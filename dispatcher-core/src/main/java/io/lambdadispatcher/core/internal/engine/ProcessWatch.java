@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.observe.ProcessSnapshot;
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.GlobalEventExecutor;
+import io.netty.util.concurrent.SingleThreadEventExecutor;
 import io.netty.util.internal.PlatformDependent;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
@@ -49,6 +50,8 @@ public final class ProcessWatch {
     /** When each event loop was asked that has not answered yet. */
     private final Map<EventExecutor, Long> askedNanos = new ConcurrentHashMap<>();
 
+    private volatile long askedLastNanos;
+
     /** For how many seconds each resource has been short. */
     private final Map<String, Integer> seconds = new HashMap<>();
 
@@ -87,20 +90,23 @@ public final class ProcessWatch {
     /**
      * Returns the greatest lag since the last call, and asks the event loops again. An event loop
      * that has not answered is as late as its question is old: one that is late by more than a
-     * second would otherwise seem to be in time.
+     * second would otherwise seem to be in time. If its thread waits for something, it does not
+     * lack processor time, and another line of the log names what it waits for.
      */
     long ask() {
         long now = System.nanoTime();
+        askedLastNanos = now;
         long lag = lagNanos.getAndSet(0);
         for (EventExecutor loop : loops) {
             Long unanswered = askedNanos.putIfAbsent(loop, now);
             if (unanswered != null) {
-                lag = Math.max(lag, now - unanswered);
+                lag = isWaiting(loop) ? lag : Math.max(lag, now - unanswered);
                 continue;
             }
             try {
                 loop.execute(() -> {
-                    lagNanos.accumulateAndGet(System.nanoTime() - now, Math::max);
+                    // What was before the latest question has been reported.
+                    lagNanos.accumulateAndGet(System.nanoTime() - askedLastNanos, Math::max);
                     askedNanos.remove(loop);
                 });
             } catch (RejectedExecutionException e) {
@@ -109,6 +115,14 @@ public final class ProcessWatch {
             }
         }
         return lag;
+    }
+
+    private static boolean isWaiting(EventExecutor loop) {
+        return loop instanceof SingleThreadEventExecutor its
+                && switch (its.threadProperties().state()) {
+                    case BLOCKED, WAITING, TIMED_WAITING -> true;
+                    case NEW, RUNNABLE, TERMINATED -> false;
+                };
     }
 
     /** Takes the state after another second. */

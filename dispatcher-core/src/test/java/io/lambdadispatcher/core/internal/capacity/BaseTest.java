@@ -302,6 +302,23 @@ class BaseTest {
         assertThat(launched).isEmpty();
     }
 
+    /** The first sample after the base has come may be older than it. */
+    @Test
+    void should_not_take_the_streams_of_a_new_base_for_streams_that_others_use() {
+        controller = controller(CapacityPolicy.between(0, 20));
+        controller.setLaunching(false);
+        arrived += 50;
+        pending = 50;
+        for (int i = 0; i < 10; i++) {
+            now += SECOND / 10;
+            look();
+        }
+        controller.setLaunching(true);
+        connect("base", 100);
+        look();
+        assertThat(launched).isEmpty();
+    }
+
     @Test
     void should_not_take_the_streams_of_a_new_worker_for_streams_that_others_use() {
         connect("base", 10);
