@@ -167,16 +167,23 @@ class FilterTest {
     void should_close_each_filter_once_after_its_last_request() throws Exception {
         Closing first = new Closing();
         Closing second = new Closing();
+        CountDownLatch asked = new CountDownLatch(1);
         Dispatcher dispatcher = builder()
+                .invoker((function, event) -> {
+                    asked.countDown();
+                    return new CompletableFuture<>();
+                })
                 .filter(first)
                 .filter("shop", second)
                 .filter("auth", second)
                 .start();
-        DispatchResponse unread = ask(dispatcher, get("k"));
+        CompletableFuture<DispatchResponse> response =
+                dispatcher.dispatch(get("k").client("c").build()).toCompletableFuture();
+        assertThat(asked.await(10, TimeUnit.SECONDS)).isTrue();
         assertThat(first.running).hasValue(1);
         assertThat(first.closed).hasValue(0);
         dispatcher.close(Duration.ZERO).toCompletableFuture().get(20, TimeUnit.SECONDS);
-        unread.discard();
+        assertThat(response).isCompletedExceptionally();
         assertThat(first.closed).hasValue(1);
         assertThat(second.closed).hasValue(1);
     }
