@@ -402,8 +402,7 @@ def restart(scene):
         function_launcher="external", function_min_workers=None, function_max_workers=None, function_handler=None, local_jvm_flags=None,
         function_launch_timeout=None, function_worker_concurrency=100, function_queue_timeout="60s", http_header_timeout="60s",
         workers_keepalive="2s timeout 30s")
-    holder = ROOT / "it/src/test/resources/socket-holder.py"
-    one.process = Process(one.name, [sys.executable, holder, one.port, one.workers, "--", *one.command()], None, scene.directory, pipes=True)
+    hold(scene, one, one.port, one.workers)
     worker(scene, one, LAMBDA_DISPATCHER_HANDLER="io.lambdadispatcher.server.demo.DemoHandler")
     one.await_ready()
     scene.under_load(one)
@@ -411,23 +410,56 @@ def restart(scene):
     stream.start()
     scene.pass_(2)
     scene.begin()
-    one.process.child.stdin.write(b"restart\n")
-    one.process.child.stdin.flush()
+    tell(one, "restart")
     stream.join()
     one.await_ready()
 
 
-def listen(scene, port):
+@failure("restart beside the old process, and a stream of server-sent events")
+def restart_beside(scene):
+    """The old process and the new one share the socket, a ledger in a file, and the workers. The stream outlasts the start of the new one."""
+    one = scene.dispatcher(
+        fleet_table=scene.directory / "ledger", workers_port="127.0.0.1:0", admin_port="off", function_max_workers=2, shutdown_grace="60s")
+    hold(scene, one, one.port)
+    # Local workers outlive the process that has launched them.
+    scene.at_the_end.callback(end_group, one.process.pid)
+    tell(one, "ready")
+    scene.under_load(one)
+    scene.begin()
+    stream = threading.Thread(target=listen, args=(scene, one.port, 2 * STREAM_PARTS))
+    stream.start()
+    tell(one, "start")
+    tell(one, "ready")
+    tell(one, "term")
+    stream.join()
+    tell(one, "exit")
+
+
+def hold(scene, one, *ports):
+    """Starts a dispatcher with sockets that another process holds."""
+    holder = ROOT / "it/src/test/resources/socket-holder.py"
+    one.process = Process(one.name, [sys.executable, holder, *ports, "--", *one.command()], None, scene.directory, pipes=True)
+
+
+def tell(one, command):
+    """Gives a command to the process that holds the sockets, and waits for its answer, if it has one."""
+    one.process.child.stdin.write(f"{command}\n".encode())
+    one.process.child.stdin.flush()
+    if command in ("ready", "exit"):
+        one.process.child.stdout.readline()
+
+
+def listen(scene, port, planned_parts=STREAM_PARTS):
     """A client of a long stream. It is lost if it ends early."""
     planned, parts = time.monotonic(), 0
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/sse?count={STREAM_PARTS}&delay=200", timeout=TIMEOUT) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/sse?count={planned_parts}&delay=200", timeout=TIMEOUT) as answer:
             parts = answer.read().count(b"data:")
     except OSError as failed:
         parts = str(failed)
-    if parts != STREAM_PARTS:
-        scene.load.losses.append((time.monotonic(), f"SSE: {parts} of {STREAM_PARTS} events"))
-    scene.load.answers.append((time.monotonic(), time.monotonic(), parts == STREAM_PARTS))
+    if parts != planned_parts:
+        scene.load.losses.append((time.monotonic(), f"SSE: {parts} of {planned_parts} events"))
+    scene.load.answers.append((time.monotonic(), time.monotonic(), parts == planned_parts))
 
 
 def worker(scene, dispatcher, **environment):

@@ -22,7 +22,7 @@ final class CheckConfigCommand extends SettingsCommand {
     }
 
     private static boolean needsAws(Configuration configuration) {
-        return configuration.find(Settings.FLEET_TABLE) != null
+        return configuration.find(Settings.FLEET_TABLE) != null && configuration.fleetFile() == null
                 || configuration.functions().stream()
                         .anyMatch(function -> function.launcher() == FunctionConfiguration.Launcher.LAMBDA
                                 || function.direct() != null);

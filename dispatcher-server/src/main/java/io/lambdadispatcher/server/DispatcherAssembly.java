@@ -321,15 +321,16 @@ final class DispatcherAssembly {
     }
 
     /**
-     * Returns the fleet's ledger: the configured table, or this JVM's memory if there is none. The
-     * caller must close it. Nothing is sent yet.
+     * Returns the fleet's ledger: the configured file or table, or this JVM's memory if there is
+     * none. The caller must close it. Nothing is sent yet.
      */
     Ledger ledger() throws StartException {
         if (!isInFleet()) {
             return Ledger.inMemory();
         }
         try {
-            return ledgerTable().build();
+            Path file = configuration.fleetFile();
+            return file == null ? ledgerTable().build() : new LedgerFile(file);
         } catch (RuntimeException e) {
             throw failed("fleet.table", e);
         }

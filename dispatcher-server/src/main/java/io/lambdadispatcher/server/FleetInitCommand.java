@@ -49,6 +49,12 @@ final class FleetInitCommand extends SettingsCommand {
                     "fleet.table: expected " + Settings.FLEET_TABLE.type().expected() + ", but it is not set",
                     ExitCode.USAGE);
         }
+        if (configuration.fleetFile() != null) {
+            return refuse(
+                    "fleet.table: expected a DynamoDB table, got the file \"" + name
+                            + "\", which the first dispatcher creates",
+                    ExitCode.USAGE);
+        }
         DynamoDbLedger.Table table;
         try {
             table = new DispatcherAssembly(configuration).ledgerTable().createTable();

@@ -32,7 +32,7 @@ final class ServeCommand extends SettingsCommand {
             try (Reloader reloader = new Reloader(this::load, server, configuration)) {
                 requested.onHangUp(() -> reloader.request("SIGHUP"));
                 reloader.watch();
-                systemd.ready();
+                server.accepting().thenRun(systemd::ready);
                 systemd.watch(environment, server::respond);
                 requested.await();
                 systemd.stopping();

@@ -471,6 +471,14 @@ final class Server {
         return serving == null ? CompletableFuture.completedStage(null) : serving.workers();
     }
 
+    /**
+     * Completes when clients can connect. If another process serves the same sockets, this is when
+     * it may stop.
+     */
+    CompletionStage<Void> accepting() {
+        return serving().accepting();
+    }
+
     /** Returns why the server is not ready, in one line; {@code null} = ready. */
     @Nullable
     String obstacle() {

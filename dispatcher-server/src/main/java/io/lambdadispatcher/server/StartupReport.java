@@ -43,9 +43,10 @@ final class StartupReport {
         String table = configuration.find(Settings.FLEET_TABLE);
         if (table != null) {
             log.info(
-                    "Fleet {} in table {}: the limits of workers, launches and spending hold for all its dispatchers"
+                    "Fleet {} in {} {}: the limits of workers, launches and spending hold for all its dispatchers"
                             + " together",
                     configuration.get(Settings.FLEET_NAME),
+                    configuration.fleetFile() == null ? "table" : "file",
                     table);
         }
         log.info(

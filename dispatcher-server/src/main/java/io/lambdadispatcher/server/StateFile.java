@@ -145,7 +145,7 @@ final class StateFile implements AutoCloseable {
         try {
             List<LaunchHistory> now = source.get();
             if (!now.equals(written)) {
-                replace(JSON.writeValueAsBytes(new State(Instant.now(), now)));
+                replace(file, JSON.writeValueAsBytes(new State(Instant.now(), now)));
                 written = now;
             }
             failing = false;
@@ -158,7 +158,8 @@ final class StateFile implements AutoCloseable {
         }
     }
 
-    private void replace(byte[] content) throws IOException {
+    /** Replaces a file at once, also for a reader, and for one who comes after a crash. */
+    static void replace(Path file, byte[] content) throws IOException {
         Path next = file.resolveSibling(file.getFileName() + ".tmp");
         // One that a crash has left could have other permissions, or lead to another file.
         Files.deleteIfExists(next);

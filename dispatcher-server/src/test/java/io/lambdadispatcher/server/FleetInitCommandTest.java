@@ -131,7 +131,9 @@ class FleetInitCommandTest {
         assertThat(run("fleet", "init")).isEqualTo(ExitCode.USAGE);
 
         assertThat(err.toString().lines())
-                .containsExactly("fleet.table: expected the name or ARN of a DynamoDB table, but it is not set");
+                .containsExactly(
+                        "fleet.table: expected the name or ARN of a DynamoDB table, or the absolute path of a file, but it"
+                                + " is not set");
     }
 
     @Test
@@ -156,5 +158,13 @@ class FleetInitCommandTest {
     void should_show_the_settings_in_help() {
         assertThat(run("fleet", "init", "--help")).isEqualTo(ExitCode.OK);
         assertThat(out.toString()).contains("--fleet-table=TABLE").contains("dynamodb:CreateTable");
+    }
+
+    @Test
+    void should_refuse_to_create_a_table_in_a_file() {
+        assertThat(run("fleet", "init", "--fleet-table=/var/lib/ledger")).isEqualTo(ExitCode.USAGE);
+        assertThat(err.toString().strip())
+                .isEqualTo("fleet.table: expected a DynamoDB table, got the file \"/var/lib/ledger\", which the first"
+                        + " dispatcher creates");
     }
 }

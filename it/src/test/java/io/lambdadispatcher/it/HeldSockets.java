@@ -33,13 +33,17 @@ final class HeldSockets implements AutoCloseable {
     /**
      * Starts the first process. Returns when clients can connect.
      *
-     * @param settings settings in addition to the ports, by environment variable without its prefix
+     * @param settings settings in addition to the ports, by environment variable without prefix;
+     *     the worker port is not held if it is one of them
      * @param environment other environment variables
      */
     HeldSockets(Path directory, Map<String, String> settings, Map<String, String> environment) throws Exception {
         log = directory.resolve("dispatcher.log");
-        List<String> command = new ArrayList<>(List.of(
-                "python3", script().toString(), Integer.toString(publicPort), Integer.toString(workerPort), "--"));
+        List<String> command = new ArrayList<>(List.of("python3", script().toString(), Integer.toString(publicPort)));
+        if (!settings.containsKey("WORKERS_PORT")) {
+            command.add(Integer.toString(workerPort));
+        }
+        command.add("--");
         command.addAll(ServedProgram.command("serve").command());
         ProcessBuilder builder = new ProcessBuilder(command).redirectError(log.toFile());
         builder.environment().putAll(environment);
@@ -77,9 +81,42 @@ final class HeldSockets implements AutoCloseable {
 
     /** Stops the process, and starts another when it has exited. */
     void replace() throws IOException {
-        commands.write("restart\n");
+        command("restart", "exit 0");
+    }
+
+    /** Starts a process beside those that run. */
+    void start() throws IOException {
+        send("start");
+    }
+
+    /** Returns when the newest process has said that it is ready. */
+    void awaitReady() throws IOException {
+        command("ready", "ready");
+    }
+
+    /** Sends SIGTERM to the oldest process. */
+    void terminate() throws IOException {
+        send("term");
+    }
+
+    /** Waits for the oldest process, which must end without an error. */
+    void awaitExit() throws IOException {
+        command("exit", "exit 0");
+    }
+
+    /** Ends a process with SIGKILL. The oldest one has number 0. */
+    void kill(int number) throws IOException {
+        command("kill " + number, "exit -9");
+    }
+
+    private void command(String command, String answer) throws IOException {
+        send(command);
+        assertThat(exits.readLine()).isEqualTo(answer);
+    }
+
+    private void send(String command) throws IOException {
+        commands.write(command + "\n");
         commands.flush();
-        assertThat(exits.readLine()).isEqualTo("exit 0");
     }
 
     String log() {

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.it;
 
+import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import java.io.BufferedInputStream;
 import java.io.EOFException;
@@ -7,6 +8,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -63,6 +65,19 @@ final class LoadClients implements AutoCloseable {
 
     int served() {
         return served.get();
+    }
+
+    /** Waits until each load has made progress, so a dispatcher serves it. */
+    static void awaitProgress(List<LoadClients> loads, Duration most) {
+        List<Integer> before = loads.stream().map(LoadClients::served).toList();
+        Await.until("requests are served", most, () -> {
+            for (int i = 0; i < before.size(); i++) {
+                if (loads.get(i).served() < before.get(i) + 100) {
+                    return false;
+                }
+            }
+            return true;
+        });
     }
 
     /** Returns how many connections were opened. */

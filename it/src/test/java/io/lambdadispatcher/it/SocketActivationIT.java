@@ -6,7 +6,6 @@ import io.lambdadispatcher.aws.DynamoDbLedger;
 import io.lambdadispatcher.aws.LocalDynamoDb;
 import io.lambdadispatcher.server.demo.DemoHandler;
 import io.lambdadispatcher.wire.testkit.Alone;
-import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.channel.epoll.Epoll;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -150,16 +149,7 @@ class SocketActivationIT {
         assertThat(dispatcher.log()).contains("Using the socket of systemd on /127.0.0.1:" + dispatcher.publicPort);
     }
 
-    /** Waits until each load has made progress, so a dispatcher serves it. */
     private static void awaitProgress(List<LoadClients> loads) {
-        List<Integer> before = loads.stream().map(LoadClients::served).toList();
-        Await.until("requests are served", MOST_START, () -> {
-            for (int i = 0; i < before.size(); i++) {
-                if (loads.get(i).served() < before.get(i) + 100) {
-                    return false;
-                }
-            }
-            return true;
-        });
+        LoadClients.awaitProgress(loads, MOST_START);
     }
 }

@@ -86,6 +86,17 @@ public final class Configuration {
         return tls(values, Settings.ADMIN_TLS_CERTIFICATE, Settings.ADMIN_TLS_KEY, null);
     }
 
+    /** Returns the file of a fleet; {@code null} = it has a table, or there is no fleet. */
+    public @Nullable Path fleetFile() {
+        return fleetFile(values);
+    }
+
+    /** A slash cannot begin the name of a table. */
+    static @Nullable Path fleetFile(SettingValues values) {
+        String table = values.find(Settings.FLEET_TABLE);
+        return table == null || !table.startsWith("/") ? null : Path.of(table);
+    }
+
     public boolean isDefault(Setting<?> setting) {
         return values.isDefault(setting);
     }

@@ -72,6 +72,11 @@ final class DispatcherChecks extends Checks {
                     !checked.isSet(Settings.STATE_FILE),
                     Settings.STATE_FILE,
                     "not to be set, because fleet.table keeps what it would keep");
+            if (Configuration.fleetFile(checked) != null) {
+                String expected = "fleet.table to name a DynamoDB table, not a file";
+                require(checked.isDefault(Settings.FLEET_NAME), Settings.FLEET_NAME, expected);
+                require(!checked.isSet(Settings.FLEET_ENDPOINT), Settings.FLEET_ENDPOINT, expected);
+            }
         }
     }
 

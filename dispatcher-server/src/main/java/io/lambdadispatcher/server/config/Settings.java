@@ -154,9 +154,11 @@ public final class Settings {
 
     private static final SettingTopic FLEET = new SettingTopic("Fleet");
     public static final Setting<String> FLEET_TABLE = FLEET.setting(
-                    "fleet.table", text("TABLE", "the name or ARN of a DynamoDB table", 1024))
+                    "fleet.table",
+                    text("TABLE", "the name or ARN of a DynamoDB table, or the absolute path of a file", 1024))
             .doc("DynamoDB table that all dispatchers of a fleet share, in aws.region. Create it with the command fleet"
-                    + " init. If it is not set, the dispatcher is alone.");
+                    + " init. For dispatchers of one machine: the absolute path of a file. If it is not set, the dispatcher"
+                    + " is alone.");
     public static final Setting<String> FLEET_NAME = FLEET.setting(
                     "fleet.name", text("NAME", "1 to 255 characters", 255), "default")
             .doc("Name of the fleet. Several fleets can use one table if their names differ.");

@@ -919,6 +919,25 @@ class ConfigurationLoaderTest {
     }
 
     @Test
+    void should_take_a_path_for_the_file_of_a_fleet() throws Exception {
+        environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
+        flags.put("--fleet-table", "dispatchers");
+        assertThat(load().fleetFile()).isNull();
+
+        flags.put("--fleet-table", "/var/lib/ledger");
+        assertThat(load().fleetFile()).isEqualTo(Path.of("/var/lib/ledger"));
+
+        flags.put("--fleet-name", "production");
+        flags.put("--fleet-endpoint", "http://127.0.0.1:8000");
+        assertThat(problems())
+                .containsExactly(
+                        "fleet.name: expected fleet.table to name a DynamoDB table, not a file, got \"production\""
+                                + " (flag --fleet-name)",
+                        "fleet.endpoint: expected fleet.table to name a DynamoDB table, not a file, got"
+                                + " \"http://127.0.0.1:8000\" (flag --fleet-endpoint)");
+    }
+
+    @Test
     void should_refuse_values_with_which_a_dispatcher_cannot_start() throws Exception {
         environment.put("LAMBDA_DISPATCHER_WORKERS_SECRET", SECRET);
         flags.put("--workers-keepalive", "25d");

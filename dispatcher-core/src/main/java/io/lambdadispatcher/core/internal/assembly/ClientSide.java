@@ -34,7 +34,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -43,6 +46,8 @@ import org.jspecify.annotations.Nullable;
  * makes one change at a time.
  */
 public final class ClientSide {
+    private static final long ACCEPT_CHECK_MILLIS = 20;
+
     private final Engine engine;
     private final DispatcherObserver observer;
     private final Incidents incidents;
@@ -56,6 +61,7 @@ public final class ClientSide {
     private final int acceptsPerTurn;
     private final List<PublicChannelInitializer> handlers = new ArrayList<>();
     private final List<Channel> ports = new CopyOnWriteArrayList<>();
+    private final CompletableFuture<Void> accepting = new CompletableFuture<>();
     private Set<String> headersOfRouter;
     private volatile PublicChannelInitializer.Rules rules;
 
@@ -105,8 +111,8 @@ public final class ClientSide {
         return acceptsPerTurn;
     }
 
-    /** Opens a port. */
-    public Channel listen(ListenerOptions listener) {
+    /** Opens a port, which may not accept clients before {@link #acceptWhen}. */
+    Channel listen(ListenerOptions listener) {
         BuilderChecks.requirePublic(listener);
         TlsOptions tls = listener.tls();
         PublicChannelInitializer handler = newHandler(
@@ -117,6 +123,36 @@ public final class ClientSide {
         handlers.add(handler);
         ports.add(port);
         return port;
+    }
+
+    /** Opens a port that accepts clients. */
+    public Channel open(ListenerOptions listener) {
+        Channel port = listen(listener);
+        Engine.accept(port);
+        return port;
+    }
+
+    /**
+     * Lets clients in, on sockets that the program has opened as soon as {@code ready} says so.
+     * Until then, clients of such a socket are served by another process, or wait in its queue.
+     *
+     * @param loop calls {@code ready} every few milliseconds
+     */
+    void acceptWhen(BooleanSupplier ready, EventLoop loop) {
+        boolean anyHeld = ports.stream().anyMatch(port -> !port.config().isAutoRead());
+        if (anyHeld && !ready.getAsBoolean()) {
+            if (ports.stream().anyMatch(Channel::isOpen)) {
+                loop.schedule(() -> acceptWhen(ready, loop), ACCEPT_CHECK_MILLIS, TimeUnit.MILLISECONDS);
+            }
+            return;
+        }
+        ports.forEach(Engine::accept);
+        accepting.complete(null);
+    }
+
+    /** Completes when all ports that were opened at the start accept clients. */
+    public CompletionStage<Void> accepting() {
+        return accepting.minimalCompletionStage();
     }
 
     /** @param tls {@code null} if there is none, or if the owner of the channel adds it */

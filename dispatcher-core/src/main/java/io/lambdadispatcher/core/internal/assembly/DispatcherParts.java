@@ -85,6 +85,7 @@ public final class DispatcherParts {
             undoOpen(clients.listen(listener), undo);
         }
         launches.start(options, workers.address());
+        clients.acceptWhen(() -> launches.servesAsOthers(engine.pools().values()), anyLoop);
         options.workers.inProcess.forEach((function, base) -> new InProcessWorker(
                         Objects.requireNonNull(engine.pools().get(function)), base, launches.registry(), observer)
                 .start());

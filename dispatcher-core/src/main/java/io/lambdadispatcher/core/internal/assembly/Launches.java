@@ -14,6 +14,7 @@ import io.lambdadispatcher.core.internal.loop.LoopFuture;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
+import io.lambdadispatcher.core.observe.FleetSnapshot.Member;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.Ledger;
@@ -173,15 +174,18 @@ public final class Launches {
     }
 
     /**
-     * Returns whether the function has the workers that it must have: its minimum at first, and one
-     * afterwards. The dispatchers of a fleet share workers, so if the loss of one made them
-     * unready, a load balancer would send requests to none.
+     * Returns whether the function has the workers that it must have: its minimum at first, or one
+     * if a fleet has any, and one afterwards. The dispatchers of a fleet share workers, so if the
+     * loss of one made them unready, a load balancer would send requests to none.
      */
     public boolean isReady(FunctionPool pool) {
         String function = pool.options().name();
         int unlaunched = direct.contains(function) ? 0 : 1;
         int required =
                 supervisors.containsKey(function) ? pool.options().capacity().minWorkers() : unlaunched;
+        if (required == 0 && !complete.contains(function) && othersHaveWorkers(function)) {
+            required = 1;
+        }
         // Ejected workers would serve again if the others ended.
         int ready = registry.readyWorkers(function);
         if (ready >= required) {
@@ -189,6 +193,25 @@ public final class Launches {
             return true;
         }
         return ready > 0 && complete.contains(function);
+    }
+
+    /** Also if it is not known yet. Such workers connect within a second or two. */
+    private boolean othersHaveWorkers(String function) {
+        FleetSnapshot seen = fleet();
+        return seen != null
+                && supervisors.containsKey(function)
+                && (seen.leaseAgeMillis() < 0
+                        || seen.functions().stream()
+                                .anyMatch(of -> of.function().equals(function) && of.workers() > 0));
+    }
+
+    /** Returns whether clients are served here as well as by another dispatcher of the fleet. */
+    boolean servesAsOthers(Collection<FunctionPool> pools) {
+        FleetSnapshot seen = fleet();
+        return seen == null
+                || seen.leaseAgeMillis() >= 0
+                        && seen.members().stream().filter(Member::alive).count() == 1
+                || pools.stream().allMatch(this::isReady);
     }
 
     /** @return completes on {@code loop}; exceptionally after the end of the event loops */

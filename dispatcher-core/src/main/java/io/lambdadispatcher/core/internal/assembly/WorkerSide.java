@@ -55,6 +55,7 @@ public final class WorkerSide {
     Channel listen(ListenerOptions listener, Engine engine, int acceptsPerTurn) {
         Channel opened = engine.listen(listener, handler, acceptsPerTurn, worker -> true);
         port = opened;
+        Engine.accept(opened);
         return opened;
     }
 

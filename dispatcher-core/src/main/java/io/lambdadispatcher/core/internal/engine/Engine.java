@@ -262,7 +262,8 @@ public final class Engine {
     }
 
     /**
-     * Opens a port, or listens on the socket that the program has opened.
+     * Opens a port, or takes the socket that the program has opened, which accepts nobody before
+     * {@link #accept}.
      *
      * @param acceptsPerTurn maximum number of connections that are accepted before the first of
      *     them can be closed
@@ -300,10 +301,12 @@ public final class Engine {
                                     : bound.cause().getMessage()),
                     bound.cause()));
         }
-        if (socket != null) {
-            socket.config().setAutoRead(true);
-        }
         return bound.channel();
+    }
+
+    /** Lets a port accept connections. */
+    public static void accept(Channel port) {
+        port.config().setAutoRead(true);
     }
 
     private ChannelFuture bind(ServerBootstrap bootstrap, ListenerOptions listener) {

@@ -518,6 +518,9 @@ public final class FleetMember {
             incidents.end(Incident.Kind.LEDGER_UNREACHABLE, "", "");
         }
         functions.values().forEach(function -> function.onRenewed(wasValid));
+        if (!wasValid) {
+            snapshot = newSnapshot();
+        }
     }
 
     /**
