@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.observe.FleetSnapshot.Member;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.wire.http.PrintableText;
+import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -145,11 +146,8 @@ public final class FleetMember {
 
     /** Returns an id for a worker of the fleet. No other worker has it. */
     String newWorkerId() {
-        return "%s%016x".formatted(WORKER_ID_PREFIX, random.nextLong());
+        return "%s%016x".formatted(LaunchToken.FLEET_WORKER_ID_PREFIX, random.nextLong());
     }
-
-    /** The ids of workers that a fleet has launched begin with this, those of others do not. */
-    public static final String WORKER_ID_PREFIX = "fleet-";
 
     /** Calls the ledger, which must not throw, but which others write. */
     static <T> CompletionStage<T> asked(Supplier<CompletionStage<T>> call) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.wire.testkit.AnyRelease;
+import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -274,7 +275,7 @@ class BudgetTest {
         BudgetLimits limits = limits(BudgetLimits.MOST_WORKERS, 100_000, 1e9);
         List<String> ids = new ArrayList<>();
         for (int i = 0; i < 2 * BudgetLimits.MOST_WORKERS; i++) {
-            ids.add("%s%016x".formatted(FleetMember.WORKER_ID_PREFIX, i));
+            ids.add("%s%016x".formatted(LaunchToken.FLEET_WORKER_ID_PREFIX, i));
         }
         assertThat(budget.grant(ids, "0123456789abcdef", NOW, limits)).isEqualTo(BudgetLimits.MOST_WORKERS);
         ids.subList(0, BudgetLimits.MOST_WORKERS).forEach(budget::markReplaced);
