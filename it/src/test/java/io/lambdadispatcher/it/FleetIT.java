@@ -100,7 +100,7 @@ class FleetIT {
                         "\"leaseValid\":true",
                         "\"workersMax\":3",
                         "\"gbSecondsPerHour\":36000.0",
-                        "has other limits: maxWorkers=4, not maxWorkers=3");
+                        "has other limits: function.max-workers=4, not function.max-workers=3");
         Map<String, Set<String>> unseen = description.unseen();
         unseen.keySet().removeIf(schema -> !schema.startsWith("Fleet"));
         assertThat(unseen)

@@ -109,13 +109,16 @@ class LivePageIT {
         keep("live-page-waiting-dark.png");
         browser.look(1440, 1250, false);
 
-        // What did the last hour cost?
-        browser.awaitText("#functions", "GB-seconds of workers", "in the last hour", "As direct invocations: $");
+        // What does it cost? The dispatcher is younger than an hour.
+        browser.awaitText("#overall", "Lambda, since the start");
+        browser.awaitText("#functions", "GB-seconds of workers", "As direct invocations: $");
+        assertThat(browser.evaluate("document.body.innerText")).doesNotContain("last hour");
 
         // Where does the time go, and which client and route are heavy?
         browser.awaitText("#functions figure", "Latency", "first byte p99", "queue p99", "5 min ago");
         browser.awaitText("#client", "127.0.0.1", "100 %");
-        browser.awaitText("#route", "GET /delay");
+        browser.awaitText("#route", "GET /delay", "GET /ping", "/s");
+        browser.awaitText("#route-head", "Rate", "p99");
         browser.awaitText("#overall", "1 in trouble", "0 + 2");
 
         // Which worker is sick? One is killed, and its requests fail.

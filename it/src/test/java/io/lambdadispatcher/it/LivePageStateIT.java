@@ -18,6 +18,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,6 +28,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIf;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Tests the live page in a browser, on an admin port for which the test makes up what the
@@ -42,6 +45,7 @@ class LivePageStateIT {
 
     private volatile boolean starting;
     private volatile String version = "1.0";
+    private volatile String started = "2026-11-23T12:30:45Z";
     /** Members of the state, each with a comma behind it. */
     private volatile String state = "\"workers\":[],\"requests\":[],";
 
@@ -87,7 +91,7 @@ class LivePageStateIT {
             case "live" ->
                 "{" + state + "\"time\":\"" + Instant.now() + "\",\"launches\":[],\"failures\":[]," + "\"functions\":["
                         + functions + "]}";
-            case "version" -> "{\"version\":\"" + version + "\",\"started\":\"2026-11-23T12:30:45Z\"}";
+            case "version" -> "{\"version\":\"" + version + "\",\"started\":\"" + started + "\"}";
             case "config" -> "{\"hash\":\"0123\",\"settings\":[]}";
             default -> throw new AssertionError(name);
         };
@@ -234,6 +238,166 @@ class LivePageStateIT {
                 + "\",\"method\":\"GET\",\"path\":\"/orders/"
                 + order + "\",\"client\":\"" + client + ":5" + order + "\",\"protocol\":\"http_1\",\"attempts\":1,"
                 + "\"requestBytes\":0,\"responseBytes\":0,\"unreadBytes\":0}";
+    }
+
+    /** Otherwise, one slow request would draw all others as a line at the bottom. */
+    @Test
+    void should_cut_outliers_of_latency_and_say_how_high_they_are() {
+        String usual = "[131,1000,9000,20000,9000,21000],".repeat(59);
+        functions = function("shop", ",\"latencies\":[" + usual + "[131,1000,9000,20000,9000,9000000]]");
+        show();
+        browser.awaitText("#functions figure:first-child .scale", "100 ms, at most 9 s");
+        assertThat(browser.evaluate(
+                        "document.querySelector('#functions figure:first-child .series').getAttribute('d')"))
+                .as("the others are a fifth as high as the chart")
+                .contains("L295 63.6L300 2.0");
+    }
+
+    /** A list with a scroll bar of its own hides what an operator looks for. */
+    @Test
+    void should_show_the_latest_changes_and_all_of_them_on_demand() {
+        List<String> changes = new ArrayList<>();
+        for (int i = 0; i < 40; i++) {
+            changes.add("{\"time\":\"" + Instant.now() + "\",\"kind\":\"command\",\"count\":1,\"text\":\"POST /" + i
+                    + "\"}");
+        }
+        state = "\"workers\":[],\"requests\":[],\"changes\":[" + String.join(",", changes) + "],";
+        show();
+        browser.awaitText("#history-more", "Show all 40");
+        String count = "String(document.querySelectorAll('#history li').length)";
+        assertThat(browser.evaluate(count)).isEqualTo("8");
+        browser.tabTo("#history-more");
+        browser.press("Enter");
+        browser.awaitText("#history", "POST /39");
+        assertThat(browser.evaluate(count)).isEqualTo("40");
+        assertThat(browser.evaluate("const list = document.getElementById('history');"
+                        + " String(list.scrollHeight <= list.clientHeight + 1)"))
+                .isEqualTo("true");
+    }
+
+    @Test
+    void should_count_what_fast_routes_have_done_that_are_never_seen_in_progress() {
+        functions = function(
+                "shop", ",\"routes\":[{\"name\":\"GET /ping\",\"perSecond\":412.5,\"p99\":2300,\"serverErrors\":7}]");
+        show();
+        browser.awaitText("#route tr", "GET /ping", "412.5/s", "2.3 ms", "7");
+        browser.awaitText("#route-head", "Rate", "p99", "5xx");
+    }
+
+    @Test
+    void should_say_for_how_long_cost_is_counted() {
+        functions = function(
+                "shop",
+                ",\"gbSeconds\":9,\"gbSecondsLastHour\":9,\"dollarsLastHour\":0.1,\"dollars\":1,"
+                        + "\"dollarsIfDirect\":2");
+        show();
+        browser.awaitText("#overall", "Lambda, in the last hour");
+        started = Instant.now().minusSeconds(600).toString();
+        browser.open(url());
+        browser.awaitText("#overall", "Lambda, since the start");
+        // What a dispatcher before this one has spent is remembered.
+        functions = functions.replace("Hour\":9", "Hour\":500");
+        browser.awaitText("#overall", "Lambda, in the last hour");
+    }
+
+    /** With {@code -Dlive.screenshots=DIRECTORY}, stores images there. */
+    @ParameterizedTest
+    @CsvSource({"1, false", "1, true", "500, false", "500, true"})
+    void should_cut_nothing_off_on_a_phone(int count, boolean incident) {
+        makeUp(count, incident);
+        show();
+        for (int width : new int[] {420, 1440}) {
+            for (boolean dark : new boolean[] {false, true}) {
+                browser.look(width, width == 420 ? 3000 : 1500, dark);
+                browser.awaitText("#workers", "ready");
+                awaitNextSecond();
+                String directory = System.getProperty("live.screenshots");
+                if (directory != null) {
+                    browser.screenshot(Path.of(
+                            directory,
+                            "state-" + width + "-" + count + (incident ? "-incident" : "-calm") + (dark ? "-dark" : "")
+                                    + ".png"));
+                }
+                assertThat(browser.evaluate("String(document.documentElement.scrollWidth <= innerWidth)"))
+                        .isEqualTo("true");
+            }
+        }
+        browser.look(420, 900, false);
+        awaitNextSecond();
+        assertThat(browser.evaluate("[...document.querySelectorAll('main td')].filter(of => of.offsetParent"
+                        + " && of.getBoundingClientRect().right > innerWidth).map(of => of.textContent).join()"))
+                .as("values that are cut")
+                .isEmpty();
+        assertThat(browser.problems).isEmpty();
+    }
+
+    private void makeUp(int count, boolean incident) {
+        StringBuilder history = new StringBuilder();
+        StringBuilder latencies = new StringBuilder();
+        for (int i = 0; i < 300; i++) {
+            boolean bad = incident && i > 240;
+            history.append(i == 0 ? "" : ",")
+                    .append("[%d,%d,%d,%d,%d,1,2,%d]"
+                            .formatted(
+                                    40 + i % 7,
+                                    bad ? 9 : 0,
+                                    bad ? 120 : 0,
+                                    bad ? 2 * count : count,
+                                    count,
+                                    bad ? 12 : 0));
+            if (i % 5 == 0) {
+                latencies
+                        .append(i == 0 ? "" : ",")
+                        .append("[131,%d,12000,48000,13000,%d]"
+                                .formatted(bad ? 900000 : 900, bad ? 2_400_000 : 52_000));
+            }
+        }
+        functions = "{\"name\":\"shop\",\"queued\":" + (incident ? 120 : 0)
+                + (incident
+                        ? ",\"waitReason\":\"max_workers\",\"waitDetail\":\"0 of 4 worker streams are free, and"
+                                + " function.max-workers is reached\""
+                        : "")
+                + ",\"streams\":" + 2 * count + ",\"streamsFree\":" + (incident ? 0 : count) + ",\"workersReady\":"
+                + count
+                + ",\"workersReadyBase\":1,\"workersConnected\":" + count + ",\"workersDesired\":" + count
+                + ",\"workersStarting\":0,\"workersDraining\":0,\"workersEjected\":" + (incident ? 1 : 0)
+                + ",\"launchesInLastMinute\":3,\"gbSeconds\":5400.5,\"gbSecondsLastHour\":1800.2,\"dollars\":0.09,"
+                + "\"dollarsLastHour\":0.03,\"dollarsIfDirect\":0.41,\"history\":[" + history + "],\"latencies\":["
+                + latencies + "],\"routes\":[{\"name\":\"GET /orders/:id\",\"perSecond\":31.5,\"p99\":52000,"
+                + "\"serverErrors\":" + (incident ? 240 : 0)
+                + "},{\"name\":\"POST /carts/:id/items\",\"perSecond\":9.1,"
+                + "\"p99\":210000,\"serverErrors\":0}]}";
+        List<String> workers = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            boolean ejected = incident && i == 1;
+            workers.add(worker(
+                    "123e4567-e89b-12d3-a456-4266141" + (74000 + i),
+                    ejected ? "ejected" : "ready",
+                    ",\"launched\":" + (i > 0) + ",\"version\":\"42\",\"zone\":\"use1-az1\",\"ageSeconds\":" + (300 + i)
+                            + ",\"secondsToDeadline\":500,\"limit\":2,\"cpu\":0.31,\"heap\":0.4,\"loopLagMillis\":3,"
+                            + "\"address\":\"10.0.12." + i % 250
+                            + ":53122\",\"logStream\":\"2026/11/29/[42]abcdef0123456789\""
+                            + (ejected
+                                    ? ",\"ejected\":\"5 of its 5 requests failed, and 0 of 90 of the other workers\""
+                                    : "")));
+        }
+        List<String> requests = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            requests.add(request("10.0.0." + i, i, incident && i > 2 ? "queued" : "sent"));
+        }
+        String now = Instant.now().toString();
+        List<String> changes = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            changes.add("{\"time\":\"" + now + "\",\"kind\":\"" + (incident && i < 2 ? "incident" : "launch")
+                    + "\",\"function\":\"shop\",\"count\":1,\"text\":\"123e4567-e89b-12d3-a456-426614174000: for the"
+                    + " requests that wait\"}");
+        }
+        state = "\"workers\":[" + String.join(",", workers) + "],\"requests\":[" + String.join(",", requests)
+                + "],\"changes\":[" + String.join(",", changes) + "],"
+                + (incident
+                        ? "\"incidents\":[{\"since\":\"" + now + "\",\"what\":\"requests of function shop are refused"
+                                + " (queue_full)\",\"cause\":\"request 5f0c: the queue has its maximum of 1000 requests\"}],"
+                        : "");
     }
 
     @Test

@@ -42,6 +42,9 @@ public final class Documents {
     /** The requests that one document lists, at most. */
     static final int MAX_REQUESTS = 200;
 
+    /** The routes that one function lists, at most. */
+    private static final int MAX_ROUTES = 12;
+
     private static final int PATIENCE_SECONDS = 2;
     private static final String SILENT = "an event loop has not answered within " + PATIENCE_SECONDS + " s";
     /**
@@ -209,6 +212,21 @@ public final class Documents {
                                 .flatMap(of -> Stream.of(of.median(), of.p99()))
                                 .toList())
                         .toList());
+        members.put(
+                "routes",
+                recorder.routes().list(pool.function(), System.nanoTime()).stream()
+                        .limit(MAX_ROUTES)
+                        .map(Documents::route)
+                        .toList());
+        return members;
+    }
+
+    private static Object route(RouteCounts.RouteRate of) {
+        Map<String, Object> members = new LinkedHashMap<>();
+        members.put("name", of.name());
+        members.put("perSecond", rounded(of.perSecond(), 2));
+        members.put("p99", of.p99Micros());
+        members.put("serverErrors", of.serverErrors());
         return members;
     }
 

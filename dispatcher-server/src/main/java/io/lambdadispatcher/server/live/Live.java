@@ -50,6 +50,7 @@ public final class Live implements AutoCloseable {
     private void sample(Dispatcher dispatcher) {
         history.sample(dispatcher.pools());
         recorder.changes().watchVersions(dispatcher.capacity());
+        recorder.routes().tick(System.nanoTime());
     }
 
     /**

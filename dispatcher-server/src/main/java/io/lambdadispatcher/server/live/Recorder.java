@@ -126,6 +126,8 @@ public final class Recorder implements DispatcherObserver {
     /** Incidents that go on, by headline. */
     private final Map<String, Incident> incidents = new ConcurrentHashMap<>();
 
+    private final RouteCounts routes = new RouteCounts(System.nanoTime());
+
     private final ChangeLog changes = new ChangeLog(Clock.systemUTC());
 
     Counts counts(String function) {
@@ -149,6 +151,10 @@ public final class Recorder implements DispatcherObserver {
 
     ChangeLog changes() {
         return changes;
+    }
+
+    RouteCounts routes() {
+        return routes;
     }
 
     /** Returns the incidents that go on, the latest first. */
@@ -200,7 +206,11 @@ public final class Recorder implements DispatcherObserver {
             counts.queue.record(end.queueNanos());
         }
         if (firstByte >= 0 || end.outcome() == Outcome.FAILED) {
-            counts.firstByte.record(firstByte >= 0 ? firstByte : end.totalNanos());
+            long nanos = firstByte >= 0 ? firstByte : end.totalNanos();
+            counts.firstByte.record(nanos);
+            if (function != null && !end.isTunnel()) {
+                routes.record(function, end, nanos);
+            }
         }
         if (end.attempts() > 0) {
             counts.worker.record((firstByte >= 0 ? firstByte : end.totalNanos()) - end.queueNanos());

@@ -73,6 +73,12 @@ export function latency(micros) {
   return micros < 1e6 ? Math.round(micros / 1000) + " ms" : Number((micros / 1e6).toPrecision(2)) + " s";
 }
 
+// The time of what is counted for an hour. A dispatcher can remember what one before it has spent.
+export function lastHour({time: now, started, functions}) {
+  const isYoung = Date.parse(now) - Date.parse(started) < 3_600_000;
+  return isYoung && !functions.some((of) => of.gbSecondsLastHour > of.gbSeconds + 1) ? "since the start" : "in the last hour";
+}
+
 export function bytes(value) {
   if (value < 1000) return value + " B";
   if (value < 1e6) return (value / 1e3).toFixed(1) + " KB";

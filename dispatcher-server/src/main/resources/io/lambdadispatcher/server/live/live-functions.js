@@ -1,5 +1,5 @@
 // The line about everything, and a card with charts for each function.
-import {byId, dollars, duration, element, latency, number, plural, render, sentence, sum, time} from "./live-dom.js";
+import {byId, dollars, duration, element, lastHour, latency, number, plural, render, sentence, sum, time} from "./live-dom.js";
 
 const SECONDS = 300;
 const RECENT = 60;
@@ -25,6 +25,12 @@ function scaleOf(most) {
   return [1, 2, 5, 10].map((step) => step * power).find((value) => value >= most * 0.999);
 }
 
+// A few outliers must not flatten the rest, so they are cut at the upper end.
+function usual(values) {
+  const sorted = values.filter((value) => value > 0).sort((a, b) => a - b);
+  return 3 * (sorted[Math.floor(sorted.length * 0.95)] ?? 0);
+}
+
 // A gap is where nothing was measured.
 function path(values, span, scale) {
   let drawing = false;
@@ -33,7 +39,7 @@ function path(values, span, scale) {
       drawing = false;
       return "";
     }
-    const point = `${(SECONDS - (values.length - 1 - i) * span).toFixed(0)} ${(80 - value / scale * 78).toFixed(1)}`;
+    const point = `${(SECONDS - (values.length - 1 - i) * span).toFixed(0)} ${(80 - Math.min(1, value / scale) * 78).toFixed(1)}`;
     const command = drawing ? "L" : "M";
     drawing = true;
     // A point without neighbours would not be visible.
@@ -51,15 +57,16 @@ function marks(changes, now) {
 }
 
 // Each series has a name, values, the class of its line, and its value now as text.
-function chart(title, series, format, least, span, marked) {
-  const highest = Math.max(0, ...series.flatMap((each) => each.values));
-  const scale = scaleOf(Math.max(least, highest));
+function chart(title, series, format, least, span, marked, cutsOutliers) {
+  const values = series.flatMap((each) => each.values);
+  const highest = Math.max(0, ...values);
+  const scale = scaleOf(Math.max(least, cutsOutliers ? Math.min(highest, usual(values)) : highest));
   const said = series.map((each) => `${each.name} now ${each.now}`).join(", ");
   return element("figure", {class: "chart"},
     element("figcaption", {}, element("b", {}, title), " ",
       series.map((each) => element("span", {class: "key " + each.kind}, each.name + " ", element("b", {}, each.now)))),
     element("div", {class: "plot"},
-      element("span", {class: "scale"}, format(scale)), element("span", {class: "scale half"}, format(scale / 2)),
+      element("span", {class: "scale"}, format(scale) + (highest > scale * 1.001 ? `, at most ${format(highest)}` : "")), element("span", {class: "scale half"}, format(scale / 2)),
       element("svg", {viewBox: "0 0 301 81", preserveAspectRatio: "none", role: "img", "aria-label": `${title}: ${said}. At most ${format(highest)} in 5 minutes.`},
         element("path", {class: "grid", d: "M0 80H301M0 41H301M0 2H301M60 0V80M120 0V80M180 0V80M240 0V80"}),
         marked, series.map((each) => element("path", {class: "series " + each.kind, d: path(each.values, span, scale)})))),
@@ -76,7 +83,7 @@ function charts(of, changes, now) {
   ready.now = number(launched(of));
   return element("div", {class: "charts"},
     chart("Latency", [times("first byte p99", FIRST_BYTE_P99, "one"), times("p50", FIRST_BYTE_P50, "one dashed"), times("worker p99", WORKER_P99, "two"),
-      times("queue p99", QUEUE_P99, "three")], latency, 1000, 5, copies()),
+      times("queue p99", QUEUE_P99, "three")], latency, 1000, 5, copies(), true),
     chart("Requests", [counts("all", REQUESTS, "one", "/s")], number, 10, 1, copies()),
     chart("Errors", [counts("4xx", CLIENT_ERRORS, "two", "/s"), counts("5xx", SERVER_ERRORS, "three", "/s"), counts("failed by the dispatcher", FAILURES, "four", "/s")], number, 5, 1, copies()),
     chart("Concurrency", [{...counts("busy", BUSY, "one", ""), now: `${number((of.streams ?? 0) - (of.streamsFree ?? 0))} of ${number(of.streams)}`}, {...counts("queued", QUEUED, "four", ""), now: number(of.queued)}],
@@ -143,10 +150,11 @@ function compared(of) {
   return share >= 2 ? " (few requests so far)" : "";
 }
 
-function cost(of) {
+function cost(of, hour) {
   if (of.dollars === undefined) return null;
   return element("p", {class: "soft"},
-    `Cost since the start: ${dollars(of.dollars)} for ${number(of.gbSeconds)} GB-seconds of workers, of which ${number(of.gbSecondsLastHour)} in the last hour. `
+    `Cost since the start: ${dollars(of.dollars)} for ${number(of.gbSeconds)} GB-seconds of workers`
+    + (hour === "since the start" ? ". " : `, of which ${number(of.gbSecondsLastHour)} ${hour}. `)
     + `As direct invocations: ${dollars(of.dollarsIfDirect)}${compared(of)}. Prices of x86 in us-east-1.`);
 }
 
@@ -164,7 +172,7 @@ function trouble(of) {
   return of.queued ? "workers start" : undefined;
 }
 
-function card(of, changes, now, alone) {
+function card(of, {changes = [], now, hour}, alone) {
   const what = trouble(of);
   const open = opened.get(of.name) ?? (alone || what !== undefined);
   const paused = of.launchesBlocked?.includes("kill switch");
@@ -173,17 +181,17 @@ function card(of, changes, now, alone) {
     element("summary", {"data-function": of.name}, element("h3", {}, of.name), " ",
       element("span", {class: "pill " + (what ? "bad" : "good")}, what ?? "calm"), " ",
       element("span", {class: "soft"}, [perSecond(rate(of, REQUESTS)), `p50 ${latency(latest(of)[FIRST_BYTE_P50])}`, `p99 ${latency(latest(of)[FIRST_BYTE_P99])}`, staff,
-        of.dollarsLastHour === undefined ? null : `${dollars(of.dollarsLastHour)} in the last hour`].filter(Boolean).join(" · "))),
+        of.dollarsLastHour === undefined ? null : `${dollars(of.dollarsLastHour)} ${hour}`].filter(Boolean).join(" · "))),
     open ? [waiting(of), failing(of), breakers(of), rollout(of), workers(of), element("div", {class: "line"}, launching(of),
       of.workersDesired === undefined ? null : element("button", {type: "button", class: "small", "data-do": paused ? "launchingOn" : "launchingOff", "data-function": of.name},
-        (paused ? "Resume" : "Pause") + " launching")), charts(of, changes, now), cost(of)] : []);
+        (paused ? "Resume" : "Pause") + " launching")), charts(of, changes, now), cost(of, hour)] : []);
 }
 
 function figure(label, value, kind) {
   return element("div", {class: "figure"}, element("dt", {}, label), element("dd", {class: kind}, value));
 }
 
-function overall(functions, changes) {
+function overall(functions, {changes = [], hour}) {
   const all = (part) => sum(functions.map((of) => part(of) ?? 0));
   const failed = all((of) => recent(of, FAILURES, RECENT)), errors = all((of) => recent(of, SERVER_ERRORS, RECENT)), queued = all((of) => of.queued);
   const slowest = Math.max(-1, ...functions.map((of) => latest(of)[FIRST_BYTE_P99] ?? -1));
@@ -195,16 +203,16 @@ function overall(functions, changes) {
     figure("Waiting", number(queued), queued ? "warn" : "good"),
     figure("Failed + 5xx in a minute", `${number(failed)} + ${number(errors)}`, failed + errors ? "bad" : "good"),
     figure("Base + launched", `${number(base)} + ${number(all(launched))}`),
-    figure("Lambda, last hour", dollars(all((of) => of.dollarsLastHour))),
+    figure("Lambda, " + hour, dollars(all((of) => of.dollarsLastHour))),
     change && figure("Last change", `${time(change.time)} ${change.kind.replaceAll("_", " ")}`),
   ];
 }
 
 export function drawFunctions(state) {
-  const {functions} = state, changes = state.changes ?? [], now = Date.parse(state.time);
-  render(byId("overall"), ...overall(functions, changes));
+  const {functions} = state, shown = {changes: state.changes, now: Date.parse(state.time), hour: lastHour(state)};
+  render(byId("overall"), ...overall(functions, shown));
   const sorted = [...functions].sort((a, b) => (trouble(b) !== undefined) - (trouble(a) !== undefined));
-  render(byId("functions"), ...sorted.map((of) => card(of, changes, now, functions.length === 1)));
+  render(byId("functions"), ...sorted.map((of) => card(of, shown, functions.length === 1)));
 }
 
 // Enter on a focused summary is a click, too.

@@ -1,5 +1,5 @@
 // The tables, and the strip of workers.
-import {byId, bytes, dollars, duration, element, number, percent, plural, render, time} from "./live-dom.js";
+import {byId, bytes, dollars, duration, element, lastHour, latency, number, percent, plural, render, time} from "./live-dom.js";
 
 const ROWS = 100;
 const SHORT_ID = 8;
@@ -23,7 +23,7 @@ function id(value) {
 function cell(column, row) {
   const value = column.value(row);
   const kind = [column.number ? "number" : "", column.wide ? "wide" : "", column.kind(row)].filter(Boolean).join(" ");
-  return element("td", kind ? {class: kind} : {}, value === undefined ? "–" : value instanceof Node ? value : String(value));
+  return element("td", {class: kind || undefined, "data-title": column.title || undefined}, value === undefined ? "–" : value instanceof Node ? value : String(value));
 }
 
 function rowOf(columns, row, key, detail) {
@@ -151,9 +151,19 @@ const CHANGES = {
 };
 const BAD = ["launch_failed", "incident"];
 
+const CHANGES_AT_FIRST = 8;
+let allChanges = false;
+
+export function onAllChanges() {
+  allChanges = !allChanges;
+}
+
 function drawHistory(changes) {
   byId("history-count").textContent = number(changes.length);
-  render(byId("history"), ...changes.map((of) => element("li", {},
+  const more = byId("history-more");
+  more.hidden = changes.length <= CHANGES_AT_FIRST;
+  more.textContent = allChanges ? "Show only the latest" : `Show all ${number(changes.length)}`;
+  render(byId("history"), ...(allChanges ? changes : changes.slice(0, CHANGES_AT_FIRST)).map((of) => element("li", {},
     element("time", {datetime: of.time, class: "soft"}, time(of.time)), " ",
     element("b", {class: BAD.includes(of.kind) ? "bad" : of.kind === "incident_over" ? "good" : ""}, (CHANGES[of.kind] ?? (() => of.kind))(of.count)),
     of.function ? ` of ${of.function}` : "", element("span", {class: "reason"}, (of.count > 1 ? "the latest: " : "") + of.text))));
@@ -190,19 +200,35 @@ export function observe(requests) {
   weigh(heavy.route, requests, route);
 }
 
-function drawHeavy(kind, functions) {
-  const all = [...heavy[kind].values()];
+// Routes whose requests are short are seldom seen in progress, but they are counted.
+function counted(kind, functions) {
+  const all = new Map(heavy[kind]);
+  for (const of of kind === "route" ? functions : []) {
+    for (const {name, perSecond, p99, serverErrors} of of.routes ?? []) {
+      const key = JSON.stringify([of.name, name]);
+      all.set(key, {name, function: of.name, weight: 0, busy: 0, waiting: 0, ...all.get(key), perSecond, p99, serverErrors});
+    }
+  }
+  return [...all.values()];
+}
+
+function drawHeavy(kind, state) {
+  const {functions} = state;
+  const all = counted(kind, functions);
+  byId("heavy-hour").textContent = lastHour(state);
   const total = new Map();
   for (const each of all) total.set(each.function, (total.get(each.function) ?? 0) + each.weight);
   const rows = all.map((each) => {
     const spent = functions.find((of) => of.name === each.function)?.dollarsLastHour;
     const share = each.weight / (total.get(each.function) || 1);
     return {...each, share, dollars: spent === undefined ? undefined : spent * share};
-  }).sort((a, b) => b.weight - a.weight || b.waiting - a.waiting).slice(0, 6);
+  }).sort((a, b) => b.weight - a.weight || b.waiting - a.waiting || (b.perSecond ?? 0) - (a.perSecond ?? 0)).slice(0, 8);
   table(kind, rows, [
     {...text(kind === "client" ? "Client" : "Route", (of) => of.name), wide: true}, text("Function", (of) => functions.length > 1 ? of.function : undefined),
-    figure("Share", (of) => percent(of.share)), figure("Last hour", (of) => of.dollars === undefined ? undefined : dollars(of.dollars)),
-    figure("Now", (of) => of.busy), figure("Waiting", (of) => of.waiting || undefined, (of) => of.waiting)]);
+    figure("Rate", (of) => of.perSecond === undefined ? undefined : number(of.perSecond) + "/s"), figure("p99", (of) => of.p99 === undefined ? undefined : latency(of.p99)),
+    figure("5xx", (of) => of.serverErrors || undefined, (of) => of.serverErrors),
+    figure("Share", (of) => percent(of.share)), figure("Cost", (of) => of.dollars === undefined ? undefined : dollars(of.dollars)),
+    figure("Now", (of) => kind === "client" ? of.busy : undefined), figure("Waiting", (of) => of.waiting || undefined, (of) => of.waiting)]);
 }
 
 // ---- fleet
@@ -246,8 +272,8 @@ function drawFleet(fleet) {
 
 export function drawTables(state) {
   drawHistory(state.changes ?? []);
-  drawHeavy("client", state.functions);
-  drawHeavy("route", state.functions);
+  drawHeavy("client", state);
+  drawHeavy("route", state);
   drawFleet(state.fleet);
   drawWorkers(state.workers);
   table("requests", state.requests, REQUESTS, {filter: byId("requests-filter"), unit: state.requests?.length === 200 ? " or more" : ""});

@@ -1,7 +1,7 @@
 // Draws what /events says.
 import {byId, element, render, time} from "./live-dom.js";
 import {drawFunctions, onSummary} from "./live-functions.js";
-import {drawTables, observe, onChip} from "./live-tables.js";
+import {drawTables, observe, onAllChanges, onChip} from "./live-tables.js";
 import {ask, drawChanges, forgetToken, setToken, token} from "./live-changes.js";
 
 const RETRY_MILLIS = 5000;
@@ -105,6 +105,8 @@ async function describe() {
   try {
     const version = await json("api/version");
     const config = await json("api/config");
+    latest.started = version.started;
+    drawAll();
     byId("version").textContent = `Version ${version.version}, Netty ${version.netty}, Java ${version.java}, ${version.os}, started ${version.started.slice(0, 19)} UTC.`;
     byId("config-hash").textContent = `${config.settings.length}, hash ${config.hash}`;
     render(byId("settings"), ...config.settings.map((setting) => element("tr", {}, element("td", {}, setting.name), element("td", {class: "wide"}, setting.value ?? "–"),
@@ -131,6 +133,7 @@ async function copy(button) {
 const PRESSED = {
   copy,
   chip: (button) => onChip(button.dataset.chip),
+  more: onAllChanges,
   find: (square) => { byId("workers-filter").value = square.dataset.find; },
   do: (button) => ask(button.dataset.do, button.dataset),
   change: (button) => ask(button.dataset.change),

@@ -36,7 +36,7 @@ class StatusTextTest {
               "members": [{"id": "a", "alive": true}, {"id": "b", "alive": false}],
               "functions": [{"name": "shop", "launching": true, "workers": 1, "workersMax": 3, "launchesInLastMinute": 1,
                 "launchesPerMinute": 60, "gbSecondsLastHour": 12, "gbSecondsPerHour": 36000,
-                "conflict": "dispatcher b has other limits: maxWorkers=4, not maxWorkers=3"}]},
+                "conflict": "dispatcher b has other limits: function.max-workers=4, not function.max-workers=3"}]},
              "workers": [
               {"id": "well", "function": "shop", "state": "ready", "ageSeconds": 61, "busy": 1, "limit": 2, "completed": 50,
                "failed": 0},
@@ -99,8 +99,8 @@ class StatusTextTest {
                         WARNING
                         /api/launches: not known.
                         fleet: cut off from the ledger. No launches until the lease is renewed.
-                        shop: limits differ: dispatcher b has other limits: maxWorkers=4, not
-                        maxWorkers=3
+                        shop: limits differ: dispatcher b has other limits: function.max-workers=4, not
+                        function.max-workers=3
                         shop: queued requests: 2, max_workers: 0 of 4 worker streams are free, and
                         function.max-workers (2) is reached
                         shop: launching is paused by the kill switch

@@ -37,6 +37,12 @@ public record LaunchToken(String function, String workerId, Instant expiry) {
      */
     public static final Duration MAX_LIFE = Duration.ofMinutes(15);
 
+    /**
+     * The ids of workers that a fleet of dispatchers has launched begin with this. Those of other
+     * workers must not, because dispatchers ask the fleet about such ids.
+     */
+    public static final String FLEET_WORKER_ID_PREFIX = "fleet-";
+
     private static final String PREFIX = "v1";
     private static final Pattern DOT = Pattern.compile("\\.");
 

@@ -1,5 +1,6 @@
 package io.lambdadispatcher.worker.config;
 
+import io.lambdadispatcher.wire.worker.LaunchToken;
 import io.lambdadispatcher.wire.worker.WireLimits;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -270,7 +271,8 @@ public final class WorkerConfig {
         /**
          * Sets the worker's id, 1 to 256 characters, not blank, which appears in logs. It must be
          * unique among the workers of all time, because a dispatcher rejects an id whose worker has
-         * ended. So only one worker can have this configuration. Default: each worker gets {@code
+         * ended. So only one worker can have this configuration. It must not begin with {@code
+         * fleet-}, unless a fleet of dispatchers has launched the worker. Default: each worker gets {@code
          * self-} and a random UUID.
          *
          * @throws IllegalArgumentException if it is not allowed
@@ -415,6 +417,15 @@ public final class WorkerConfig {
          */
         public WorkerConfig build() {
             requireName("function", function);
+            String id = workerId;
+            require(
+                    id == null
+                            || credential instanceof Credential.Token
+                            || !id.startsWith(LaunchToken.FLEET_WORKER_ID_PREFIX),
+                    "workerId",
+                    "'" + id + "'",
+                    "an id that does not begin with '" + LaunchToken.FLEET_WORKER_ID_PREFIX
+                            + "', as those of workers do that a fleet launches");
             require(!addresses.isEmpty(), "addresses", addresses, "at least one host:port");
             requireWithin("connections", connections, 1, WireLimits.MAX_CONNECTIONS_PER_WORKER);
             requireWithin("streams", streams, 1, WireLimits.MAX_STREAMS_PER_CONNECTION);

@@ -289,4 +289,28 @@ class ConfigTest {
                 .hasMessageContaining("LAMBDA_DISPATCHER_SECRET is not set")
                 .hasMessageContaining("LAMBDA_DISPATCHER_TOKEN");
     }
+
+    /** Dispatchers ask their fleet about such an id, and would not take the worker for a base worker. */
+    @ParameterizedTest
+    @CsvSource({"SECRET, 0123456789abcdef, false", "TOKEN, a-token, true"})
+    void should_leave_the_ids_of_a_fleet_to_workers_that_it_launches(String name, String value, boolean permitted) {
+        Map<String, String> environment = Map.of(
+                "LAMBDA_DISPATCHER_ADDRESSES",
+                "a:1",
+                "LAMBDA_DISPATCHER_FUNCTION",
+                "f",
+                "LAMBDA_DISPATCHER_WORKER_ID",
+                "fleet-1",
+                "LAMBDA_DISPATCHER_TLS",
+                "false",
+                "LAMBDA_DISPATCHER_" + name,
+                value);
+        if (permitted) {
+            assertThat(WorkerConfig.ofEnvironment(environment).workerId()).isEqualTo("fleet-1");
+        } else {
+            assertThatThrownBy(() -> WorkerConfig.ofEnvironment(environment))
+                    .hasMessage("workerId is 'fleet-1', expected an id that does not begin with 'fleet-', as those of"
+                            + " workers do that a fleet launches");
+        }
+    }
 }

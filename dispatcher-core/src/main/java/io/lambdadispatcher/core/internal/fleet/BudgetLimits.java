@@ -69,18 +69,18 @@ public record BudgetLimits(
         return megabyteMillis / MEGABYTE_MILLIS_PER_GB_SECOND;
     }
 
-    /** Returns one part for each limit, with the name of its option. */
+    /** Returns one part for each limit, with the name of its setting, as operators see it. */
     @Override
     public String toString() {
-        return "maxWorkers=" + maxWorkers
-                + ", launchesPerMinute=" + launchesPerMinute
-                + ", gbSecondsPerHour=" + gbSeconds(megabyteMillisPerHour)
-                + ", workerMegabytes=" + workerMegabytes
-                + ", launchTimeout=" + Duration.ofMillis(dialInMillis)
-                + ", maxWorkerAge=" + Duration.ofMillis(lifeMillis)
+        return "function.max-workers=" + maxWorkers
+                + ", function.launches-per-minute=" + launchesPerMinute
+                + ", function.spending-limit=" + gbSeconds(megabyteMillisPerHour)
+                + ", function.worker-memory=" + workerMegabytes
+                + ", function.launch-timeout=" + dialInMillis / 1000.0 + " s"
+                + ", function.max-worker-age=" + lifeMillis / 1000.0 + " s"
                 + (downstream == null
                         ? ""
-                        : ", downstreamConnections=" + downstream.connections() + ", downstreamShare="
+                        : ", function.downstream-connections=" + downstream.connections() + " with a share of "
                                 + downstream.share());
     }
 

@@ -5,6 +5,7 @@ import io.lambdadispatcher.core.internal.capacity.FleetView;
 import io.lambdadispatcher.core.internal.capacity.Rollout;
 import io.lambdadispatcher.core.observe.FleetSnapshot.FunctionSlots;
 import io.lambdadispatcher.core.spi.Ledger;
+import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -337,7 +338,7 @@ public final class FleetFunction {
     private void judge(Budget read) {
         for (String id : known) {
             Slot slot = read.slot(id);
-            if (slot == null && id.startsWith(FleetMember.WORKER_ID_PREFIX)) {
+            if (slot == null && id.startsWith(LaunchToken.FLEET_WORKER_ID_PREFIX)) {
                 listener.onEnded(id);
             } else if (slot != null && slot.replaced()) {
                 listener.onReplaced(id);

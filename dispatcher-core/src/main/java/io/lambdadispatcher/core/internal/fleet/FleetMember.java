@@ -8,6 +8,7 @@ import io.lambdadispatcher.core.observe.FleetSnapshot.Member;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.wire.http.PrintableText;
+import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -61,6 +62,8 @@ public final class FleetMember {
         long beatNanos;
         /** The time without a new beat, while this dispatcher was able to read. */
         long silentNanos;
+        /** Whether this dispatcher has seen a new beat. An entry can be that of a former fleet. */
+        boolean hasBeaten;
 
         Peer(MemberEntry entry, long version, long nowNanos) {
             this.entry = entry;
@@ -82,7 +85,8 @@ public final class FleetMember {
     private final Consumer<List<String>> onPeers;
     private final Map<String, FleetFunction> functions = new LinkedHashMap<>();
     private final Map<String, Peer> peers = new TreeMap<>();
-    private final Map<String, Long> leftNanos = new HashMap<>();
+    /** Since when dispatchers are gone whose entries were removed. */
+    private final Map<String, Long> goneSinceNanos = new HashMap<>();
     /** Why each of these entries cannot be read, by key. */
     private final Map<String, String> unreadable = new TreeMap<>();
 
@@ -145,11 +149,8 @@ public final class FleetMember {
 
     /** Returns an id for a worker of the fleet. No other worker has it. */
     String newWorkerId() {
-        return "%s%016x".formatted(WORKER_ID_PREFIX, random.nextLong());
+        return "%s%016x".formatted(LaunchToken.FLEET_WORKER_ID_PREFIX, random.nextLong());
     }
-
-    /** The ids of workers that a fleet has launched begin with this, those of others do not. */
-    public static final String WORKER_ID_PREFIX = "fleet-";
 
     /** Calls the ledger, which must not throw, but which others write. */
     static <T> CompletionStage<T> asked(Supplier<CompletionStage<T>> call) {
@@ -181,7 +182,7 @@ public final class FleetMember {
             return peer.silentNanos - GONE_NANOS;
         }
         // It has left, or its entry was removed.
-        return time.nanos() - leftNanos.computeIfAbsent(dispatcher, gone -> time.nanos());
+        return time.nanos() - goneSinceNanos.computeIfAbsent(dispatcher, gone -> time.nanos());
     }
 
     /**
@@ -384,7 +385,13 @@ public final class FleetMember {
     }
 
     private void onMembers(Map<String, Ledger.Entry> byKey, long look) {
-        peers.keySet().removeIf(peer -> !byKey.containsKey(PREFIX + peer));
+        peers.entrySet().removeIf(each -> {
+            boolean removed = !byKey.containsKey(PREFIX + each.getKey());
+            if (removed && !each.getValue().isAlive()) {
+                goneSinceNanos.putIfAbsent(each.getKey(), time.nanos() - goneNanos(each.getKey()));
+            }
+            return removed;
+        });
         byKey.forEach((key, entry) -> {
             if (key.startsWith(PREFIX) && !key.equals(PREFIX + id)) {
                 onMember(key.substring(PREFIX.length()), entry, look);
@@ -401,11 +408,14 @@ public final class FleetMember {
                 return;
             }
             peers.put(peerId, new Peer(parsed(entry, MemberEntry.UNKNOWN), entry.version(), time.nanos()));
-            leftNanos.remove(peerId);
+            if (goneSinceNanos.remove(peerId) != null) {
+                logBack(peerId);
+            }
         } else if (peer.version != entry.version() && !foreign) {
             if (!peer.isAlive()) {
-                log.info("dispatcher {} of the fleet is back", PrintableText.startOf(peerId));
+                logBack(peerId);
             }
+            peer.hasBeaten = true;
             peer.entry = parsed(entry, peer.entry);
             peer.version = entry.version();
             peer.silentNanos = 0;
@@ -414,16 +424,32 @@ public final class FleetMember {
             boolean wasAlive = peer.isAlive();
             peer.silentNanos += look;
             if (wasAlive && !peer.isAlive()) {
-                log.warn(
-                        "dispatcher {} of the fleet is silent, and the others take over its workers: it has crashed, is"
-                                + " paused, or cannot reach the ledger. Workers dialled it at {}",
-                        PrintableText.startOf(peerId),
-                        PrintableText.startOf(peer.entry.addresses().toString()));
+                logSilent(peerId, peer);
             }
             if (peer.silentNanos >= REMOVED_NANOS && hasTurn() && !unreadable.containsKey(entry.key())) {
                 asked(() -> ledger.remove(PREFIX + peerId, entry.version()));
             }
         }
+    }
+
+    private static void logSilent(String peerId, Peer peer) {
+        String shownId = PrintableText.startOf(peerId);
+        if (peer.hasBeaten) {
+            log.warn(
+                    "dispatcher {} of the fleet is silent, and the others take over its workers: it has crashed, is"
+                            + " paused, or cannot reach the ledger. Workers dialled it at {}",
+                    shownId,
+                    PrintableText.startOf(peer.entry.addresses().toString()));
+        } else {
+            log.info(
+                    "dispatcher {} of the fleet has been silent since before this one started, so its entry is removed"
+                            + " after a minute",
+                    shownId);
+        }
+    }
+
+    private static void logBack(String peerId) {
+        log.info("dispatcher {} of the fleet is back", PrintableText.startOf(peerId));
     }
 
     /**

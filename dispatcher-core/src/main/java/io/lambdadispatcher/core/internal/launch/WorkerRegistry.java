@@ -6,7 +6,6 @@ import static io.netty.handler.codec.http.HttpResponseStatus.UNAUTHORIZED;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.lambdadispatcher.core.internal.capacity.WorkerReasons;
-import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.SlotState;
 import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
@@ -214,7 +213,7 @@ public final class WorkerRegistry implements WorkerEvents {
         }
         LaunchSupervisor supervisor = supervisors.get(token.function());
         if (supervisor != null
-                && token.workerId().startsWith(FleetMember.WORKER_ID_PREFIX)
+                && token.workerId().startsWith(LaunchToken.FLEET_WORKER_ID_PREFIX)
                 && !launched.containsKey(token.workerId())) {
             return refusalByFleet(token, supervisor.slotState(token.workerId()));
         }
@@ -312,7 +311,7 @@ public final class WorkerRegistry implements WorkerEvents {
      */
     @GuardedBy("this")
     private WorkerKind kindOf(String workerId, ControlMessage.Hello hello) {
-        boolean known = launched.containsKey(workerId) || workerId.startsWith(FleetMember.WORKER_ID_PREFIX);
+        boolean known = launched.containsKey(workerId) || workerId.startsWith(LaunchToken.FLEET_WORKER_ID_PREFIX);
         return known || hello.remainingMillis() != ControlMessage.Hello.NO_DEADLINE
                 ? WorkerKind.LAUNCHED
                 : WorkerKind.BASE;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.spi.Ledger;
 import io.lambdadispatcher.wire.testkit.AnyRelease;
+import io.lambdadispatcher.wire.worker.LaunchToken;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -274,7 +275,7 @@ class BudgetTest {
         BudgetLimits limits = limits(BudgetLimits.MOST_WORKERS, 100_000, 1e9);
         List<String> ids = new ArrayList<>();
         for (int i = 0; i < 2 * BudgetLimits.MOST_WORKERS; i++) {
-            ids.add("%s%016x".formatted(FleetMember.WORKER_ID_PREFIX, i));
+            ids.add("%s%016x".formatted(LaunchToken.FLEET_WORKER_ID_PREFIX, i));
         }
         assertThat(budget.grant(ids, "0123456789abcdef", NOW, limits)).isEqualTo(BudgetLimits.MOST_WORKERS);
         ids.subList(0, BudgetLimits.MOST_WORKERS).forEach(budget::markReplaced);
@@ -306,11 +307,13 @@ class BudgetTest {
     void should_name_limits_in_which_two_dispatchers_differ() {
         assertThat(LIMITS.difference(LIMITS.toString())).isNull();
         assertThat(LIMITS.difference(limits(4, 300, 0.5).toString()))
-                .isEqualTo("maxWorkers=4, gbSecondsPerHour=0.5, not maxWorkers=10, gbSecondsPerHour=0.0");
+                .isEqualTo("function.max-workers=4, function.spending-limit=0.5, not function.max-workers=10,"
+                        + " function.spending-limit=0.0");
         assertThat(LIMITS.difference(LIMITS + ", fromNewerVersion=1")).isEqualTo("fromNewerVersion=1");
         assertThat(LIMITS)
-                .hasToString("maxWorkers=10, launchesPerMinute=300, gbSecondsPerHour=0.0, workerMegabytes=1024,"
-                        + " launchTimeout=PT50S, maxWorkerAge=PT14M");
+                .hasToString("function.max-workers=10, function.launches-per-minute=300, function.spending-limit=0.0,"
+                        + " function.worker-memory=1024, function.launch-timeout=50.0 s,"
+                        + " function.max-worker-age=840.0 s");
     }
 
     /** Dispatchers are upgraded one after the other, so some do not know everything. */

@@ -308,33 +308,80 @@ class FleetScenarioTest {
         }
     }
 
-    /** Otherwise, only metrics and the live page would tell of a dispatcher that has crashed. */
-    @Test
-    void should_log_once_that_a_dispatcher_is_silent_and_that_it_is_back() {
+    /**
+     * Otherwise, only metrics and the live page would tell of a dispatcher that has crashed. Its
+     * entry is removed after a minute.
+     */
+    @ParameterizedTest
+    @ValueSource(ints = {20, 120})
+    void should_log_once_that_a_dispatcher_is_silent_and_that_it_is_back(int pausedSeconds) {
         fleetOf(2, 8, 20);
         SimulatedDispatcher one = fleet.dispatchers.get(0);
+        List<ILoggingEvent> log = logged(() -> {
+            one.pause(pausedSeconds * SECOND, false);
+            pass(pausedSeconds + 20);
+        });
+
+        String id = one.member.id;
+        assertThat(log)
+                .filteredOn(line -> line.getLevel() == Level.WARN)
+                .singleElement()
+                .asString()
+                .contains("dispatcher " + id + " of the fleet is silent, and the others take over its workers");
+        assertThat(log)
+                .filteredOn(line -> line.toString().contains("dispatcher " + id + " of the fleet is back"))
+                .hasSize(1);
+    }
+
+    /** All have been killed before, and the entries that they have left are no news. */
+    @Test
+    void should_warn_of_no_dispatcher_that_had_ended_before() {
+        fleetOf(2, 8, 20);
+        fleet.dispatchers.forEach(SimulatedDispatcher::kill);
+        pass(30);
+        List<ILoggingEvent> log = logged(() -> {
+            fleet.start();
+            pass(20);
+        });
+
+        assertThat(log).filteredOn(line -> line.getLevel() == Level.WARN).isEmpty();
+        assertThat(log)
+                .filteredOn(line -> line.toString().contains("has been silent since before this one started"))
+                .hasSize(2);
+    }
+
+    /** An operator who looks for the words of the log finds them in troubleshoot.md. */
+    @Test
+    void should_warn_of_entries_that_cannot_be_read_or_are_not_of_the_fleet() {
+        fleetOf(2, 8, 20);
+        List<ILoggingEvent> log = logged(() -> {
+            fleet.store.entries.put("member/newer", new Ledger.Entry("member/newer", 1, "what a newer one writes"));
+            fleet.store.entries.put("member/other", new Ledger.Entry("member/other", 1, ""));
+            pass(5);
+        });
+
+        assertThat(log)
+                .filteredOn(line -> line.getLevel() == Level.WARN)
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .anyMatch(line -> line.startsWith("the entry 'member/newer' of the ledger cannot be read: "))
+                .anyMatch(line -> line.startsWith("1 entries of the ledger are ignored, because no dispatcher with the"
+                        + " secret of this fleet has written them, such as 'member/other'."))
+                .hasSize(4);
+    }
+
+    private static List<ILoggingEvent> logged(Runnable events) {
         Logger logger = (Logger) LoggerFactory.getLogger(FleetMember.class);
         ListAppender<ILoggingEvent> log = new ListAppender<>();
         log.start();
         logger.addAppender(log);
         logger.setLevel(Level.INFO);
         try {
-            one.pause(20 * SECOND, false);
-            pass(40);
+            events.run();
         } finally {
             logger.detachAppender(log);
             logger.setLevel(null);
         }
-
-        String id = one.member.id;
-        assertThat(log.list)
-                .filteredOn(line -> line.getLevel() == Level.WARN)
-                .singleElement()
-                .asString()
-                .contains("dispatcher " + id + " of the fleet is silent, and the others take over its workers");
-        assertThat(log.list)
-                .filteredOn(line -> line.toString().contains("dispatcher " + id + " of the fleet is back"))
-                .hasSize(1);
+        return log.list;
     }
 
     @Test
@@ -571,7 +618,8 @@ class FleetScenarioTest {
         pass(24);
         assertThat(fleet.launches).isEqualTo(launches);
         assertThat(fleet.dispatchers)
-                .allSatisfy(each -> assertThat(each.fleetFunction.obstacle()).contains("were throttled"));
+                .allSatisfy(each -> assertThat(each.fleetFunction.obstacle())
+                        .isEqualTo("launching is delayed because launches of the fleet were throttled"));
 
         pass(15);
         assertThat(fleet.isDemandMet()).isTrue();

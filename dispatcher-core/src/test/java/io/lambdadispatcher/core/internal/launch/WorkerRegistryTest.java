@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Test;
 /** Who is admitted that this dispatcher has not launched, and which of them are base workers. */
 class WorkerRegistryTest {
     private static final LaunchToken TOKEN = new LaunchToken(
-            "f", FleetMember.WORKER_ID_PREFIX + "1", Instant.now().plusSeconds(60));
+            "f", LaunchToken.FLEET_WORKER_ID_PREFIX + "1", Instant.now().plusSeconds(60));
 
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final FunctionPool pool = new FunctionPool(
