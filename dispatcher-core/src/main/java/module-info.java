@@ -5,14 +5,10 @@ module io.lambdadispatcher.core {
     requires transitive io.netty.transport;
     requires static com.google.errorprone.annotations;
     requires static transitive org.jspecify;
-    requires io.netty.codec.compression;
     requires io.netty.codec.haproxy;
     requires java.management;
     requires jdk.management;
     requires org.slf4j;
-    // Only if the program compresses with br or zstd: see ContentEncoding.
-    requires static com.aayushatharva.brotli4j;
-    requires static com.github.luben.zstd_jni;
     // Only if the program stores responses: see CachePolicy.
     requires static com.github.benmanes.caffeine;
 

@@ -198,10 +198,35 @@ class FilterJarsTest {
         brokenJar("java.util.Collections.singletonList(null)");
         assertRefused("broken.jar: Broken: java.lang.IllegalArgumentException: settings() returns [null]");
         brokenJar("List.of()");
+        assertRefusedAtStart("broken.jar: Broken: java.lang.NullPointerException: create() returns null");
+    }
+
+    /** Otherwise, the start would end with a stack trace that says nothing of the jar. */
+    @Test
+    void should_name_the_jar_of_a_filter_that_cannot_say_when_it_runs() throws Exception {
+        for (String method : List.of("Filter.Phase phase()", "Class<?> policyType()")) {
+            compile(
+                    "Status",
+                    STATUS.replace(
+                                    "public Class<?> policyType() {",
+                                    "public " + method + " { if (true) throw new IllegalStateException(\"no\");")
+                            .replace("return Integer.class;", "return null;"));
+            serviceJar("status.jar", FilterExtension.class, "Status", "Status", "Status$1");
+            assertRefusedAtStart("status.jar: Status: java.lang.IllegalStateException: no");
+        }
+        compile(
+                "Status",
+                STATUS.replace("Class<?> policyType() {", "Phase phase() {")
+                        .replace("return Integer.class;", "return null;"));
+        serviceJar("status.jar", FilterExtension.class, "Status", "Status", "Status$1");
+        assertRefusedAtStart("status.jar: Status: java.lang.NullPointerException: phase() returns null");
+    }
+
+    private void assertRefusedAtStart(String message) throws Exception {
         DispatcherAssembly assembly = new DispatcherAssembly(load());
         assertThatThrownBy(() -> assembly.builder(Transport.nio(), InheritedSockets.none()))
                 .isInstanceOf(StartException.class)
-                .hasMessageContaining("broken.jar: Broken: java.lang.NullPointerException: create() returns null");
+                .hasMessageContaining(message);
     }
 
     private void brokenJar(String settings) throws Exception {

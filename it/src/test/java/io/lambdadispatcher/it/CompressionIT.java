@@ -3,12 +3,13 @@ package io.lambdadispatcher.it;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lambdadispatcher.core.options.CompressionPolicy;
-import io.lambdadispatcher.core.options.ContentEncoding;
+import io.lambdadispatcher.compression.CompressionPolicy;
+import io.lambdadispatcher.compression.ContentEncoding;
+import io.lambdadispatcher.compression.ResponseCompression;
+import io.lambdadispatcher.core.observe.FilterEvent;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
-import io.lambdadispatcher.core.testkit.RecordingObserver.Encoded;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.Worker;
@@ -35,7 +36,6 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -63,9 +63,21 @@ class CompressionIT {
         return Rig.start(
                 FunctionOptions.builder("demo")
                         .streamsPerConnection(16)
-                        .traffic(TrafficPolicy.builder().compression(policy).build())
+                        .traffic(TrafficPolicy.builder()
+                                .extension(CompressionPolicy.class, policy)
+                                .build())
                         .build(),
-                observer);
+                observer,
+                builder -> builder.filter(new ResponseCompression()));
+    }
+
+    /** Returns how much the filter has counted. */
+    private List<Long> counts(String event, String encoding) {
+        return observer.filterEvents.stream()
+                .filter(each -> each.name().equals(event)
+                        && encoding.equals(each.labels().get("encoding")))
+                .map(FilterEvent::count)
+                .toList();
     }
 
     private static Worker worker(Rig rig) {
@@ -195,15 +207,13 @@ class CompressionIT {
             assertThat(plain.headers().firstValue("content-encoding")).isEmpty();
             assertThat(plain.headers().firstValue("vary")).contains("accept-encoding");
             assertThat(plain.body()).isEqualTo(JSON);
-            ContentEncoding expected = ContentEncoding.valueOf(encoding.toUpperCase(Locale.ROOT));
             assertThat(observer.ends)
                     .extracting(end -> end.contentEncoding() + " " + end.responseBytes())
                     .hasSize(21)
-                    .containsOnly(expected + " " + JSON.length, "null " + JSON.length);
-            assertThat(observer.encoded).hasSize(20).allSatisfy(each -> {
-                assertThat(each).isEqualTo(new Encoded("demo", expected, JSON.length, each.encodedBytes()));
-                assertThat(each.encodedBytes()).isLessThan(JSON.length / 4);
-            });
+                    .containsOnly(encoding + " " + JSON.length, "null " + JSON.length);
+            assertThat(counts("compressed.responses", encoding)).hasSize(20).containsOnly(1L);
+            assertThat(counts("compressed.original.body.bytes", encoding)).containsOnly((long) JSON.length);
+            assertThat(counts("compressed.body.bytes", encoding)).allMatch(each -> each < JSON.length / 4);
             assertThat(worker.done().toCompletableFuture()).isNotDone();
         }
     }

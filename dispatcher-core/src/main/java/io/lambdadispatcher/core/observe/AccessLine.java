@@ -1,6 +1,5 @@
 package io.lambdadispatcher.core.observe;
 
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.wire.http.HeaderText;
 import io.lambdadispatcher.wire.http.PrintableText;
 import io.lambdadispatcher.wire.http.TraceParent;
@@ -83,10 +82,7 @@ final class AccessLine {
                 text(field, substitute == null ? null : substitute.token());
             }
             case SHADOW_OF -> text(field, end.shadowOf());
-            case CONTENT_ENCODING -> {
-                ContentEncoding encoding = end.contentEncoding();
-                text(field, encoding == null ? null : encoding.token());
-            }
+            case CONTENT_ENCODING -> text(field, end.contentEncoding());
             case REQUEST_ID ->
                 text(field, requestIdHeader == null ? null : end.headers().get(requestIdHeader));
             case TRACE_ID -> text(field, TraceParent.traceId(end.headers()));

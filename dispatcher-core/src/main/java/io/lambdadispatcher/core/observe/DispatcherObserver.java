@@ -1,6 +1,5 @@
 package io.lambdadispatcher.core.observe;
 
-import io.lambdadispatcher.core.options.ContentEncoding;
 import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
@@ -142,13 +141,4 @@ public interface DispatcherObserver {
      * @param function the name of the function; {@code null} = the router has not run
      */
     default void onFilterEvent(@Nullable String function, FilterEvent event) {}
-
-    /**
-     * Called when the dispatcher has compressed a response to its end.
-     *
-     * @param function the name of the function
-     * @param bytes size of the body as the function has sent it
-     * @param encodedBytes size of the body as the client gets it
-     */
-    default void onResponseEncoded(String function, ContentEncoding encoding, long bytes, long encodedBytes) {}
 }

@@ -1,6 +1,5 @@
 package io.lambdadispatcher.core.observe;
 
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
@@ -126,9 +125,10 @@ public interface ExchangeEnd {
     }
 
     /**
-     * Returns how the dispatcher has compressed the response. Returns {@code null} if it has not.
+     * Returns how a filter has compressed the response, such as {@code gzip}. Returns {@code null}
+     * if none has.
      */
-    default @Nullable ContentEncoding contentEncoding() {
+    default @Nullable String contentEncoding() {
         return null;
     }
 

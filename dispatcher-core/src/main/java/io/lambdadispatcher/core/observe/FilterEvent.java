@@ -13,17 +13,28 @@ import java.util.Objects;
  * @param labels the values by their names. There should be few values, because each one is another
  *     metric
  * @param nanos how long it took; -1 = it is only counted
+ * @param count how much there was of what is counted, such as bytes
  */
-public record FilterEvent(String name, String description, Map<String, String> labels, long nanos) {
+public record FilterEvent(String name, String description, Map<String, String> labels, long nanos, long count) {
     public FilterEvent {
         Objects.requireNonNull(name, "name");
         Objects.requireNonNull(description, "description");
         labels = Map.copyOf(labels);
     }
 
+    /** Creates an event that is timed. */
+    public FilterEvent(String name, String description, Map<String, String> labels, long nanos) {
+        this(name, description, labels, nanos, 1);
+    }
+
     /** Returns an event that is counted. */
     public static FilterEvent counted(String name, String description, Map<String, String> labels) {
-        return new FilterEvent(name, description, labels, -1);
+        return counted(name, description, labels, 1);
+    }
+
+    /** Returns an event of which there was so much, such as bytes. */
+    public static FilterEvent counted(String name, String description, Map<String, String> labels, long count) {
+        return new FilterEvent(name, description, labels, -1, count);
     }
 
     /** Returns whether the event has a time. */

@@ -30,7 +30,6 @@ public final class TrafficPolicy {
     private final AttemptPolicy attempts;
     private final Affinity affinity;
     private final AdmissionPolicy admission;
-    private final CompressionPolicy compression;
     private final BreakerPolicy breaker;
     private final CachePolicy cache;
     private final Map<Class<?>, Object> extensions;
@@ -44,11 +43,10 @@ public final class TrafficPolicy {
         affinity = from.affinity;
         admission = from.admission;
         extensions = Map.copyOf(from.extensions);
-        compression = from.compression;
         breaker = from.breaker;
         cache = from.cache;
         timed = deadline.isTimed() || attempts.isTimed();
-        filtered = !extensions.isEmpty() || !compression.isOff() || !breaker.isOff() || !cache.isOff();
+        filtered = !extensions.isEmpty() || !breaker.isOff() || !cache.isOff();
         withoutFilters = filtered
                 ? new Builder()
                         .deadline(deadline)
@@ -71,7 +69,6 @@ public final class TrafficPolicy {
                 .attempts(attempts)
                 .affinity(affinity)
                 .admission(admission)
-                .compression(compression)
                 .breaker(breaker)
                 .cache(cache);
         builder.extensions.putAll(extensions);
@@ -124,11 +121,6 @@ public final class TrafficPolicy {
         return admission;
     }
 
-    /** Returns which responses are compressed. See {@link Builder#compression}. */
-    public CompressionPolicy compression() {
-        return compression;
-    }
-
     /** Returns which responses are stored. See {@link Builder#cache}. */
     public CachePolicy cache() {
         return cache;
@@ -165,7 +157,6 @@ public final class TrafficPolicy {
         private AttemptPolicy attempts = AttemptPolicy.DEFAULT;
         private Affinity affinity = Affinity.NONE;
         private AdmissionPolicy admission = AdmissionPolicy.NONE;
-        private CompressionPolicy compression = CompressionPolicy.OFF;
         private BreakerPolicy breaker = BreakerPolicy.NONE;
         private CachePolicy cache = CachePolicy.OFF;
         private final Map<Class<?>, Object> extensions = new HashMap<>();
@@ -211,15 +202,6 @@ public final class TrafficPolicy {
          */
         public Builder breaker(BreakerPolicy policy) {
             breaker = Objects.requireNonNull(policy, "breaker");
-            return this;
-        }
-
-        /**
-         * Sets which responses are compressed for clients that accept it. Default: {@link
-         * CompressionPolicy#OFF}.
-         */
-        public Builder compression(CompressionPolicy policy) {
-            compression = Objects.requireNonNull(policy, "compression");
             return this;
         }
 

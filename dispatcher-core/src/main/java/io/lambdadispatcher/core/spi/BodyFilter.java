@@ -8,8 +8,9 @@ import io.netty.buffer.Unpooled;
  * once, then {@link #onTrailers} if there are any. None of them is called for a message without a
  * body, and none after one has thrown, or after the request has ended in another way.
  *
- * <p>Flow control follows the reader: what the filter adds is not the sender's, and what it drops
- * returns to the sender at once.
+ * <p>Flow control follows the reader: when it has taken a share of what waits for it, the sender may
+ * send as large a share of what it has sent. If nothing waits for the reader, the sender may send
+ * all of it again, whatever the filter still holds.
  *
  * <p><b>Threading.</b> Called on the client's event loop, so it must not block.
  */
@@ -32,6 +33,15 @@ public interface BodyFilter {
      */
     default ByteBuf onBodyEnd() {
         return Unpooled.EMPTY_BUFFER;
+    }
+
+    /**
+     * Returns how much of the last part the filter takes in one turn of the event loop. A response
+     * can arrive as one part of several megabytes. If it is larger, the rest follows in later
+     * turns. Default: all of it.
+     */
+    default int turnBytes() {
+        return Integer.MAX_VALUE;
     }
 
     /** Returns the bytes that the filter holds, which count as memory of the client. */

@@ -69,6 +69,11 @@ public interface Filter {
         /** Only looks at what the others have let pass. */
         OBSERVE,
         /**
+         * Changes in which form clients get responses, for example compressed. All filters above
+         * see that form. Responses are stored without it, once for all clients.
+         */
+        ENCODE,
+        /**
          * Sees only what goes to the function, behind stored responses and the breaker. Its {@link
          * RequestContext} can be another one than that of the other phases.
          */

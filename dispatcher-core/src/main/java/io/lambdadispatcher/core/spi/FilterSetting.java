@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A setting that each function and each of its routes can have, and that a reload can change. Its
- * value goes to the traffic policy. The default is {@code off}: then the policy has no value.
+ * value goes to the traffic policy. A list in the file is one text, with a comma and a blank between
+ * its items.
  *
  * @param topic the title above it in the reference of the settings
  * @param name its key, such as {@code shadow} for {@code function.shadow}; words in lower case with
@@ -21,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  *     {@code expected} instead of the exception's
  * @param check what holds between the value and other functions
  * @param doc complete sentences
+ * @param byDefault the text of the default. Then the policy has no value, so the filter knows what
+ *     it stands for. Nothing else turns the setting off
  */
 public record FilterSetting<T>(
         String topic,
@@ -30,7 +33,9 @@ public record FilterSetting<T>(
         String expected,
         Function<String, T> parser,
         Check<T> check,
-        String doc) {
+        String doc,
+        String byDefault) {
+    private static final String OFF = "off";
     private static final Pattern NAME = Pattern.compile("[a-z][a-z0-9]*(-[a-z0-9]+)*");
 
     public FilterSetting {
@@ -41,10 +46,29 @@ public record FilterSetting<T>(
         Objects.requireNonNull(parser, "parser");
         Objects.requireNonNull(check, "check");
         Objects.requireNonNull(doc, "doc");
+        Objects.requireNonNull(byDefault, "byDefault");
         if (!NAME.matcher(name).matches() || name.equals("function")) {
             throw new IllegalArgumentException(
                     "name \"" + name + "\", expected words in lower case with hyphens between them, not function");
         }
+    }
+
+    /** Creates a setting that is {@code off} by default. */
+    public FilterSetting(
+            String topic,
+            String name,
+            Class<T> type,
+            String label,
+            String expected,
+            Function<String, T> parser,
+            Check<T> check,
+            String doc) {
+        this(topic, name, type, label, expected, parser, check, doc, OFF);
+    }
+
+    /** Returns whether the setting is {@code off} by default. */
+    public boolean isOffByDefault() {
+        return byDefault.equals(OFF);
     }
 
     /** Checks a value when all functions are known. */

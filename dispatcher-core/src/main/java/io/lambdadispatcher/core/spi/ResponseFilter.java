@@ -19,6 +19,16 @@ public interface ResponseFilter extends BodyFilter {
     default void onHead(int status, HeaderFields headers) {}
 
     /**
+     * The final response headers have arrived, as above. Default: calls {@link #onHead(int,
+     * HeaderFields)}.
+     *
+     * @param hasBody whether a body or trailers follow. If not, the response ends with its headers
+     */
+    default void onHead(int status, HeaderFields headers, boolean hasBody) {
+        onHead(status, headers);
+    }
+
+    /**
      * The dispatcher refuses the request, and no handler has begun. Called at most once, and never
      * for a response of the application or a failure of its handler.
      *

@@ -8,7 +8,6 @@ import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.FilterEvent;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.Protection;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.net.SocketAddress;
@@ -42,9 +41,6 @@ public final class RecordingObserver implements DispatcherObserver, ExchangeList
     /** A breaker's change to another state. */
     public record BreakerChange(long nanos, BreakerState state, String reason) {}
 
-    /** A response that the dispatcher has compressed. */
-    public record Encoded(String function, ContentEncoding encoding, long bytes, long encodedBytes) {}
-
     /** How many client connections have been accepted. */
     public final AtomicInteger clientsConnected = new AtomicInteger();
 
@@ -54,7 +50,6 @@ public final class RecordingObserver implements DispatcherObserver, ExchangeList
     public final BlockingQueue<Protection> protections = new LinkedBlockingQueue<>();
     public final BlockingQueue<BreakerChange> breakerChanges = new LinkedBlockingQueue<>();
     public final BlockingQueue<FilterEvent> filterEvents = new LinkedBlockingQueue<>();
-    public final BlockingQueue<Encoded> encoded = new LinkedBlockingQueue<>();
     public final BlockingQueue<Parting> partings = new LinkedBlockingQueue<>();
     public final BlockingQueue<Launch> launches = new LinkedBlockingQueue<>();
     public final BlockingQueue<LaunchEnd> launchEnds = new LinkedBlockingQueue<>();
@@ -123,10 +118,5 @@ public final class RecordingObserver implements DispatcherObserver, ExchangeList
     @Override
     public void onFilterEvent(@Nullable String function, FilterEvent event) {
         filterEvents.add(event);
-    }
-
-    @Override
-    public void onResponseEncoded(String function, ContentEncoding encoding, long bytes, long encodedBytes) {
-        encoded.add(new Encoded(function, encoding, bytes, encodedBytes));
     }
 }

@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -21,6 +22,9 @@ import org.slf4j.LoggerFactory;
 /** Filters that are services, and their settings, in the order in which the filters run. */
 public final class FilterExtensions {
     private static final Logger log = LoggerFactory.getLogger(FilterExtensions.class);
+
+    /** A text is one item. A list is allowed, too. */
+    private static final Pattern NOT_SPLIT = Pattern.compile("(?!)");
 
     static final FilterExtensions ON_CLASS_PATH = new FilterExtensions(
             ServiceLoader.load(FilterExtension.class, FilterExtensions.class.getClassLoader()).stream()
@@ -91,12 +95,18 @@ public final class FilterExtensions {
 
     private <T> Declared<T> declare(FilterSetting<T> from) {
         String name = "function." + from.name();
-        ValueType<T> type = ValueType.single(from.label(), from.expected(), refusing(name, from.parser()));
+        Function<String, T> parser = refusing(name, from.parser());
+        ValueType<Optional<T>> type = new ValueType<>(
+                from.label(), from.expected(), items -> parse(String.join(", ", items), from, parser), NOT_SPLIT);
         Setting<Optional<T>> setting = topic(from.topic())
-                .setting(name, type.orOff(), "off")
+                .setting(name, from.isOffByDefault() ? type.orOff(Optional.empty()) : type, from.byDefault())
                 .ofRoutes()
                 .doc(from.doc());
         return new Declared<>(from, setting);
+    }
+
+    private static <T> Optional<T> parse(String text, FilterSetting<T> from, Function<String, T> parser) {
+        return text.equals(from.byDefault()) ? Optional.empty() : Optional.of(parser.apply(text));
     }
 
     private SettingTopic topic(String title) {

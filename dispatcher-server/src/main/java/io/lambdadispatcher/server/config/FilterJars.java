@@ -18,6 +18,7 @@ import java.util.concurrent.Callable;
 import java.util.jar.JarFile;
 import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -157,12 +158,20 @@ final class FilterJars {
         }
     }
 
+    /** Asks what the dispatcher asks when it starts, so that an error names the jar. */
+    private static Filter asked(@Nullable Filter filter) {
+        Objects.requireNonNull(filter, "create() returns null");
+        Objects.requireNonNull(filter.phase(), "phase() returns null");
+        filter.policyType();
+        return filter;
+    }
+
     /** A filter, and the jar that an error is blamed on. */
     private record FromJar(Path jar, String name, List<FilterSetting<?>> settings, Callable<Filter> filter)
             implements FilterExtension {
         @Override
         public Filter create() {
-            Filter created = attempt(jar, name, () -> Objects.requireNonNull(filter.call(), "create() returns null"));
+            Filter created = attempt(jar, name, () -> asked(filter.call()));
             log.info("filter {} of {}", name, jar.getFileName());
             return created;
         }

@@ -1,7 +1,6 @@
 package io.lambdadispatcher.server.config;
 
 import io.lambdadispatcher.aws.FunctionName;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DownstreamBudget;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
@@ -82,14 +81,6 @@ final class FunctionChecks extends Checks {
 
     void checkTraffic() {
         checkAdmission();
-        for (ContentEncoding encoding :
-                checked.get(FunctionSettings.FUNCTION_COMPRESSION).encodings()) {
-            require(
-                    encoding.isAvailable(),
-                    FunctionSettings.FUNCTION_COMPRESSION,
-                    encoding.artifact() + " on the class path for " + encoding.token(),
-                    FunctionSettings.FUNCTION_COMPRESSION);
-        }
         boolean retries = checked.get(FunctionSettings.FUNCTION_RETRY_ON).contains(RetryCondition.TIMEOUT);
         require(
                 retries

@@ -5,8 +5,6 @@ import io.lambdadispatcher.core.options.AttemptPolicy;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.CachePolicy;
 import io.lambdadispatcher.core.options.CapacityPolicy;
-import io.lambdadispatcher.core.options.CompressionPolicy;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.DirectOptions;
 import io.lambdadispatcher.core.options.DownstreamBudget;
@@ -14,7 +12,6 @@ import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.LaunchLimits;
 import io.lambdadispatcher.core.options.Priority;
 import io.lambdadispatcher.core.options.TrafficPolicy;
-import io.lambdadispatcher.server.config.HttpValueTypes.Compression;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Concurrency;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Downstream;
 import io.lambdadispatcher.server.config.PolicyValueTypes.RequestPriority;
@@ -143,23 +140,10 @@ public record FunctionConfiguration(
                 .deadline(deadline.build())
                 .attempts(attempts)
                 .affinity(values.get(FunctionSettings.FUNCTION_AFFINITY))
-                .compression(compression(values))
                 .breaker(breaker(values, breakerName))
                 .cache(cache(values));
         values.table().filters().settings().forEach(each -> each.addTo(traffic, values));
         return traffic.build();
-    }
-
-    private static CompressionPolicy compression(SettingValues values) {
-        Compression compression = values.get(FunctionSettings.FUNCTION_COMPRESSION);
-        return CompressionPolicy.builder()
-                // FunctionChecks reports the others.
-                .encodings(compression.encodings().stream()
-                        .filter(ContentEncoding::isAvailable)
-                        .toList())
-                .types(values.get(FunctionSettings.FUNCTION_COMPRESSION_TYPES))
-                .minBytes(compression.minBytes())
-                .build();
     }
 
     private static BreakerPolicy breaker(SettingValues values, String name) {

@@ -3,7 +3,6 @@ package io.lambdadispatcher.server.config;
 import static io.lambdadispatcher.server.config.HttpValueTypes.affinity;
 import static io.lambdadispatcher.server.config.HttpValueTypes.headerNames;
 import static io.lambdadispatcher.server.config.HttpValueTypes.host;
-import static io.lambdadispatcher.server.config.HttpValueTypes.mediaTypes;
 import static io.lambdadispatcher.server.config.HttpValueTypes.pathPrefix;
 import static io.lambdadispatcher.server.config.ValueType.choice;
 import static io.lambdadispatcher.server.config.ValueType.className;
@@ -18,13 +17,11 @@ import static io.lambdadispatcher.server.config.ValueType.retryConditions;
 import static io.lambdadispatcher.server.config.ValueType.text;
 
 import io.lambdadispatcher.core.options.Affinity;
-import io.lambdadispatcher.core.options.CompressionPolicy;
 import io.lambdadispatcher.core.options.DirectEventFormat;
 import io.lambdadispatcher.core.options.RateLimit;
 import io.lambdadispatcher.core.options.RetryCondition;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Launcher;
 import io.lambdadispatcher.server.config.FunctionConfiguration.Mode;
-import io.lambdadispatcher.server.config.HttpValueTypes.Compression;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Caching;
 import io.lambdadispatcher.server.config.PolicyValueTypes.CircuitBreaker;
 import io.lambdadispatcher.server.config.PolicyValueTypes.Concurrency;
@@ -158,18 +155,6 @@ public final class FunctionSettings {
             .doc(
                     "Refuses a sheddable request with 503 if it would wait longer for a worker, and a normal one after four"
                             + " times as long. At most 1h. Applies only if there are priorities.");
-
-    private static final SettingTopic COMPRESSION = new SettingTopic("Compression");
-    public static final Setting<Compression> FUNCTION_COMPRESSION = COMPRESSION
-            .setting("function.compression", HttpValueTypes.compression(), "off")
-            .ofRoutes()
-            .doc("Compresses responses for clients that accept it. The first encoding wins if a client accepts several"
-                    + " equally. Responses smaller than min-size, by default 1KiB, are not compressed. Those whose size is"
-                    + " not known in advance are.");
-    public static final Setting<List<String>> FUNCTION_COMPRESSION_TYPES = COMPRESSION
-            .setting("function.compression-types", mediaTypes(), String.join(", ", CompressionPolicy.DEFAULT_TYPES))
-            .ofRoutes()
-            .doc("Types of the responses that are compressed.");
 
     private static final SettingTopic FAILURE = new SettingTopic("Circuit breakers");
     public static final Setting<Optional<CircuitBreaker>> FUNCTION_CIRCUIT_BREAKER = FAILURE.setting(
@@ -321,7 +306,7 @@ public final class FunctionSettings {
     static final List<SettingTopic> TOPICS = Stream.of(
                     List.of(FUNCTION, TRAFFIC, ADMISSION),
                     FilterExtensions.ON_CLASS_PATH.topics(),
-                    List.of(COMPRESSION, FAILURE, CACHE, DIRECT, LAUNCHING, SCALING))
+                    List.of(FAILURE, CACHE, DIRECT, LAUNCHING, SCALING))
             .flatMap(List::stream)
             .toList();
 

@@ -6,67 +6,20 @@ import static io.lambdadispatcher.server.config.ValueType.require;
 import static io.lambdadispatcher.server.config.ValueType.single;
 
 import io.lambdadispatcher.core.options.Affinity;
-import io.lambdadispatcher.core.options.CompressionPolicy;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.wire.http.HeaderSyntax;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Types of values that name parts of HTTP messages: headers, hosts, paths, media types and
- * encodings.
+ * Types of values that name parts of HTTP messages: headers, hosts and paths.
  */
 final class HttpValueTypes {
     /** No policy and no route sees them. */
     private static final String EXCEPT_UNSEEN = ", except host, expect and hop-by-hop headers";
 
-    private static final int DEFAULT_MIN_BYTES = CompressionPolicy.OFF.minBytes();
-
     private HttpValueTypes() {}
-
-    /** @param minBytes smaller responses are not compressed */
-    record Compression(List<ContentEncoding> encodings, int minBytes) {}
-
-    /** Encodings in the order of preference, and the size of the smallest response. */
-    static ValueType<Compression> compression() {
-        Map<String, ContentEncoding> tokens = new LinkedHashMap<>();
-        for (ContentEncoding encoding : ContentEncoding.values()) {
-            tokens.put(encoding.token().toString(), encoding);
-        }
-        String expected = "one or more of " + String.join(", ", tokens.keySet())
-                + ", each at most once, and optionally min-size and a size from 0B to 1MiB";
-        ValueType<Compression> compression = new ValueType<>(
-                "ENCODING... [min-size SIZE]",
-                expected,
-                items -> {
-                    int keyword = items.indexOf("min-size");
-                    List<String> encodings = keyword < 0 ? items : items.subList(0, keyword);
-                    require(keyword < 0 || items.size() == keyword + 2);
-                    require(!encodings.isEmpty() && tokens.keySet().containsAll(encodings));
-                    require(new TreeSet<>(encodings).size() == encodings.size());
-                    return new Compression(
-                            encodings.stream().map(tokens::get).toList(),
-                            keyword < 0 ? DEFAULT_MIN_BYTES : ValueType.parseSize(items.get(keyword + 1), 0, 1 << 20));
-                },
-                COMMAS);
-        return compression.orOff(new Compression(List.of(), DEFAULT_MIN_BYTES));
-    }
-
-    /** Media types, or patterns for them. */
-    static ValueType<List<String>> mediaTypes() {
-        return new ValueType<>(
-                "TYPE...",
-                "types such as application/json, text/* or *+json",
-                items -> {
-                    require(!items.isEmpty());
-                    return CompressionPolicy.builder().types(items).build().types();
-                },
-                COMMAS);
-    }
 
     static ValueType<String> pathPrefix() {
         return single("PATH", "a path that starts with / and has no query", text -> {

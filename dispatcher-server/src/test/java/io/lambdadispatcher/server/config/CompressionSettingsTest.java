@@ -3,8 +3,10 @@ package io.lambdadispatcher.server.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import io.lambdadispatcher.core.options.CompressionPolicy;
-import io.lambdadispatcher.core.options.ContentEncoding;
+import io.lambdadispatcher.compression.CompressionPolicy;
+import io.lambdadispatcher.compression.ContentEncoding;
+import io.lambdadispatcher.compression.MediaTypes;
+import io.lambdadispatcher.core.options.TrafficPolicy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -39,15 +41,9 @@ class CompressionSettingsTest {
 
     @Test
     void should_compress_nothing_by_default() throws Exception {
-        FunctionConfiguration function = load("function.name: api");
-        assertThat(function.options().traffic().compression().isOff()).isTrue();
-        assertThat(function.options().traffic().isFiltered()).isFalse();
-        assertThat(load("function.compression: off")
-                        .options()
-                        .traffic()
-                        .compression()
-                        .isOff())
-                .isTrue();
+        assertThat(load("function.name: api").options().traffic().isFiltered()).isFalse();
+        assertThat(load("function.compression: off").options().traffic().isFiltered())
+                .isFalse();
     }
 
     @Test
@@ -57,11 +53,25 @@ class CompressionSettingsTest {
                 "- {name: api, compression: 'br, gzip zstd min-size 100B', compression-types: [text/*, '*+json']}",
                 "routes:",
                 "- {function: api, path: /account, compression: off}");
-        CompressionPolicy policy = function.options().traffic().compression();
+        TrafficPolicy traffic = function.options().traffic();
+        CompressionPolicy policy = traffic.extension(CompressionPolicy.class);
         assertThat(policy.encodings()).containsExactly(ContentEncoding.BR, ContentEncoding.GZIP, ContentEncoding.ZSTD);
-        assertThat(policy.types()).containsExactly("text/*", "*+json");
         assertThat(policy.minBytes()).isEqualTo(100);
-        assertThat(function.routes().get(0).policy().compression().isOff()).isTrue();
+        assertThat(traffic.extension(MediaTypes.class).types()).containsExactly("text/*", "*+json");
+        TrafficPolicy ofRoute = function.routes().get(0).policy();
+        assertThat(ofRoute.extension(CompressionPolicy.class)).isNull();
+    }
+
+    @Test
+    void should_read_lists_and_sizes() throws Exception {
+        TrafficPolicy traffic =
+                load("function.compression: [gzip, min-size, 1MiB]").options().traffic();
+        CompressionPolicy policy = traffic.extension(CompressionPolicy.class);
+        assertThat(policy.encodings()).containsExactly(ContentEncoding.GZIP);
+        assertThat(policy.minBytes()).isEqualTo(1 << 20);
+        assertThat(policy.types()).isEqualTo(CompressionPolicy.DEFAULT_TYPES);
+        assertThat(traffic.extension(MediaTypes.class)).isNull();
+        assertThat(problems("function.compression: gzip min-size 2MiB")).hasSize(1);
     }
 
     @Test

@@ -17,7 +17,6 @@ import io.lambdadispatcher.core.observe.PoolSnapshot;
 import io.lambdadispatcher.core.observe.ProcessSnapshot;
 import io.lambdadispatcher.core.observe.Protection;
 import io.lambdadispatcher.core.observe.RolloutSnapshot;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -282,11 +281,6 @@ public final class DispatcherMetrics implements DispatcherObserver {
     @Override
     public void onFilterEvent(@Nullable String function, FilterEvent event) {
         meters(function == null ? NO_FUNCTION : function).filterReported(event);
-    }
-
-    @Override
-    public void onResponseEncoded(String function, ContentEncoding encoding, long bytes, long encodedBytes) {
-        meters(function).responseEncoded(encoding, bytes, encodedBytes);
     }
 
     @Override

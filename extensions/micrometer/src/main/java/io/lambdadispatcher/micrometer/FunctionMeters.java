@@ -10,7 +10,6 @@ import io.lambdadispatcher.core.observe.SessionResult;
 import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.observe.WaitReason;
 import io.lambdadispatcher.core.observe.WorkerKind;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Gauge;
@@ -68,7 +67,6 @@ final class FunctionMeters {
     private final Map<WaitReason, Counter> waits = new ConcurrentHashMap<>();
     private final Map<SessionResult, Counter> sessions = new ConcurrentHashMap<>();
     private final Map<Substitute, Counter> substitutes = new ConcurrentHashMap<>();
-    private final Map<ContentEncoding, Encoded> encoded = new ConcurrentHashMap<>();
 
     /** The share that passes, in percent. A breaker is here once it has opened. */
     private final Map<String, AtomicInteger> breakers = new ConcurrentHashMap<>();
@@ -223,7 +221,7 @@ final class FunctionMeters {
         if (event.isTimed()) {
             filterTimers.computeIfAbsent(key, its -> timer(event)).record(event.nanos(), TimeUnit.NANOSECONDS);
         } else {
-            filterCounters.computeIfAbsent(key, its -> counter(event)).increment();
+            filterCounters.computeIfAbsent(key, its -> counter(event)).increment(event.count());
         }
     }
 
@@ -247,24 +245,6 @@ final class FunctionMeters {
         tags.add(Tag.of("function", function));
         event.labels().forEach((name, value) -> tags.add(Tag.of(name, value)));
         return tags;
-    }
-
-    /** Counters of the responses with one encoding. */
-    private record Encoded(Counter responses, Counter originalBytes, Counter bytes) {}
-
-    void responseEncoded(ContentEncoding encoding, long bytes, long encodedBytes) {
-        Encoded its = encoded.computeIfAbsent(encoding, this::encoded);
-        its.responses.increment();
-        add(its.originalBytes, bytes);
-        add(its.bytes, encodedBytes);
-    }
-
-    private Encoded encoded(ContentEncoding encoding) {
-        String token = encoding.token().toString();
-        return new Encoded(
-                counter(Meters.COMPRESSED, "encoding", token),
-                counter(Meters.COMPRESSED_ORIGINAL_BYTES, "encoding", token),
-                counter(Meters.COMPRESSED_BYTES, "encoding", token));
     }
 
     void workerConnected() {

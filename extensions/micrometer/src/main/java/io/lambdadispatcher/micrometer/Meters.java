@@ -35,10 +35,6 @@ enum Meters {
     QUEUE_TIME("request.queue", null, "Time from the arrival of a request until a worker stream accepted it"),
     REQUEST_BYTES("request.body", "bytes", "Bytes of request bodies"),
     RESPONSE_BYTES("response.body", "bytes", "Bytes of response bodies"),
-    COMPRESSED("compressed.responses", null, "Responses that the dispatcher compressed to their end"),
-    COMPRESSED_BYTES("compressed.body", "bytes", "Bytes of the bodies of compressed responses"),
-    COMPRESSED_ORIGINAL_BYTES(
-            "compressed.original.body", "bytes", "Bytes of the same bodies before they were compressed"),
     CLIENT_CONNECTIONS("client.connections", null, "Open client connections"),
     CLIENT_CONNECTIONS_ACCEPTED("client.connections.accepted", null, "Accepted client connections"),
     CLIENT_MEMORY("client.memory", "bytes", "Memory that the dispatcher uses for clients"),

@@ -51,7 +51,7 @@ class ArchitectureTest {
     private static final String BASE = "io.lambdadispatcher.";
     private static final String INTERNAL = BASE + "core.internal.";
     private static final Pattern PACKAGE_NAME = Pattern.compile(
-            "`((?:core|aws|micrometer|opentelemetry|shadow|spring|test|worker|wire|server)(?:\\.[a-z0-9]+)*)`");
+            "`((?:core|aws|compression|micrometer|opentelemetry|shadow|spring|test|worker|wire|server)(?:\\.[a-z0-9]+)*)`");
     private static final long MOST_LINES = 600;
     private static final long MOST_MUTABLE_FIELDS = 18;
     private static final JavaClasses CLASSES = classes();
@@ -148,6 +148,7 @@ class ArchitectureTest {
                 "dispatcher-core",
                 "lambda-worker",
                 "extensions/aws",
+                "extensions/compression",
                 "extensions/micrometer",
                 "extensions/opentelemetry",
                 "extensions/shadow",
@@ -276,23 +277,48 @@ class ArchitectureTest {
         assertThat(named).isEqualTo(packages);
     }
 
-    /** They are the proof that a program can have such a filter of its own. */
+    /**
+     * They are the proof that a program can have such a filter of its own. What HTTP says about
+     * encoded content has its one home in {@code wire.http}, because workers compress, too.
+     */
     @Test
     void should_hold_that_filters_with_settings_use_the_public_contract_only() {
-        ArchRuleDefinition.classes()
+        for (List<String> each : List.of(List.of("shadow"), List.of("compression", "wire.http"))) {
+            List<String> allowed = new ArrayList<>(List.of(
+                    BASE + "core.spi",
+                    BASE + "core.observe",
+                    BASE + "core.request",
+                    "java..",
+                    "io.netty..",
+                    "com.aayushatharva.brotli4j..",
+                    "com.github.luben.zstd..",
+                    "org.jspecify..",
+                    "org.slf4j.."));
+            each.forEach(its -> allowed.add(BASE + its));
+            ArchRuleDefinition.classes()
+                    .that()
+                    .resideInAPackage(BASE + each.get(0) + "..")
+                    .should()
+                    .onlyDependOnClassesThat()
+                    .resideInAnyPackage(allowed.toArray(String[]::new))
+                    .check(CLASSES);
+        }
+    }
+
+    /** Who embeds a dispatcher without these filters has nothing of them on the class path. */
+    @Test
+    void should_hold_that_the_core_has_no_codecs() {
+        noClasses()
                 .that()
-                .resideInAPackage(BASE + "shadow..")
+                .resideInAPackage(BASE + "core..")
                 .should()
-                .onlyDependOnClassesThat()
+                .dependOnClassesThat()
                 .resideInAnyPackage(
+                        BASE + "compression..",
                         BASE + "shadow..",
-                        BASE + "core.spi",
-                        BASE + "core.observe",
-                        BASE + "core.request",
-                        "java..",
-                        "io.netty..",
-                        "org.jspecify..",
-                        "org.slf4j..")
+                        "com.aayushatharva.brotli4j..",
+                        "com.github.luben.zstd..",
+                        "io.netty.handler.codec.compression..")
                 .check(CLASSES);
     }
 

@@ -9,7 +9,6 @@ import io.lambdadispatcher.core.observe.ExchangeStart;
 import io.lambdadispatcher.core.observe.FilterEvent;
 import io.lambdadispatcher.core.observe.Incident;
 import io.lambdadispatcher.core.observe.Protection;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.concurrent.Ticker;
 import java.net.SocketAddress;
@@ -209,10 +208,5 @@ public final class Observers implements DispatcherObserver {
     @Override
     public void onFilterEvent(@Nullable String function, FilterEvent event) {
         tell("onFilterEvent", observer -> observer.onFilterEvent(function, event));
-    }
-
-    @Override
-    public void onResponseEncoded(String function, ContentEncoding encoding, long bytes, long encodedBytes) {
-        tell("onResponseEncoded", observer -> observer.onResponseEncoded(function, encoding, bytes, encodedBytes));
     }
 }

@@ -8,7 +8,6 @@ import io.lambdadispatcher.core.observe.Outcome;
 import io.lambdadispatcher.core.observe.SessionResult;
 import io.lambdadispatcher.core.observe.Substitute;
 import io.lambdadispatcher.core.observe.WaitReason;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.lang.invoke.VarHandle;
@@ -34,7 +33,7 @@ final class ExchangeReport extends AttemptsReport implements ExchangeStart, Clon
     private int status;
 
     private boolean tunnel;
-    private @Nullable ContentEncoding contentEncoding;
+    private @Nullable String contentEncoding;
     private Outcome outcome = Outcome.COMPLETED;
     private @Nullable Failure failure;
     private @Nullable Substitute substitute;
@@ -185,7 +184,7 @@ final class ExchangeReport extends AttemptsReport implements ExchangeStart, Clon
     }
 
     @Override
-    public @Nullable ContentEncoding contentEncoding() {
+    public @Nullable String contentEncoding() {
         return contentEncoding;
     }
 

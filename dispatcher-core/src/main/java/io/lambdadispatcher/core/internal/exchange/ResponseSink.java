@@ -2,7 +2,6 @@ package io.lambdadispatcher.core.internal.exchange;
 
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Substitute;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.net.SocketAddress;
@@ -64,10 +63,10 @@ public interface ResponseSink {
     }
 
     /**
-     * Returns how the response is compressed for the client; {@code null} = it is not. Called after
+     * Returns how a filter has encoded the response for the client; {@code null} = none has. Called after
      * {@link #onHead}, only if the end is reported.
      */
-    default @Nullable ContentEncoding contentEncoding() {
+    default @Nullable String contentEncoding() {
         return null;
     }
 

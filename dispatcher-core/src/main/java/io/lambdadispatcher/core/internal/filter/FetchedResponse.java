@@ -11,7 +11,6 @@ import io.lambdadispatcher.core.internal.policy.StoredResponse;
 import io.lambdadispatcher.core.internal.policy.StoredResponse.Terms;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Substitute;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.wire.http.ContentLength;
 import io.lambdadispatcher.wire.http.FlatHeaders;
@@ -215,7 +214,7 @@ final class FetchedResponse implements RequestSink, ResponseSink {
     }
 
     @Override
-    public @Nullable ContentEncoding contentEncoding() {
+    public @Nullable String contentEncoding() {
         return client == null ? null : client.contentEncoding();
     }
 

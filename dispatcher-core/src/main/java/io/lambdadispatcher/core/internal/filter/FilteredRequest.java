@@ -21,6 +21,7 @@ import io.netty.util.AsciiString;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -72,7 +73,9 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     private Decision.@Nullable WithBody holding;
 
     private boolean responseBegun;
-    private boolean responseEnded;
+
+    /** How the filter has encoded the body of the response; {@code null} = it has not. */
+    private @Nullable String encoding;
 
     /** What the filter says to the refusal of the request. */
     private @Nullable Decision instead;
@@ -89,7 +92,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         this.policy = policy;
         bodyless = end;
         requestEnded = end;
-        startNanos = nanoTime();
+        startNanos = stage.loop().ticker().nanoTime();
         context.enter(this, policy, !end);
     }
 
@@ -97,12 +100,8 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         return context;
     }
 
-    private long nanoTime() {
-        return stage.loop().ticker().nanoTime();
-    }
-
     private long waitedNanos() {
-        return nanoTime() - startNanos;
+        return stage.loop().ticker().nanoTime() - startNanos;
     }
 
     // The decision.
@@ -184,7 +183,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         }
         int more = waiting.hold();
         if (more > 0) {
-            request.onSurplus(more);
+            request.onReturned(more);
             outer.onRequestTaken(more);
         }
     }
@@ -244,7 +243,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
             unsent().reportAnswered(
                             stage.observer(), answer.status(), Substitute.FILTER, end ? 0 : body.length, waitedNanos());
         } else if (!end) {
-            response.onSurplus(body.length);
+            response.onAdded(body.length);
         }
         outer.onHead(head, end);
         if (!end && cancelled == null) {
@@ -269,6 +268,8 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         holding = null;
         stopWaiting();
         waiting.drop();
+        request.drop();
+        response.drop();
     }
 
     private void stopWaiting() {
@@ -285,7 +286,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         RequestSink opened = stage.next().open(context.passOn(), bodyless, this, rest);
         target = opened;
         if (takenEarly > 0) {
-            tellTaken(opened, takenEarly);
+            opened.responseTaken(takenEarly);
         }
         if (cancelled != null) {
             opened.cancel(cancelled);
@@ -343,6 +344,11 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         @Override
         boolean isOver() {
             return state == State.ENDED;
+        }
+
+        @Override
+        Executor loop() {
+            return stage.loop();
         }
     }
 
@@ -406,23 +412,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         if (target == null) {
             takenEarly += bytes;
         } else if (bytes > 0) {
-            tellTaken(target, bytes);
-        }
-    }
-
-    private void tellTaken(RequestSink by, int bytes) {
-        if (responseEnded) {
-            by.endedResponseTaken(bytes);
-        } else {
-            by.responseTaken(bytes);
-        }
-    }
-
-    @Override
-    public void endedResponseTaken(int bytes) {
-        int senders = response.sendersOf(bytes);
-        if (target != null && senders > 0) {
-            target.endedResponseTaken(senders);
+            target.responseTaken(bytes);
         }
     }
 
@@ -464,34 +454,44 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     }
 
     @Override
+    public @Nullable String contentEncoding() {
+        return encoding == null ? outer.contentEncoding() : encoding;
+    }
+
+    @Override
     public void onHead(Http2Headers head, boolean end) {
-        responseEnded = end;
         if (state == State.ENDED) {
             return;
         }
         responseBegun = true;
         if (follower != null) {
+            CharSequence before = head.get(HttpHeaderNames.CONTENT_ENCODING);
             try {
-                follower.onHead(StatusCode.parse(head.status()), new NettyFields(() -> head, () -> head));
+                follower.onHead(StatusCode.parse(head.status()), new NettyFields(() -> head, () -> head), !end);
             } catch (Throwable e) {
                 failPassed(e);
                 return;
             }
+            CharSequence after = head.get(HttpHeaderNames.CONTENT_ENCODING);
+            encoding = end || after == null || AsciiString.contentEquals(before, after) ? null : after.toString();
         }
         outer.onHead(head, end);
-        tellEndIf(end);
+        if (end) {
+            tellEnd(null);
+        }
     }
 
     @Override
     public void onData(ByteBuf data, boolean end) {
-        responseEnded = end;
         if (state == State.ENDED) {
             giveBack(data.readableBytes());
             data.release();
             return;
         }
         response.data(data, end);
-        tellEndIf(end);
+        if (end && !response.hasRest()) {
+            tellEnd(null);
+        }
     }
 
     /** What the function sends. */
@@ -510,20 +510,23 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         void giveBack(int bytes) {
             FilteredRequest.this.giveBack(bytes);
         }
+
+        @Override
+        void onLastTurn() {
+            tellEnd(null);
+        }
     }
 
     @Override
     public void onTrailers(Http2Headers trailers) {
-        responseEnded = true;
         if (state != State.ENDED) {
             response.trailers(trailers);
-            tellEndIf(state != State.ENDED);
+            tellEnd(null);
         }
     }
 
     @Override
     public void onFailure(Failure failure) {
-        responseEnded = true;
         if (state == State.ENDED) {
             return;
         }
@@ -575,12 +578,6 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         cancelPassed(ErrorCode.INTERNAL);
         outer.onFailure(failure);
         tellEnd(failure.kind().token());
-    }
-
-    private void tellEndIf(boolean last) {
-        if (last) {
-            tellEnd(null);
-        }
     }
 
     /** The first end counts. */

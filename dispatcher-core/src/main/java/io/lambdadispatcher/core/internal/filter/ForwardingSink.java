@@ -5,7 +5,6 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.observe.ClientProtocol;
 import io.lambdadispatcher.core.observe.Substitute;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.net.SocketAddress;
@@ -46,7 +45,7 @@ interface ForwardingSink extends ResponseSink {
     }
 
     @Override
-    default @Nullable ContentEncoding contentEncoding() {
+    default @Nullable String contentEncoding() {
         return outer().contentEncoding();
     }
 

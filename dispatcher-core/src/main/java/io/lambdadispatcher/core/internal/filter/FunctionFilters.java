@@ -48,7 +48,6 @@ public final class FunctionFilters {
         FunctionOpener filtered = target;
         filtered = new BreakerFilter(filtered, this, loop, observer);
         filtered = new CacheFilter(filtered, function, loop, stored::store, this::isOpen, observer);
-        filtered = new CompressionFilter(filtered, loop, function, observer);
         return filtered;
     }
 

@@ -142,11 +142,6 @@ final class WatchedExchange extends DeadlineQueue.Entry implements RequestSink, 
     }
 
     @Override
-    public void endedResponseTaken(int bytes) {
-        target().endedResponseTaken(bytes);
-    }
-
-    @Override
     public void detach() {
         target().detach();
     }

@@ -173,8 +173,11 @@ class FilteredRequestTest {
             request.attributes().put("who", "anyone");
             return Decision.pass();
         });
+        Filter encode = at(Filter.Phase.ENCODE, request -> {
+            throw new AssertionError("for the test");
+        });
         Client client = new Client();
-        behind(never, observe, answer).open(head(), true, client);
+        behind(never, encode, observe, answer).open(head(), true, client);
         assertThat(seen).containsExactly("anyone");
         assertThat(client.log).hasToString("403 no$");
         assertThat(never.policy()).isEqualTo(TrafficPolicy.NEUTRAL);
@@ -335,11 +338,6 @@ class FilteredRequestTest {
         public void responseTaken(int bytes) {
             taken += bytes;
         }
-
-        @Override
-        public void endedResponseTaken(int bytes) {
-            log.append("ended ").append(bytes);
-        }
     }
 
     @Test
@@ -400,10 +398,120 @@ class FilteredRequestTest {
         assertThat(function.taken).isEqualTo(3);
         function.response.onData(ascii("de"), true);
         assertThat(client.log).hasToString("200 5 bytes$");
-        // The stream may carry another request by now, and never sent the filter's bytes.
+        // A direct call is free only when its bytes have been taken. It never sent the filter's.
         request.responseTaken(7);
-        assertThat(function.taken).isEqualTo(3);
-        assertThat(function.log).hasToString("ended 2");
+        assertThat(function.taken).isEqualTo(5);
+    }
+
+    /** What an encoder of 4 bytes in each turn would be. */
+    private static final class Slow implements ResponseFilter {
+        private final List<String> seen;
+
+        Slow(List<String> seen) {
+            this.seen = seen;
+        }
+
+        @Override
+        public void onHead(int status, HeaderFields headers, boolean hasBody) {
+            seen.add("body " + hasBody);
+            headers.set("content-encoding", "slow");
+        }
+
+        @Override
+        public int turnBytes() {
+            return 4;
+        }
+
+        @Override
+        public ByteBuf onData(ByteBuf data) {
+            return data;
+        }
+
+        @Override
+        public void onEnd(String failure) {
+            seen.add("end " + failure);
+        }
+    }
+
+    @Test
+    void should_pass_on_a_large_last_part_in_several_turns() {
+        Held function = new Held();
+        Client client = new Client();
+        List<String> seen = new ArrayList<>();
+        RequestSink request =
+                behind(function, context -> Decision.pass(new Slow(seen))).open(head(), true, client);
+        function.response.onHead(new DefaultHttp2Headers().status("200"), false);
+        function.response.onData(ascii("12345"), false);
+        ByteBuf last = ascii("abcdefghij");
+        function.response.onData(last, true);
+        assertThat(client.log).hasToString("200 12345 abcd ");
+        assertThat(request.heldBytes()).isGreaterThanOrEqualTo(6);
+        assertThat(seen).as("not over").containsExactly("body true");
+        run();
+        assertThat(client.log).hasToString("200 12345 abcd efgh ij$");
+        assertThat(seen).containsExactly("body true", "end null");
+        assertThat(function.response.contentEncoding()).isEqualTo("slow");
+        request.responseTaken(15);
+        assertThat(function.taken).isEqualTo(15);
+        assertThat(last.refCnt()).isZero();
+    }
+
+    @Test
+    void should_drop_the_rest_of_a_large_last_part_if_the_client_leaves() {
+        Held function = new Held();
+        Client client = new Client();
+        List<String> seen = new ArrayList<>();
+        RequestSink request =
+                behind(function, context -> Decision.pass(new Slow(seen))).open(head(), true, client);
+        function.response.onHead(new DefaultHttp2Headers().status("200"), false);
+        ByteBuf last = ascii("abcdefghij");
+        function.response.onData(last, true);
+        request.cancel(ErrorCode.CANCELLED);
+        assertThat(last.refCnt()).isZero();
+        assertThat(function.taken).as("the rest").isEqualTo(6);
+        request.responseTaken(4);
+        assertThat(function.taken).isEqualTo(10);
+        run();
+        assertThat(client.log).hasToString("200 abcd ");
+        assertThat(seen).containsExactly("body true", "end cancelled");
+    }
+
+    @Test
+    void should_say_whether_a_response_has_a_body() {
+        Held function = new Held();
+        List<String> seen = new ArrayList<>();
+        behind(function, context -> Decision.pass(new Slow(seen))).open(head(), true, new Client());
+        function.response.onHead(new DefaultHttp2Headers().status("200"), true);
+        assertThat(seen).containsExactly("body false", "end null");
+        assertThat(function.response.contentEncoding()).as("of no body").isNull();
+    }
+
+    /** Otherwise, small parts of which an encoder makes large ones would fill the memory. */
+    @Test
+    void should_stop_a_sender_whose_receiver_takes_nothing() {
+        Held function = new Held();
+        ResponseFilter bursts = new ResponseFilter() {
+            private int parts;
+
+            @Override
+            public ByteBuf onData(ByteBuf data) {
+                data.release();
+                parts++;
+                return parts % 4 == 0 ? ascii("a".repeat(8)) : Unpooled.EMPTY_BUFFER;
+            }
+        };
+        RequestSink request = behind(function, context -> Decision.pass(bursts)).open(head(), true, new Client());
+        function.response.onHead(new DefaultHttp2Headers().status("200"), false);
+        for (int i = 0; i < 16; i++) {
+            function.response.onData(ascii("ab"), false);
+        }
+        // While nothing waited, three parts returned. Since then, as much waits as was sent.
+        assertThat(function.taken).isEqualTo(6);
+        request.responseTaken(16);
+        assertThat(function.taken).isEqualTo(6 + 13);
+        request.responseTaken(16);
+        assertThat(function.taken).isEqualTo(32);
+        request.cancel(ErrorCode.CANCELLED);
     }
 
     @Test

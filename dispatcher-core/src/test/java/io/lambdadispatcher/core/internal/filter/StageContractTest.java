@@ -5,8 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.options.BreakerPolicy;
 import io.lambdadispatcher.core.options.CachePolicy;
-import io.lambdadispatcher.core.options.CompressionPolicy;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.DeadlinePolicy;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
@@ -36,10 +34,6 @@ class StageContractTest {
         CACHE(policy -> policy.cache(CachePolicy.builder("test")
                 .staleIfError(Duration.ofMinutes(1))
                 .maxBodyBytes(1 << 16)
-                .build())),
-        COMPRESSION(policy -> policy.compression(CompressionPolicy.builder()
-                .encodings(List.of(ContentEncoding.GZIP))
-                .minBytes(0)
                 .build())),
         BREAKER(policy -> policy.breaker(BreakerPolicy.builder("test")
                 .errors(0.5)

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.core.options;
+package io.lambdadispatcher.compression;
 
 import io.netty.handler.codec.compression.Brotli;
 import io.netty.handler.codec.compression.Zstd;
@@ -40,7 +40,11 @@ public enum ContentEncoding {
     }
 
     /** Returns the name in {@code accept-encoding} and {@code content-encoding}. */
-    public AsciiString token() {
+    public String token() {
+        return token.toString();
+    }
+
+    AsciiString ascii() {
         return token;
     }
 

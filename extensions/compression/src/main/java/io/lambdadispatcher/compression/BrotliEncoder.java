@@ -1,4 +1,4 @@
-package io.lambdadispatcher.core.internal.filter;
+package io.lambdadispatcher.compression;
 
 import com.aayushatharva.brotli4j.Brotli4jLoader;
 import com.aayushatharva.brotli4j.encoder.BrotliEncoderChannel;

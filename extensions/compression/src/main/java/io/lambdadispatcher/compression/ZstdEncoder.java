@@ -1,4 +1,4 @@
-package io.lambdadispatcher.core.internal.filter;
+package io.lambdadispatcher.compression;
 
 import com.github.luben.zstd.EndDirective;
 import com.github.luben.zstd.ZstdCompressCtx;

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.core.internal.filter;
+package io.lambdadispatcher.compression;
 
 /**
  * Limits the memory of the encoders of one function on one event loop. Clients decide how long a

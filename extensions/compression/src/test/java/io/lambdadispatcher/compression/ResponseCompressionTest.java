@@ -1,13 +1,11 @@
-package io.lambdadispatcher.core.internal.filter;
+package io.lambdadispatcher.compression;
 
-import static io.lambdadispatcher.core.internal.filter.CompressionRig.policy;
-import static io.lambdadispatcher.core.internal.filter.CompressionRig.response;
+import static io.lambdadispatcher.compression.CompressionRig.policy;
+import static io.lambdadispatcher.compression.CompressionRig.response;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.compression.CompressionRig.Encoded;
 import io.lambdadispatcher.core.internal.exchange.Failure;
-import io.lambdadispatcher.core.options.CompressionPolicy;
-import io.lambdadispatcher.core.options.ContentEncoding;
-import io.lambdadispatcher.core.testkit.RecordingObserver.Encoded;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
@@ -26,7 +24,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class CompressionFilterTest {
+class ResponseCompressionTest {
     private static final String JSON = "application/json";
     private static final int KIB = 1024;
     private static final int WINDOW_BYTES = 512 * KIB;
@@ -148,7 +146,7 @@ class CompressionFilterTest {
         assertThat(rig.head)
                 .isEqualTo(response("content-type", JSON, "vary", "accept-encoding", "content-encoding", "gzip"));
         assertThat(rig.ended).isEqualTo(head);
-        assertThat(rig.filter.memory().usedBytes() > 0).isEqualTo(!head);
+        assertThat(rig.usedBytes() > 0).isEqualTo(!head);
         rig.request.cancel(ErrorCode.CANCELLED);
     }
 
@@ -157,7 +155,7 @@ class CompressionFilterTest {
         rig.open(policy(ContentEncoding.GZIP), "GET", "accept-encoding", "gzip");
         rig.function.response.onHead(response("content-type", JSON), true);
         assertThat(encodingAndVary()).isEqualTo("null accept-encoding");
-        assertThat(rig.filter.memory().usedBytes()).isZero();
+        assertThat(rig.usedBytes()).isZero();
     }
 
     /** Its tag must fit the response that is stored, and its vary must be the same. */
@@ -175,11 +173,18 @@ class CompressionFilterTest {
     @Test
     void should_leave_grpc_tunnels_and_routes_without_compression_alone() {
         CompressionPolicy gzip = policy(ContentEncoding.GZIP);
-        assertThat(rig.open(gzip, "POST", "content-type", "application/grpc+json", "accept-encoding", "gzip"))
-                .isSameAs(rig.function);
-        assertThat(rig.open(gzip, "CONNECT", "accept-encoding", "gzip")).isSameAs(rig.function);
-        assertThat(rig.open(CompressionPolicy.OFF, "GET", "accept-encoding", "gzip"))
-                .isSameAs(rig.function);
+        rig.open(gzip, "POST", "content-type", "application/grpc+json", "accept-encoding", "gzip");
+        assertUnchanged();
+        rig.open(gzip, "CONNECT", "accept-encoding", "gzip");
+        assertUnchanged();
+        rig.open(CompressionPolicy.builder().build(), "GET", "accept-encoding", "gzip");
+        assertUnchanged();
+        assertThat(rig.openWithout()).as("no filter at all").isSameAs(rig.function);
+    }
+
+    private void assertUnchanged() {
+        rig.function.response.onHead(response("content-type", JSON), false);
+        assertThat(rig.head).isEqualTo(response("content-type", JSON));
     }
 
     // Bodies.
@@ -231,10 +236,10 @@ class CompressionFilterTest {
         assertThat(rig.function.returnedBytes).as(seed).isEqualTo(content.length);
         assertThat(rig.decoded()).as(seed).isEqualTo(content);
         assertThat(rig.trailers).as(seed).isEqualTo(withTrailers ? CompressionRig.headers("a", "b") : null);
-        assertThat(rig.filter.memory().usedBytes()).as(seed).isZero();
-        assertThat(rig.observer.encoded)
+        assertThat(rig.usedBytes()).as(seed).isZero();
+        assertThat(rig.encoded())
                 .as(seed)
-                .containsExactly(new Encoded("f", encoding, content.length, rig.body.size()));
+                .containsExactly(new Encoded(encoding.token(), content.length, rig.body.size()));
     }
 
     private static byte[] content(Random random, int bytes) {
@@ -344,10 +349,10 @@ class CompressionFilterTest {
         rig.request.cancel(ErrorCode.CANCELLED);
         assertThat(rig.function.cancelled).isEqualTo(ErrorCode.CANCELLED);
         assertThat(rig.request.heldBytes()).isZero();
-        assertThat(rig.filter.memory().usedBytes()).isZero();
+        assertThat(rig.usedBytes()).isZero();
         rig.takeAll();
         assertThat(rig.function.returnedBytes).isEqualTo(6);
-        assertThat(rig.observer.encoded).isEmpty();
+        assertThat(rig.encoded()).isEmpty();
     }
 
     /** The response must not look complete. */
@@ -359,7 +364,7 @@ class CompressionFilterTest {
         rig.function.response.onFailure(new Failure(Failure.Kind.WORKER_LOST, "lost"));
         assertThat(rig.failure).isNotNull();
         assertThat(rig.ended).isFalse();
-        assertThat(rig.filter.memory().usedBytes()).isZero();
+        assertThat(rig.usedBytes()).isZero();
         rig.takeAll();
         assertThat(rig.function.returnedBytes).isEqualTo(6);
     }
@@ -430,11 +435,11 @@ class CompressionFilterTest {
 
     private static void assertCutOff(CompressionRig scarce) {
         assertThat(scarce.failure).isNotNull();
-        assertThat(scarce.failure.kind()).isEqualTo(Failure.Kind.BAD_RESPONSE);
+        assertThat(scarce.failure.kind()).isEqualTo(Failure.Kind.FILTER_FAILED);
         assertThat(scarce.ended).isFalse();
         assertThat(scarce.function.cancelled).as("not the client's wish").isEqualTo(ErrorCode.INTERNAL);
-        assertThat(scarce.filter.memory().usedBytes()).isZero();
-        assertThat(scarce.observer.encoded).isEmpty();
+        assertThat(scarce.usedBytes()).isZero();
+        assertThat(scarce.encoded()).isEmpty();
     }
 
     /** If zlib has no memory, the JDK throws an error. */
@@ -450,7 +455,7 @@ class CompressionFilterTest {
                 .isEqualTo(response("content-type", JSON, "content-length", "5000", "vary", "accept-encoding"));
         scarce.function.response.onData(text("{}"), true);
         assertThat(scarce.body.toString(StandardCharsets.UTF_8)).isEqualTo("{}");
-        assertThat(scarce.filter.memory().usedBytes()).isZero();
+        assertThat(scarce.usedBytes()).isZero();
     }
 
     // The response to a direct request arrives as one piece.
@@ -462,13 +467,13 @@ class CompressionFilterTest {
         rig.respond(encoding, "content-type", JSON, "content-length", Integer.toString(content.length));
         rig.function.response.onData(Unpooled.wrappedBuffer(content), true);
         assertThat(rig.ended).isFalse();
-        assertThat(rig.observer.encoded).isEmpty();
+        assertThat(rig.encoded()).isEmpty();
         rig.loop.runPendingTasks();
         assertThat(rig.ended).isTrue();
         rig.takeAll();
         assertThat(rig.decoded()).isEqualTo(content);
         assertThat(rig.function.returnedBytes).isEqualTo(content.length);
-        assertThat(rig.observer.encoded).hasSize(1);
+        assertThat(rig.encoded()).hasSize(1);
     }
 
     @Test
@@ -482,7 +487,7 @@ class CompressionFilterTest {
         assertThat(rig.function.returnedBytes).isEqualTo(1000 * KIB);
         rig.loop.runPendingTasks();
         assertThat(rig.ended).isFalse();
-        assertThat(rig.filter.memory().usedBytes()).isZero();
+        assertThat(rig.usedBytes()).isZero();
     }
 
     @Test

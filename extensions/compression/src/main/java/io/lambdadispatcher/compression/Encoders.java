@@ -1,6 +1,5 @@
-package io.lambdadispatcher.core.internal.filter;
+package io.lambdadispatcher.compression;
 
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.wire.http.ContentEncoder;
 import io.lambdadispatcher.wire.http.GzipEncoder;
 

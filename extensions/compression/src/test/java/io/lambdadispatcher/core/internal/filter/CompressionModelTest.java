@@ -2,14 +2,16 @@ package io.lambdadispatcher.core.internal.filter;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.compression.CompressionPolicy;
+import io.lambdadispatcher.compression.CompressionRig;
+import io.lambdadispatcher.compression.ContentEncoding;
+import io.lambdadispatcher.compression.ResponseCompression;
 import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
 import io.lambdadispatcher.core.options.CachePolicy;
-import io.lambdadispatcher.core.options.CompressionPolicy;
-import io.lambdadispatcher.core.options.ContentEncoding;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.http.FlatHeaders;
@@ -287,12 +289,14 @@ class CompressionModelTest {
             FunctionOpener inner = stores
                     ? new CacheFilter(application, "f", loop.eventLoop(), () -> store, each -> false, observer)
                     : application;
-            CompressionFilter filter = new CompressionFilter(inner, loop.eventLoop(), "f", observer);
+            FunctionOpener filter = CompressionRig.behind(new ResponseCompression(), inner, loop.eventLoop(), observer);
             TrafficPolicy.Builder traffic = TrafficPolicy.builder()
-                    .compression(CompressionPolicy.builder()
-                            .encodings(List.of(ContentEncoding.BR, ContentEncoding.GZIP))
-                            .minBytes(100)
-                            .build());
+                    .extension(
+                            CompressionPolicy.class,
+                            CompressionPolicy.builder()
+                                    .encodings(List.of(ContentEncoding.BR, ContentEncoding.GZIP))
+                                    .minBytes(100)
+                                    .build());
             TrafficPolicy policy =
                     (stores ? traffic.cache(CachePolicy.builder("c").build()) : traffic).build();
             List<String> log = new ArrayList<>();

@@ -1,4 +1,4 @@
-package io.lambdadispatcher.core.internal.filter;
+package io.lambdadispatcher.compression;
 
 import io.lambdadispatcher.wire.http.ContentEncoder;
 import io.lambdadispatcher.wire.http.GzipEncoder;

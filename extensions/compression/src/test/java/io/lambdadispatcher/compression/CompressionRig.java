@@ -1,4 +1,4 @@
-package io.lambdadispatcher.core.internal.filter;
+package io.lambdadispatcher.compression;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -9,9 +9,11 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.filter.FilterLoop;
+import io.lambdadispatcher.core.internal.filter.RequestFilters;
 import io.lambdadispatcher.core.internal.pool.SilentClient;
-import io.lambdadispatcher.core.options.CompressionPolicy;
-import io.lambdadispatcher.core.options.ContentEncoding;
+import io.lambdadispatcher.core.observe.DispatcherObserver;
+import io.lambdadispatcher.core.observe.FilterEvent;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
 import io.lambdadispatcher.wire.http.ContentEncoder;
@@ -21,6 +23,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandler;
+import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.compression.BrotliDecoder;
 import io.netty.handler.codec.compression.JdkZlibDecoder;
@@ -29,15 +32,18 @@ import io.netty.handler.codec.compression.ZstdDecoder;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A client, the filter, and a function that a test plays. */
-final class CompressionRig implements ResponseSink {
+/** A client, the filter as the dispatcher calls it, and a function that a test plays. */
+public final class CompressionRig implements ResponseSink {
     final EmbeddedChannel loop = new EmbeddedChannel();
     final RecordingObserver observer = new RecordingObserver();
     final Function function = new Function();
-    final CompressionFilter filter;
+    final ResponseCompression compression;
+    private final FunctionOpener filter;
 
     /** What the client sends its calls to. */
     RequestSink request = function;
@@ -61,7 +67,39 @@ final class CompressionRig implements ResponseSink {
     }
 
     CompressionRig(java.util.function.Function<ContentEncoding, ContentEncoder> encoders, ByteBufAllocator allocator) {
-        filter = new CompressionFilter(function, loop.eventLoop(), "f", observer, encoders, allocator);
+        compression = new ResponseCompression(encoders, allocator);
+        filter = behind(compression, function, loop.eventLoop(), observer);
+    }
+
+    /** Returns the function {@code f} behind the filter. */
+    public static FunctionOpener behind(
+            ResponseCompression compression, FunctionOpener function, EventLoop loop, DispatcherObserver observer) {
+        FilterLoop home = new FilterLoop(loop, observer, (name, sent, client) -> {
+            throw new AssertionError("compression sends no requests");
+        });
+        return new RequestFilters(List.of(compression), Map.of()).beforeFunction("f", function, true, home);
+    }
+
+    int usedBytes() {
+        return compression.memory("f").usedBytes();
+    }
+
+    /** What was compressed. */
+    record Encoded(String encoding, long bytes, long encodedBytes) {}
+
+    List<Encoded> encoded() {
+        List<Encoded> all = new ArrayList<>();
+        List<FilterEvent> events = List.copyOf(observer.filterEvents);
+        for (int i = 0; i < events.size(); i += 3) {
+            assertThat(events.subList(i, i + 3))
+                    .extracting(FilterEvent::name)
+                    .containsExactly("compressed.responses", "compressed.original.body.bytes", "compressed.body.bytes");
+            all.add(new Encoded(
+                    String.valueOf(events.get(i).labels().get("encoding")),
+                    events.get(i + 1).count(),
+                    events.get(i + 2).count()));
+        }
+        return all;
     }
 
     /** Receives requests, and calls {@link #response}. */
@@ -127,7 +165,7 @@ final class CompressionRig implements ResponseSink {
 
     /** Sends a request that accepts one encoding, and starts its response. */
     CompressionRig respond(ContentEncoding encoding, String... namesAndValues) {
-        open(policy(encoding), "GET", "accept-encoding", encoding.token().toString());
+        open(policy(encoding), "GET", "accept-encoding", encoding.token());
         function.response.onHead(response(namesAndValues), false);
         return this;
     }
@@ -147,8 +185,17 @@ final class CompressionRig implements ResponseSink {
                 requestHead,
                 true,
                 this,
-                TrafficPolicy.builder().compression(policy).build());
+                TrafficPolicy.builder()
+                        .extension(CompressionPolicy.class, policy)
+                        .build());
         return request;
+    }
+
+    /** Opens a request whose policy says nothing about compression. */
+    RequestSink openWithout() {
+        FlatHeaders requestHead = new FlatHeaders();
+        requestHead.method("GET").scheme("https").authority("a").path("/");
+        return filter.open(requestHead, true, this, TrafficPolicy.NEUTRAL);
     }
 
     /** The client takes bytes of the encoded body. */
@@ -218,7 +265,7 @@ final class CompressionRig implements ResponseSink {
         }
     }
 
-    static byte[] decode(String encoding, byte[] bytes) {
+    public static byte[] decode(String encoding, byte[] bytes) {
         ChannelHandler decoder = switch (encoding) {
             case "gzip" -> new JdkZlibDecoder(ZlibWrapper.GZIP, 0);
             case "br" -> new BrotliDecoder();

@@ -1,0 +1,205 @@
+package io.lambdadispatcher.core.internal.filter;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.compression.CompressionPolicy;
+import io.lambdadispatcher.compression.CompressionRig;
+import io.lambdadispatcher.compression.ContentEncoding;
+import io.lambdadispatcher.compression.ResponseCompression;
+import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
+import io.lambdadispatcher.core.internal.exchange.RequestSink;
+import io.lambdadispatcher.core.internal.pool.SilentClient;
+import io.lambdadispatcher.core.options.BreakerPolicy;
+import io.lambdadispatcher.core.options.CachePolicy;
+import io.lambdadispatcher.core.options.DeadlinePolicy;
+import io.lambdadispatcher.core.options.TrafficPolicy;
+import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.wire.testkit.AnyRelease;
+import io.lambdadispatcher.wire.worker.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What compression and the dispatcher's own filters do to one request. */
+@AnyRelease
+class CompressionTogetherTest {
+    private static final int WORLDS = Integer.getInteger("contract.worlds", 100);
+    private static final int STEPS = 60;
+    private static final CachePolicy CACHE = CachePolicy.builder("test")
+            .staleIfError(Duration.ofMinutes(1))
+            .maxBodyBytes(1 << 16)
+            .build();
+
+    private final ScriptedFunction function = new ScriptedFunction();
+    private final RecordingObserver observer = new RecordingObserver();
+
+    private static final class Client extends SilentClient {
+        private @Nullable Http2Headers head;
+        private int bytes;
+
+        @Override
+        public void onHead(Http2Headers fields, boolean end) {
+            head = fields;
+        }
+
+        @Override
+        public void onData(ByteBuf data, boolean end) {
+            bytes += data.readableBytes();
+            data.release();
+        }
+    }
+
+    private static TrafficPolicy.Builder gzip(int minBytes) {
+        return TrafficPolicy.builder()
+                .extension(
+                        CompressionPolicy.class,
+                        CompressionPolicy.builder()
+                                .encodings(List.of(ContentEncoding.GZIP))
+                                .minBytes(minBytes)
+                                .build());
+    }
+
+    /** Returns the function behind all filters, as the dispatcher puts them. */
+    private static FunctionOpener chain(FunctionOpener target, RecordingObserver observer, EmbeddedChannel channel) {
+        FunctionFilters own = new FunctionFilters("f", observer, new StoredResponses(1 << 24));
+        return CompressionRig.behind(
+                new ResponseCompression(), own.around(target, channel.eventLoop()), channel.eventLoop(), observer);
+    }
+
+    private static RequestSink open(FunctionOpener opener, Client client, TrafficPolicy policy, String... fields) {
+        return opener.open(
+                with(
+                        new DefaultHttp2Headers()
+                                .method("GET")
+                                .scheme("http")
+                                .authority("a")
+                                .path("/"),
+                        fields),
+                true,
+                client,
+                policy);
+    }
+
+    private static Http2Headers with(Http2Headers head, String... fields) {
+        for (int i = 0; i < fields.length; i += 2) {
+            head.add(fields[i], fields[i + 1]);
+        }
+        return head;
+    }
+
+    private static Http2Headers ok(String... fields) {
+        return with(new DefaultHttp2Headers().status("200"), fields);
+    }
+
+    /** A direct call is free only when all bytes of its response have been taken. */
+    @Test
+    void should_return_all_bytes_of_a_compressed_response_after_a_cancellation() {
+        EmbeddedChannel channel = new EmbeddedChannel();
+        FunctionOpener opener = chain(function, observer, channel);
+        Client client = new Client();
+        RequestSink request = open(opener, client, gzip(0).cache(CACHE).build(), "accept-encoding", "gzip");
+        ScriptedFunction.Call call = function.only();
+        byte[] body = new byte[200_000];
+        new Random(1).nextBytes(body);
+        call.response.onHead(ok("content-type", "text/plain", "content-length", "200000"), false);
+        call.response.onData(Unpooled.wrappedBuffer(body), true);
+        int untaken = client.bytes;
+        request.cancel(ErrorCode.CANCELLED);
+        request.responseTaken(untaken);
+        long sum = 0;
+        String[] words = call.log.toString().split(" ");
+        for (int i = 0; i < words.length; i++) {
+            sum += words[i].equals("taken") ? Long.parseLong(words[i + 1]) : 0;
+        }
+        assertThat(sum).isEqualTo(200_000);
+        channel.finishAndReleaseAll();
+    }
+
+    /** It is stored as the function has sent it, and each client gets what it accepts. */
+    @Test
+    void should_compress_a_stored_response_for_each_client() {
+        EmbeddedChannel channel = new EmbeddedChannel();
+        FunctionOpener opener = chain(function, observer, channel);
+        TrafficPolicy policy = gzip(1024).cache(CACHE).build();
+        open(opener, new Client(), policy);
+        ScriptedFunction.Call call = function.only();
+        call.response.onHead(
+                ok("content-type", "text/plain", "content-length", "20000", "cache-control", "max-age=60"), false);
+        call.response.onData(Unpooled.wrappedBuffer(new byte[20_000]), true);
+        Client compressed = new Client();
+        open(opener, compressed, policy, "accept-encoding", "gzip");
+        assertThat(compressed.bytes).isBetween(1, 1000);
+        Client plain = new Client();
+        open(opener, plain, policy, "accept-encoding", "br");
+        assertThat(plain.bytes).isEqualTo(20_000);
+        assertThat(plain.head).isNotNull();
+        assertThat(plain.head.get("vary")).hasToString("accept-encoding");
+        assertThat(function.calls).hasSize(1);
+        assertThat(observer.ends)
+                .extracting(end -> end.status() + " " + end.substitute() + " " + end.contentEncoding())
+                .endsWith("200 CACHE gzip", "200 CACHE null");
+        channel.finishAndReleaseAll();
+    }
+
+    static Stream<Consumer<TrafficPolicy.Builder>> others() {
+        Consumer<TrafficPolicy.Builder> nothing = policy -> {};
+        Consumer<TrafficPolicy.Builder> cache = policy -> policy.cache(CACHE);
+        Consumer<TrafficPolicy.Builder> breaker = policy -> policy.breaker(BreakerPolicy.builder("test")
+                .errors(0.5)
+                .latency(Duration.ofSeconds(5))
+                .build());
+        Consumer<TrafficPolicy.Builder> deadline = policy -> policy.deadline(
+                DeadlinePolicy.builder().limit(Duration.ofSeconds(30)).build());
+        return Stream.of(
+                nothing,
+                cache,
+                breaker,
+                deadline,
+                cache.andThen(breaker),
+                cache.andThen(deadline),
+                breaker.andThen(deadline),
+                cache.andThen(breaker).andThen(deadline));
+    }
+
+    /** See {@link StageContractTest}. */
+    @ParameterizedTest
+    @MethodSource("others")
+    void should_keep_the_contract(Consumer<TrafficPolicy.Builder> other) {
+        TrafficPolicy.Builder policy = gzip(0);
+        other.accept(policy);
+        for (int seed = 0; seed < WORLDS; seed++) {
+            try {
+                run(policy.build(), new Random(seed));
+            } catch (AssertionError | RuntimeException e) {
+                throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
+            }
+        }
+    }
+
+    private static void run(TrafficPolicy policy, Random random) {
+        EmbeddedChannel channel = new EmbeddedChannel();
+        channel.freezeTime();
+        ContractWorld world = new ContractWorld(random);
+        ContractWorld.Service own = world.new Service("own");
+        RecordingObserver recorded = new RecordingObserver();
+        FunctionOpener opener = chain(own, recorded, channel);
+        for (int i = 0; i < STEPS; i++) {
+            StageContractTest.step(world, opener, policy, channel);
+        }
+        StageContractTest.end(world, channel);
+        world.clients.forEach(client -> StageContractTest.checkReport(world, client, recorded));
+        channel.finishAndReleaseAll();
+        assertThat(world.buffers).allMatch(buffer -> buffer.refCnt() == 0);
+    }
+}
