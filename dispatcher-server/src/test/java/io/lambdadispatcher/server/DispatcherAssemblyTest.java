@@ -2,6 +2,7 @@ package io.lambdadispatcher.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.lambdadispatcher.core.options.Transport;
 import io.lambdadispatcher.server.config.Configuration;
@@ -12,6 +13,7 @@ import io.lambdadispatcher.server.config.Settings;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import software.amazon.awssdk.regions.providers.AwsRegionProviderChain;
 
 class DispatcherAssemblyTest {
     /** As on a machine without a network. */
@@ -33,6 +35,15 @@ class DispatcherAssemblyTest {
         assertThatThrownBy(() -> assembly.builder(Transport.nio(), InheritedSockets.none()))
                 .isInstanceOf(StartException.class)
                 .hasMessage("no address that workers could dial");
+    }
+
+    @Test
+    void should_say_in_one_line_that_no_region_is_known() {
+        RuntimeException ofSdk =
+                catchThrowableOfType(RuntimeException.class, new AwsRegionProviderChain(() -> null)::getRegion);
+
+        assertThat(DispatcherAssembly.failed("launcher lambda", ofSdk))
+                .hasMessage("launcher lambda: no AWS region is known. Set aws.region, or AWS_REGION");
     }
 
     @Test

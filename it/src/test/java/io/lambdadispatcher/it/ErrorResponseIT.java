@@ -92,6 +92,21 @@ class ErrorResponseIT {
     }
 
     @Test
+    void should_answer_500_and_name_the_router_if_it_fails() throws Exception {
+        try (Rig rig = Rig.start(
+                Rig.function().build(),
+                DispatcherObserver.NONE,
+                builder -> builder.failureHeader("x-dispatcher-failure").router(head -> {
+                    throw new IllegalStateException("a bug of the router");
+                }))) {
+            HttpResponse<String> response = get(rig, Version.HTTP_2, "/");
+            assertThat(response.statusCode()).isEqualTo(500);
+            assertThat(response.headers().firstValue("x-dispatcher-failure")).contains("router_failed");
+            assertThat(response.body()).isEqualTo("the router failed\n");
+        }
+    }
+
+    @Test
     void should_send_the_programs_own_pages_and_survive_their_failure() throws Exception {
         ErrorRenderer pages = error -> {
             if (error.request().path().toString().endsWith("broken")) {

@@ -36,6 +36,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -299,6 +300,34 @@ class IncidentsIT {
         assertThat(lines())
                 .filteredOn(line -> line.startsWith("incident ends: " + words(kind)))
                 .hasSize(1);
+    }
+
+    /** Operators read in the line which worker is ejected, and why. */
+    @Test
+    void should_compare_the_ejected_worker_with_the_others() {
+        assertThat(lines())
+                .filteredOn(line -> line.startsWith("incident begins: workers of function demo are ejected: "))
+                .singleElement()
+                .asString()
+                .matches(".*: \\d+ of its \\d+ requests failed, and \\d+ of \\d+ of the other workers.*");
+    }
+
+    @Test
+    void should_say_how_many_requests_a_lost_worker_had() {
+        assertThat(lines())
+                .filteredOn(line -> line.startsWith("incident begins: workers of function demo are lost: "))
+                .singleElement()
+                .asString()
+                .endsWith(". Requests in flight: 1");
+    }
+
+    @Test
+    void should_say_why_the_ledger_cannot_be_reached() {
+        assertThat(lines())
+                .filteredOn(line -> line.startsWith("incident begins: the ledger of the fleet cannot be reached, "))
+                .singleElement()
+                .asString()
+                .matches(".*: it cannot be (read|written): .*unreachable.*");
     }
 
     @ParameterizedTest

@@ -201,7 +201,7 @@ class WorkerPortKeyTest {
             // An operator sees why no worker connects.
             assertThat(rejections)
                     .anyMatch(reason -> reason.startsWith("it does not use TLS, but this port does"))
-                    .anyMatch(reason -> reason.matches("TLS has failed: .*(?i:certificate.unknown).*"));
+                    .anyMatch(reason -> reason.matches("TLS has failed: .*(?i:certificate_unknown).*"));
         }
     }
 

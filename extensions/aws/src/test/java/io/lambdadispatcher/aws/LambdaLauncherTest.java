@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.spi.LaunchPayload;
 import io.lambdadispatcher.core.spi.WorkerLauncher.Cause;
 import io.lambdadispatcher.core.spi.WorkerLauncher.LaunchRequest;
@@ -43,6 +47,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
 import software.amazon.awssdk.core.exception.SdkClientException;
 import software.amazon.awssdk.services.lambda.model.InvokeResponse;
 
@@ -581,6 +586,11 @@ class LambdaLauncherTest {
 
     @Test
     void should_ask_for_leave_without_starting_anything() throws Exception {
+        Logger logger = (Logger) LoggerFactory.getLogger(LambdaLauncher.class);
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        logger.addAppender(log);
+        logger.setLevel(Level.WARN);
         CompletableFuture<Void> verified = launcher.verify();
         FakeLambda.Invoke dryRun = lambda.take();
 
@@ -588,6 +598,14 @@ class LambdaLauncherTest {
         dryRun.answer(
                 404, Map.of("X-Amzn-ErrorType", "ResourceNotFoundException"), "{\"Message\":\"no such function\"}");
         verified.get(20, TimeUnit.SECONDS);
+        logger.detachAppender(log);
+        logger.setLevel(null);
+        assertThat(log.list)
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .singleElement()
+                .asString()
+                .contains(" cannot be invoked: ")
+                .contains("no such function");
     }
 
     @Test

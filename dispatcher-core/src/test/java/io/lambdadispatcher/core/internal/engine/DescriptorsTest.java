@@ -2,6 +2,10 @@ package io.lambdadispatcher.core.internal.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.HttpLimits;
@@ -18,6 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.slf4j.LoggerFactory;
 
 class DescriptorsTest {
     @TempDir
@@ -37,6 +42,27 @@ class DescriptorsTest {
     })
     void should_keep_descriptors_for_workers(int wanted, long reserve, long max, long open, int expected) {
         assertThat(new Descriptors(max, open).forClients(wanted, reserve)).isEqualTo(expected);
+    }
+
+    @Test
+    void should_say_how_many_connections_are_served_and_what_to_raise() {
+        Logger logger = (Logger) LoggerFactory.getLogger(Descriptors.class);
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        logger.addAppender(log);
+        logger.setLevel(Level.WARN);
+        try {
+            new Descriptors(1024, 200).forClients(10_000, 300);
+        } finally {
+            logger.detachAppender(log);
+            logger.setLevel(null);
+        }
+        assertThat(log.list)
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .containsExactly(
+                        "http.max-connections: 10000, but the process may open only 1024 files and keeps 300 for"
+                                + " workers: at most 724 client connections are served. Raise the limit (ulimit -n) to at least"
+                                + " 10300.");
     }
 
     @ParameterizedTest

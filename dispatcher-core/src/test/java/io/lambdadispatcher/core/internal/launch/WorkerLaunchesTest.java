@@ -3,6 +3,10 @@ package io.lambdadispatcher.core.internal.launch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.internal.capacity.Plan;
 import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
@@ -27,6 +31,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 
 class WorkerLaunchesTest {
     private static final Duration AT_MOST = Duration.ofSeconds(30);
@@ -144,6 +149,38 @@ class WorkerLaunchesTest {
         pass(Duration.ZERO);
         assertThat(observer.launchEnds)
                 .containsExactly(new RecordingObserver.LaunchEnd(launched.get(0), "exit code 137"));
+    }
+
+    /** It is an incident, because nobody knows what the worker costs. */
+    @Test
+    void should_tell_that_its_launcher_has_lost_sight_of_a_worker() {
+        exit.complete(new WorkerExit(Cause.LOST, "the connection was reset"));
+        pass(Duration.ZERO);
+        String id = launched.get(0);
+        assertThat(observer.incidents)
+                .singleElement()
+                .asString()
+                .isEqualTo("incident begins: launched workers of function f fail (lost): worker " + id
+                        + " may still run, but its launcher has lost sight of it: the connection was reset");
+    }
+
+    @Test
+    void should_log_that_a_worker_gets_fewer_requests() {
+        Logger logger = (Logger) LoggerFactory.getLogger(WorkerLaunches.class);
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        logger.addAppender(log);
+        logger.setLevel(Level.INFO);
+        try {
+            Plan.Limit limit = new Plan.Limit("w", 7, "its event loop is 300 ms late");
+            launches.carryOut(new Plan(List.of(), List.of(), List.of(), List.of(limit), List.of(), 0, false), function);
+        } finally {
+            logger.detachAppender(log);
+            logger.setLevel(null);
+        }
+        assertThat(log.list)
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .containsExactly("worker w of f now gets at most 7 concurrent requests: its event loop is 300 ms late");
     }
 
     @Test

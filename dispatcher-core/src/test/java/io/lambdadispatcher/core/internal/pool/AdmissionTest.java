@@ -84,6 +84,10 @@ class AdmissionTest extends OnTwoLoops {
         assertThat(refused()).isEmpty();
 
         request(1, "a");
+        assertThat(failures)
+                .extracting(Failure::detail)
+                .containsExactly(
+                        "3 requests with this x-tenant are already in flight for function f with policy default");
         assertThat(refused()).containsExactly(Failure.Kind.TENANT_LIMITED);
 
         request(1, "b");
@@ -162,6 +166,7 @@ class AdmissionTest extends OnTwoLoops {
         assertThat(attempts).hasSize(10);
         assertThat(failures).hasSize(20).allSatisfy(failure -> {
             assertThat(failure.kind()).isEqualTo(Failure.Kind.RATE_LIMITED);
+            assertThat(failure.detail()).isEqualTo("more than 60 requests in 60 s");
             assertThat(failure.retryAfterSeconds()).isEqualTo(1);
             assertThat(failure.quota()).isEqualTo(new Failure.Quota("default", 60, 60));
         });

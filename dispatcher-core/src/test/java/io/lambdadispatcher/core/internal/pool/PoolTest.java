@@ -144,6 +144,7 @@ class PoolTest extends OnTwoLoops {
 
     private static final class Client implements ResponseSink {
         final List<String> log = new ArrayList<>();
+        String detail = "";
 
         @Override
         public void onInterim(Http2Headers head) {
@@ -169,6 +170,7 @@ class PoolTest extends OnTwoLoops {
         @Override
         public void onFailure(Failure failure) {
             log.add(failure.kind().name());
+            detail = failure.detail();
         }
 
         @Override
@@ -285,6 +287,7 @@ class PoolTest extends OnTwoLoops {
         assertThat(client.log).isEmpty();
         pass(1);
         assertThat(client.log).containsExactly("QUEUE_TIMEOUT");
+        assertThat(client.detail).isEqualTo("no worker connected for function f within 100 ms");
         assertQuiet();
     }
 

@@ -164,6 +164,9 @@ class WorkerDepartureTest {
                 .observer(observer)
                 .start();
         assertThat(partingAfter((worker, its) -> worker.fallSilent()).reason()).startsWith("no answer to a ping");
-        assertThat(losses()).hasSize(1);
+        assertThat(losses())
+                .singleElement()
+                .asString()
+                .startsWith("incident begins: workers of function f are lost: worker w: no answer to a ping");
     }
 }

@@ -1,0 +1,126 @@
+package io.lambdadispatcher.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lambdadispatcher.core.observe.Incident;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Operators search {@code docs/guides/troubleshoot.md} for the words that they see. Each row of its
+ * tables is caused by a test, which {@code troubleshoot.txt} names, and which expects these words.
+ * {@link IncidentsIT} causes the incidents.
+ */
+class TroubleshootDocTest {
+    private static final Path ROOT = Path.of("..");
+    private static final Path INDEX = Path.of("src/test/resources/troubleshoot.txt");
+    /** Why no test can cause a row. */
+    private static final String NONE = "none: ";
+
+    private static final Pattern TEST = Pattern.compile("(\\w+)\\.(\\w+)");
+    private static final Pattern CODE = Pattern.compile("`([^`]+)`");
+    /** What stands for anything, and what a test can write otherwise: {@code Protection.SHED}. */
+    private static final Pattern BETWEEN_WORDS = Pattern.compile("…|\\w+=|\\d+|[()\"/]");
+
+    /** Returns the first cells of the rows of all tables except the first, and the list. */
+    private static List<String> rows() throws IOException {
+        List<String> rows = new ArrayList<>();
+        String section = "";
+        for (String line : Files.readAllLines(ROOT.resolve("docs/guides/troubleshoot.md"))) {
+            if (line.startsWith("## ")) {
+                section = line;
+            } else if (section.equals("## Incidents")
+                    || line.startsWith("| ---")
+                    || line.startsWith("| what you see")) {
+                continue;
+            } else if (line.startsWith("| ")) {
+                rows.add(line.substring(2, line.indexOf(" | ", 2)));
+            } else if (line.startsWith("- **")) {
+                rows.add(line.substring(4, line.lastIndexOf("**")));
+            }
+        }
+        return rows;
+    }
+
+    private static Map<String, String> index() throws IOException {
+        Map<String, String> tests = new LinkedHashMap<>();
+        List<String> lines = Files.readAllLines(INDEX);
+        for (int i = 0; i + 1 < lines.size(); i += 2) {
+            tests.put(lines.get(i), lines.get(i + 1).strip());
+        }
+        return tests;
+    }
+
+    /** Returns the sources of all tests by the name of their class, with long texts in one piece. */
+    private static Map<String, String> sources() throws IOException {
+        Map<String, String> sources = new LinkedHashMap<>();
+        try (Stream<Path> files = Files.walk(ROOT)) {
+            for (Path file : files.filter(file -> file.toString().matches(".*/src/test/java/.*(Test|IT)\\.java"))
+                    .toList()) {
+                String text = Files.readString(file).replaceAll("\"\\s*\\+\\s*\"", "");
+                sources.put(file.getFileName().toString().replace(".java", ""), text);
+            }
+        }
+        return sources;
+    }
+
+    /** Returns the pieces of the row that a test must have. */
+    private static List<String> words(String row) {
+        return CODE.matcher(row)
+                .results()
+                .flatMap(code -> BETWEEN_WORDS.splitAsStream(code.group(1)))
+                .map(word -> word.strip().toLowerCase(Locale.ROOT))
+                .filter(word -> !word.isEmpty())
+                .toList();
+    }
+
+    @Test
+    void should_name_a_test_for_each_row() throws IOException {
+        assertThat(rows()).hasSizeGreaterThan(50);
+        assertThat(index().keySet()).containsExactlyElementsOf(rows());
+    }
+
+    @Test
+    void should_have_a_row_for_each_incident() throws IOException {
+        String page = Files.readString(ROOT.resolve("docs/guides/troubleshoot.md"));
+        assertThat(page.substring(page.indexOf("## Incidents"), page.indexOf("## No worker"))
+                        .lines()
+                        .filter(line -> line.startsWith("| `")))
+                .hasSize(Incident.Kind.values().length);
+    }
+
+    @Test
+    void should_expect_the_words_of_each_row_in_its_tests() throws IOException {
+        Map<String, String> sources = sources();
+        List<String> problems = new ArrayList<>();
+        index().forEach((row, tests) -> {
+            if (tests.startsWith(NONE)) {
+                return;
+            }
+            StringBuilder all = new StringBuilder();
+            for (MatchResult test : TEST.matcher(tests).results().toList()) {
+                String source = sources.getOrDefault(test.group(1), "");
+                if (!source.contains(" " + test.group(2) + "(")) {
+                    problems.add("no test " + test.group() + " for: " + row);
+                }
+                all.append(source.toLowerCase(Locale.ROOT));
+            }
+            for (String word : words(row)) {
+                if (all.indexOf(word) < 0) {
+                    problems.add(tests + " does not expect '" + word + "' of: " + row);
+                }
+            }
+        });
+        assertThat(problems).isEmpty();
+    }
+}
