@@ -102,7 +102,7 @@ class ErrorResponseIT {
             HttpResponse<String> response = get(rig, Version.HTTP_2, "/");
             assertThat(response.statusCode()).isEqualTo(500);
             assertThat(response.headers().firstValue("x-dispatcher-failure")).contains("router_failed");
-            assertThat(response.body()).isEqualTo("the router failed");
+            assertThat(response.body()).isEqualTo("the router failed\n");
         }
     }
 
