@@ -340,6 +340,26 @@ class BaseTest {
         assertThat(launched).hasSize(1);
     }
 
+    /** It was launched with 100 streams, but opens 20. The other 80 are not in use elsewhere. */
+    @Test
+    void should_not_take_streams_that_a_launched_worker_does_not_open_for_streams_that_others_use() {
+        connect("base", 10);
+        controller.workers().onDialled(now, "of the fleet", WorkerKind.LAUNCHED);
+        workers.put("of the fleet", worker("of the fleet", 20, 20, null));
+        controller.onReady(now, "of the fleet", 20, WorkerLife.NEVER, "");
+        traffic(150, 20);
+        assertThat(launched).isEmpty();
+
+        arrived += 30;
+        pending = 5;
+        for (int i = 0; i < 10; i++) {
+            now += SECOND / 10;
+            arrived += 15;
+            look();
+        }
+        assertThat(launched).isEmpty();
+    }
+
     /**
      * Other dispatchers use a part of the base for requests that never end. The fleet knows of
      * them, or they are no members of it.
