@@ -249,6 +249,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private void shortenGrace(int graceMillis) {
         if (graceMillis < graceLeft().toMillis()) {
             setGrace(graceMillis);
+            streams.drain(Duration.ofMillis(graceMillis));
             timeout(graceMillis, state == State.DRAINING ? this::onGraceOver : this::part);
         }
     }
