@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker;
 import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;

@@ -637,13 +637,13 @@ class InProcessTest {
         for (int i = 0; i < 5; i++) {
             dispatcher.dispatch(GET);
         }
-        Await.until("four requests wait", () -> dispatcher.pools().get(0).pending() == 4);
+        Await.until("four requests wait", () -> dispatcher.pools().get(0).queued() == 4);
         Await.until("one is served", () -> running.get() == 1);
         assertThat(worker(dispatcher).limit()).isEqualTo(1);
 
         dispatcher.limitInProcess("orders", 3);
         Await.until("three are served", () -> running.get() == 3);
-        assertThat(dispatcher.pools().get(0).pending()).isEqualTo(2);
+        assertThat(dispatcher.pools().get(0).queued()).isEqualTo(2);
         dispatcher.limitInProcess("orders", 100);
         Await.until("four are served", () -> running.get() == 4);
     }

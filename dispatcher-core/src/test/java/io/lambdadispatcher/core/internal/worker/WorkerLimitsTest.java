@@ -177,7 +177,7 @@ class WorkerLimitsTest {
     }
 
     private int pending() {
-        return dispatcher.pools().get(0).pending();
+        return dispatcher.pools().get(0).queued();
     }
 
     /** It has two worker streams. */

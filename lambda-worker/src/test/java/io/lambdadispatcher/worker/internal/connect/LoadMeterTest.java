@@ -94,7 +94,7 @@ class LoadMeterTest {
     /** A dispatcher closes a connection with more than a hundred control messages in 10 s. */
     @Test
     void should_report_another_limit_soon_but_at_most_five_times_a_second() {
-        pass(1_000);
+        pass(250);
         for (int i = 1; i <= 1_000; i++) {
             limit = i;
             meter.reportSoon();
@@ -110,7 +110,7 @@ class LoadMeterTest {
     @Test
     void should_report_a_late_event_loop_soon() {
         pass(250);
-        pass(500);
+        pass(450);
         pass(1);
         assertThat(reports).isEmpty();
         pass(650);
