@@ -293,6 +293,24 @@ public final class Dispatcher implements AutoCloseable {
     }
 
     /**
+     * Sets how many requests this process serves at once from now on, because it knows that it is
+     * saturated, or no longer is: by the threads of a pool, or by a slow dependency. What exceeds
+     * this goes to other workers, and some are launched if there are none. Requests in flight are
+     * not affected.
+     *
+     * @param requests 1 or more. The concurrency of {@link DispatcherBuilder#inProcess} or more =
+     *     that concurrency, as before the first call
+     * @throws IllegalArgumentException if this process does not serve the function, or the number
+     *     is less than 1
+     */
+    public void limitInProcess(String function, int requests) {
+        if (requests < 1) {
+            throw new IllegalArgumentException("requests: " + requests + ", expected 1 or more");
+        }
+        parts.inProcess(function).limit(requests);
+    }
+
+    /**
      * Switches launching of a function's workers on or off. Workers that are running keep serving.
      *
      * @throws IllegalArgumentException if this dispatcher does not launch the function's workers

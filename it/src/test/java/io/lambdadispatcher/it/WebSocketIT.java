@@ -23,6 +23,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -563,6 +564,28 @@ class WebSocketIT {
             assertThat(worker.waitFor(60, TimeUnit.SECONDS)).isTrue();
             assertThat(worker.exitValue()).isZero();
             assertThat(socket.isInputClosed()).isTrue();
+        }
+    }
+
+    /** The application does not know that its worker drains. */
+    @ParameterizedTest
+    @ValueSource(strings = {"ws", "wss"})
+    void should_ask_the_client_to_connect_again_if_the_application_does_not(String scheme) throws Exception {
+        try (Rig other = Rig.start()) {
+            Map<String, String> variables = new HashMap<>(ECHO);
+            variables.put("LAMBDA_DISPATCHER_DRAIN_GRACE_MILLIS", "4000");
+            Process worker = other.process(1, 2, variables);
+            Told told = new Told();
+            WebSocket socket = other.client(HttpClient.Version.HTTP_1_1)
+                    .newWebSocketBuilder()
+                    .buildAsync(uri(other, scheme, "/stuck"), told)
+                    .join();
+            worker.destroy();
+            assertThat(told.closed.get(60, TimeUnit.SECONDS)).isEqualTo(1012);
+            assertThat(worker.waitFor(60, TimeUnit.SECONDS)).isTrue();
+            assertThat(worker.exitValue()).isZero();
+            assertThat(socket.isInputClosed()).isTrue();
+            assertThat(told.messages).isEmpty();
         }
     }
 

@@ -13,6 +13,7 @@ import io.lambdadispatcher.worker.internal.connect.ClientTls;
 import io.lambdadispatcher.worker.internal.connect.Dialler;
 import io.lambdadispatcher.worker.internal.connect.Dispatchers;
 import io.lambdadispatcher.worker.internal.connect.DownstreamShare;
+import io.lambdadispatcher.worker.internal.connect.RequestLimit;
 import io.lambdadispatcher.worker.internal.connect.Tally;
 import io.lambdadispatcher.worker.internal.exchange.Concurrency;
 import io.lambdadispatcher.worker.internal.exchange.Lifecycles;
@@ -80,6 +81,7 @@ public final class Worker implements AutoCloseable {
     private final boolean ownsLoops;
     private final EventLoop home;
     private final DownstreamShare share;
+    private final RequestLimit limit;
     private final Dispatchers dispatchers;
     private @Nullable BlockedLoopWatch blockedLoops;
     private final long startedNanos;
@@ -142,7 +144,9 @@ public final class Worker implements AutoCloseable {
         this.loops = shared == null ? dialler.newLoops(loopsFor(config)) : shared;
         this.home = loops.next();
         this.share = new DownstreamShare(handler, this::onHome);
-        this.dispatchers = new Dispatchers(config, handler, dialler, loops, home, share, deadlineNanos, new Events());
+        this.limit = new RequestLimit(config.connections(), config.streams());
+        this.dispatchers =
+                new Dispatchers(config, handler, dialler, loops, home, share, limit, deadlineNanos, new Events());
         log.debug("worker {} of {} on {}", workerId(), config.function(), dialler.transportName());
         CompletableFuture.delayedExecutor(UNSTARTED_SECONDS, TimeUnit.SECONDS).execute(this::lookForStart);
     }
@@ -220,6 +224,20 @@ public final class Worker implements AutoCloseable {
      */
     public CompletionStage<WorkerSummary> done() {
         return done.copy();
+    }
+
+    /**
+     * Sets how many requests the worker takes at once from now on, because its application knows
+     * better than the configured streams when it is saturated: by the threads of its server, or by
+     * a slow dependency. Dispatchers learn of it within a fraction of a second, send what exceeds
+     * it to other workers, and launch some if there are none. Requests in flight are not affected.
+     *
+     * @param requests 1 or more. {@link WorkerConfig#connections} × {@link WorkerConfig#streams} or
+     *     more = not limited, as before the first call. A worker with several connections takes at
+     *     least one on each
+     */
+    public void limit(int requests) {
+        limit.set(requests);
     }
 
     /**

@@ -6,7 +6,8 @@ package io.lambdadispatcher.worker;
  * @param function the name of the function that it served
  * @param workerId its id
  * @param requests the number of requests that were started, including those that it refused
- * @param failures the number of requests whose response did not end as the handler intended
+ * @param failures the number of requests whose response did not end as the handler intended. A
+ *     long response that a draining worker has ended cleanly is none of them
  * @param requestBytes the bytes of the request bodies of all exchanges that have ended
  * @param responseBytes the bytes of the response bodies of all exchanges that have ended
  * @param connections the number of connections that became ready, including reconnections

@@ -4,6 +4,8 @@ import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
+import io.lambdadispatcher.wire.worker.ControlMessage.Goodbye;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.worker.handler.BodyReader;
 import io.lambdadispatcher.worker.handler.DrainReason;
@@ -15,10 +17,13 @@ import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -32,6 +37,9 @@ import org.junit.jupiter.api.Timeout;
 class TunnelTest {
     /** The default of {@code WorkerConfig.builder}. */
     private static final int STREAM_WINDOW_BYTES = 512 * 1024;
+
+    /** Three quarters of it are left for the handler. */
+    private static final Duration SHORT = Duration.ofSeconds(2);
 
     private static Http2Headers connect() {
         return get("/ws").method("CONNECT").set(":protocol", "websocket");
@@ -214,7 +222,7 @@ class TunnelTest {
             recorder.response();
             stream.cancel(ErrorCode.CANCELLED);
             recorder.take();
-            assertThat(java.util.List.of(recorder.take(), recorder.take()))
+            assertThat(List.of(recorder.take(), recorder.take()))
                     .containsExactlyInAnyOrder("failed CANCELLED", "cancelled CANCELLED");
             stream.take(ScriptedStream.Head.class);
             assertThat(stream.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.CANCELLED);
@@ -283,6 +291,74 @@ class TunnelTest {
             assertThat(stream.gather().status()).isEqualTo("200");
             assertThat(recorder.take()).isEqualTo("end");
             assertThat(recorder.calls).isEmpty();
+        }
+    }
+
+    /** Its handler does nothing when the worker drains. */
+    @Test
+    void should_close_a_websocket_with_1012_before_the_grace_period_ends() throws Exception {
+        Recorder recorder = new Recorder();
+        try (Harness harness = new Harness(recorder, config -> config.drainGrace(SHORT))) {
+            ScriptedStream stream = harness.stream();
+            stream.request(connect(), 0, false);
+            Response response = recorder.response();
+            recorder.take();
+            response.write(Unpooled.wrappedBuffer(new byte[] {(byte) 0x81, 2, 'h'}));
+            harness.worker.drain(DrainReason.REQUESTED);
+            assertThat(recorder.take()).isEqualTo("drain true");
+            response.write(Unpooled.wrappedBuffer(new byte[] {'i'}));
+            assertThat(stream.gather().body())
+                    .containsExactly((byte) 0x81, 2, 'h', 'i', (byte) 0x88, 2, 1012 >> 8, (byte) 1012);
+            assertThat(List.of(recorder.take(), recorder.take()))
+                    .containsExactlyInAnyOrder("failed GOING_AWAY", "cancelled GOING_AWAY");
+
+            response.write(buffer("too late"));
+            stream.data(bytes("the client's close frame"), true);
+            stream.link().takeMessage(Drain.class);
+            stream.link().takeMessage(Goodbye.class);
+            assertThat(recorder.calls).isEmpty();
+            assertThat(harness.summary().failures()).isZero();
+        }
+    }
+
+    @Test
+    void should_end_an_event_stream_but_cut_off_what_its_client_would_take_for_complete() throws Exception {
+        Handler handler = (request, response) -> {
+            response.head(new DefaultHttp2Headers()
+                    .status("200")
+                    .set("content-type", request.path().substring(1)));
+            response.write(buffer("data: 1\n\n"));
+        };
+        try (Harness harness =
+                new Harness(handler, config -> config.drainGrace(SHORT).streams(2))) {
+            ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
+            ScriptedStream events = link.takeStream();
+            ScriptedStream file = link.takeStream();
+            events.request(get("/text/event-stream"), 0, true);
+            file.request(get("/text/plain"), 0, true);
+            events.awaitBody(9);
+            file.awaitBody(9);
+            harness.worker.drain(DrainReason.REQUESTED);
+            assertThat(events.gather().text()).isEqualTo("data: 1\n\n");
+            file.take(ScriptedStream.Head.class);
+            file.take(ScriptedStream.Data.class);
+            assertThat(file.take(ScriptedStream.Reset.class).code()).isEqualTo(ErrorCode.GOING_AWAY);
+        }
+    }
+
+    @Test
+    void should_end_a_grpc_call_with_the_status_unavailable() throws Exception {
+        Handler handler = (request, response) -> {
+            response.head(new DefaultHttp2Headers().status("200").set("content-type", "application/grpc"));
+            response.write(Unpooled.wrappedBuffer(new byte[] {0, 0, 0, 0, 1, 7}));
+        };
+        try (Harness harness = new Harness(handler, config -> config.drainGrace(SHORT))) {
+            ScriptedStream stream = harness.stream();
+            stream.request(post("/service/watch"), 0, false);
+            stream.awaitBody(6);
+            harness.worker.drain(DrainReason.REQUESTED);
+            assertThat(stream.gather().trailers().get("grpc-status")).hasToString("14");
+            stream.cancel(ErrorCode.NOT_NEEDED);
         }
     }
 }

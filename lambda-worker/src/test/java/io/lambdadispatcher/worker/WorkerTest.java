@@ -3,6 +3,7 @@ package io.lambdadispatcher.worker;
 import static io.lambdadispatcher.worker.ScriptedStream.get;
 import static io.lambdadispatcher.worker.ScriptedStream.post;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
@@ -12,6 +13,7 @@ import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.ControlMessage.Drain;
 import io.lambdadispatcher.wire.worker.ControlMessage.DrainCode;
+import io.lambdadispatcher.wire.worker.ControlMessage.Load;
 import io.lambdadispatcher.wire.worker.Endpoints;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.lambdadispatcher.wire.worker.LaunchToken;
@@ -500,6 +502,37 @@ class WorkerTest {
                     .get(ScriptedDispatcher.WAIT_SECONDS, TimeUnit.SECONDS);
             assertThat(summary.reason()).contains("no connection to a dispatcher for");
             assertThat(summary.readyMillis()).isEqualTo(-1);
+        }
+    }
+
+    @Test
+    void should_tell_dispatchers_how_many_requests_it_takes_at_once() throws Exception {
+        try (Harness harness = new Harness(new Holding(), config -> config.streams(10))) {
+            ScriptedDispatcher.Link link = harness.dispatcher.takeReady();
+            harness.worker.limit(3);
+            assertThat(link.takeMessage(Load.class).requestLimit()).isEqualTo(3);
+            harness.worker.limit(10);
+            assertThat(link.takeMessage(Load.class).requestLimit()).isZero();
+            harness.worker.limit(4);
+            link.takeMessage(Load.class);
+
+            link.cut();
+            ScriptedDispatcher.Link next = harness.dispatcher.takeReady();
+            next.takeMessage(ControlMessage.Hello.class);
+            assertThat(next.messages.poll())
+                    .as("before READINESS")
+                    .isInstanceOfSatisfying(
+                            Load.class, load -> assertThat(load.requestLimit()).isEqualTo(4));
+        }
+    }
+
+    @Test
+    void should_refuse_a_limit_without_requests() throws Exception {
+        try (Harness harness = new Harness(new Holding())) {
+            harness.dispatcher.takeReady();
+            assertThatThrownBy(() -> harness.worker.limit(0))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("expected 1 or more");
         }
     }
 }

@@ -116,7 +116,7 @@ public sealed interface ControlMessage {
     }
 
     /**
-     * The load of the worker, every few seconds.
+     * The load of the worker, every few seconds, and soon after its limit of requests has changed.
      *
      * @param cpuPermille CPU time since the last report, in thousandths of one core, 16 bits (over
      *     1,000 with several cores)
@@ -125,11 +125,19 @@ public sealed interface ControlMessage {
      * @param requestCpuMicros CPU time per request, rounded up, 32 bits; 0 = not known
      * @param downstreamShare the most downstream connections that the worker has or opens, 32 bits;
      *     0 = not known. If it is known, the worker can be told another share
+     * @param requestLimit the most requests at once that the worker wants on this connection, 32
+     *     bits; 0 = as many as it has worker streams
      */
-    record Load(int cpuPermille, int memoryPermille, int loopLagMicros, int requestCpuMicros, int downstreamShare)
+    record Load(
+            int cpuPermille,
+            int memoryPermille,
+            int loopLagMicros,
+            int requestCpuMicros,
+            int downstreamShare,
+            int requestLimit)
             implements ControlMessage {
         public Load(int cpuPermille, int memoryPermille, int loopLagMicros, int requestCpuMicros) {
-            this(cpuPermille, memoryPermille, loopLagMicros, requestCpuMicros, 0);
+            this(cpuPermille, memoryPermille, loopLagMicros, requestCpuMicros, 0, 0);
         }
 
         @Override
@@ -143,8 +151,11 @@ public sealed interface ControlMessage {
                     .writeShort(memoryPermille)
                     .writeInt(loopLagMicros)
                     .writeInt(requestCpuMicros);
-            if (downstreamShare != 0) {
+            if (downstreamShare != 0 || requestLimit != 0) {
                 out.writeInt(downstreamShare);
+            }
+            if (requestLimit != 0) {
+                out.writeInt(requestLimit);
             }
         }
     }
@@ -275,6 +286,7 @@ public sealed interface ControlMessage {
                             fields.readUnsignedShort(),
                             fields.readUnsignedShort(),
                             readAmount(fields),
+                            readOptional(fields),
                             readOptional(fields),
                             readOptional(fields));
                 case DRAIN -> new Drain(DrainCode.ofCode(fields.readUnsignedByte()), readAmount(fields));

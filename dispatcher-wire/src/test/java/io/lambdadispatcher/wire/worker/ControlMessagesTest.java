@@ -57,8 +57,9 @@ class ControlMessagesTest {
             int lag = random.nextInt();
             int cpu = random.nextInt();
             int share = random.nextInt();
-            worker.write(bytes, new Load(1, 2, lag, cpu, share));
-            assertThat(read(dispatcher)).isEqualTo(new Load(1, 2, amount(lag), amount(cpu), amount(share)));
+            worker.write(bytes, new Load(1, 2, lag, cpu, share, lag));
+            assertThat(read(dispatcher))
+                    .isEqualTo(new Load(1, 2, amount(lag), amount(cpu), amount(share), amount(lag)));
             dispatcher.write(bytes, new Welcome(1, lag, cpu, share));
             assertThat(read(worker)).isEqualTo(new Welcome(1, amount(lag), amount(cpu), amount(share)));
         }
@@ -74,13 +75,24 @@ class ControlMessagesTest {
         dispatcher.write(bytes, new Welcome(2, 2000, 3000, 0));
         int without = bytes.writerIndex() - before;
         dispatcher.write(bytes, new Welcome(2, 2000, 3000, 8));
-        worker.write(bytes, new Load(1, 2, 3, 4, 8));
+        worker.write(bytes, new Load(1, 2, 3, 4, 8, 0));
 
         // An earlier version would ignore the further field, and does not even see it if it is 0.
         assertThat(without).isEqualTo(FrameLayout.HEADER_BYTES + 9 + WireLimits.MAC_BYTES);
         assertThat(read(worker)).isEqualTo(new Welcome(2, 2000, 3000));
         assertThat(read(worker)).isEqualTo(new Welcome(2, 2000, 3000, 8));
-        assertThat(read(dispatcher)).isEqualTo(new Load(1, 2, 3, 4, 8));
+        assertThat(read(dispatcher)).isEqualTo(new Load(1, 2, 3, 4, 8, 0));
+    }
+
+    @Test
+    void should_carry_a_limit_of_requests_only_if_there_is_one() throws Exception {
+        worker.write(bytes, new Load(1, 2, 3, 4, 0, 0));
+        int without = bytes.writerIndex();
+        worker.write(bytes, new Load(1, 2, 3, 4, 0, 7));
+
+        assertThat(without).isEqualTo(FrameLayout.HEADER_BYTES + 12 + WireLimits.MAC_BYTES);
+        assertThat(read(dispatcher)).isEqualTo(new Load(1, 2, 3, 4));
+        assertThat(read(dispatcher)).isEqualTo(new Load(1, 2, 3, 4, 0, 7));
     }
 
     /** They are shown to operators in logs, pages and terminals. */

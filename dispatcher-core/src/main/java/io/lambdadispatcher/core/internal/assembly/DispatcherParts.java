@@ -44,6 +44,7 @@ public final class DispatcherParts {
     private final ProcessWatch process;
     private final ClientSide clients;
     private final WorkerSide workers;
+    private final Map<String, InProcessWorker> inProcess = new HashMap<>();
     private final Launches launches;
     private final RequestFilters filters;
 
@@ -86,9 +87,21 @@ public final class DispatcherParts {
         }
         launches.start(options, workers.address());
         clients.acceptWhen(() -> launches.servesAsOthers(engine.pools().values()), anyLoop);
-        options.workers.inProcess.forEach((function, base) -> new InProcessWorker(
-                        Objects.requireNonNull(engine.pools().get(function)), base, launches.registry(), observer)
-                .start());
+        options.workers.inProcess.forEach((function, base) -> {
+            InProcessWorker worker = new InProcessWorker(
+                    Objects.requireNonNull(engine.pools().get(function)), base, launches.registry(), observer);
+            inProcess.put(function, worker);
+            worker.start();
+        });
+    }
+
+    /** @throws IllegalArgumentException if this process does not serve the function */
+    public InProcessWorker inProcess(String function) {
+        InProcessWorker worker = inProcess.get(function);
+        if (worker == null) {
+            throw new IllegalArgumentException("function: '" + function + "', expected one that this process serves");
+        }
+        return worker;
     }
 
     private static void undoOpen(Channel port, Deque<Runnable> undo) {

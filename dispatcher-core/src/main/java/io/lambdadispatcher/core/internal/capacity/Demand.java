@@ -27,7 +27,8 @@ public record Demand(
     /**
      * The demand of one worker, or of one of its connections. Totals count from its connection.
      *
-     * @param streams worker streams that it has opened
+     * @param streams worker streams that it has opened, or the fewer exchanges that it wants at
+     *     once
      * @param busy exchanges in flight
      * @param peakBusy the most exchanges in flight since the previous sample
      * @param completed total exchanges that have ended

@@ -266,7 +266,16 @@ final class WorkerLife {
 
     /** Returns the exchanges that it can serve concurrently now; 0 = it is not to serve. */
     int concurrency() {
-        return state == State.READY && !isEjected() ? allowed() : 0;
+        return state == State.READY && !isEjected() ? usable() : 0;
+    }
+
+    /**
+     * Returns the maximum number of concurrent exchanges. The limit of a launched worker follows
+     * from its launch, but it may open fewer streams, or want fewer exchanges.
+     */
+    int usable() {
+        boolean known = last != null && last.streams() > 0;
+        return known && !isBase() ? Math.min(allowed(), last.streams()) : allowed();
     }
 
     /** Returns whether it was launched by this dispatcher and has not been ready yet. */

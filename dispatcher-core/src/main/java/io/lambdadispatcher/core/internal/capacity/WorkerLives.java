@@ -191,12 +191,12 @@ public final class WorkerLives {
 
     /**
      * Returns the mean number of concurrent exchanges that a launched worker may have: its streams,
-     * or fewer if workers were overloaded.
+     * or fewer if workers were overloaded or want fewer.
      */
     double exchangesPerWorker() {
         return readyLaunched().stream()
                 .filter(worker -> !worker.isEjected())
-                .mapToInt(WorkerLife::allowed)
+                .mapToInt(WorkerLife::usable)
                 .average()
                 .orElse(streamsPerWorker);
     }

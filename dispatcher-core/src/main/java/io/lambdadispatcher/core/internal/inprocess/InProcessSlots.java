@@ -42,6 +42,13 @@ final class InProcessSlots {
         shard.workers().setOpen(pooled, true);
     }
 
+    /** @param requests the most that the handler takes at once from these streams, 0 or more */
+    void limit(int requests) {
+        if (!closed) {
+            shard.workers().onStated(pooled, requests);
+        }
+    }
+
     /** Takes no more requests, and closes when the handler has returned from all others. */
     void drain() {
         draining = true;

@@ -52,10 +52,12 @@ public final class InProcessWorker implements WorkerLink {
     private final AtomicInteger unopened;
     private final AtomicInteger ungone;
     private volatile String goneReason = "it has drained";
+    private volatile int limit;
 
     public InProcessWorker(FunctionPool pool, InProcessBase base, WorkerEvents events, DispatcherObserver observer) {
         this.pool = pool;
         this.concurrency = base.concurrency();
+        this.limit = concurrency;
         this.events = events;
         this.observer = observer;
         InProcessCall.Factory calls = base.calls();
@@ -81,10 +83,35 @@ public final class InProcessWorker implements WorkerLink {
         observer.onWorkerConnected(function, workerId, ADDRESS, concurrency);
         for (int i = 0; i < slots.size(); i++) {
             InProcessSlots each = slots.get(i);
-            int streams = concurrency / slots.size() + (i < concurrency % slots.size() ? 1 : 0);
+            int streams = part(concurrency, i);
             onLoop(each, its -> {
                 its.open(streams, kind);
                 if (unopened.decrementAndGet() == 0) {
+                    events.onReadiness(this, true);
+                }
+            });
+        }
+    }
+
+    /** Returns the part of one event loop. */
+    private int part(int requests, int loopIndex) {
+        return requests / slots.size() + (loopIndex < requests % slots.size() ? 1 : 0);
+    }
+
+    /**
+     * Sets how many requests the handler takes at once. Those in flight are not affected.
+     *
+     * @param requests 1 or more
+     */
+    public synchronized void limit(int requests) {
+        int now = Math.min(requests, concurrency);
+        limit = now;
+        AtomicInteger left = new AtomicInteger(slots.size());
+        for (int i = 0; i < slots.size(); i++) {
+            int part = part(now, i);
+            onLoop(slots.get(i), its -> {
+                its.limit(part);
+                if (left.decrementAndGet() == 0 && unopened.get() == 0) {
                     events.onReadiness(this, true);
                 }
             });
@@ -123,7 +150,7 @@ public final class InProcessWorker implements WorkerLink {
 
     @Override
     public int streams() {
-        return concurrency;
+        return limit;
     }
 
     @Override

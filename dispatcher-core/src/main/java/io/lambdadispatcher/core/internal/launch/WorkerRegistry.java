@@ -369,11 +369,18 @@ public final class WorkerRegistry implements WorkerEvents {
             if (worker == null || worker.connections.replace(connection, ready) == null) {
                 return;
             }
-            if (worker.changesReadiness()) {
-                tellReadiness(connection, ready);
-            } else if (ready && worker.draining == null) {
-                tellReady(connection); // A limit of the worker must hold for this connection, too.
-            }
+            tellChange(worker, connection, ready);
+        }
+    }
+
+    /** Tells that a connection of a worker is ready, is not for now, or has closed. */
+    @GuardedBy("this")
+    private void tellChange(RegisteredWorker worker, WorkerLink connection, boolean ready) {
+        if (worker.changesReadiness()) {
+            tellReadiness(connection, ready);
+        } else if (worker.ready && worker.draining == null) {
+            // The worker has more or fewer streams, and a limit must hold for a new connection, too.
+            tellReady(connection);
         }
     }
 
@@ -451,9 +458,7 @@ public final class WorkerRegistry implements WorkerEvents {
             }
             worker.connections.remove(connection);
             if (!worker.connections.isEmpty()) {
-                if (worker.changesReadiness()) {
-                    tellReadiness(connection, false);
-                }
+                tellChange(worker, connection, false);
                 return;
             }
             forget(connection.workerId(), clean);

@@ -116,12 +116,21 @@ public final class Incidents {
      * has another cause now, and the others are counted.
      */
     public void begin(Kind kind, String function, String code, String cause) {
+        beginUntold(kind, function, code, cause).run();
+    }
+
+    /**
+     * Begins a state as {@link #begin} does, for a caller with a lock. The observer may wait for
+     * threads that need the lock.
+     *
+     * @return tells the observer; to be run without the lock
+     */
+    public Runnable beginUntold(Kind kind, String function, String code, String cause) {
         long now = ticker.nanoTime();
         Key key = new Key(kind, function, code);
-        tellNews(
-                key,
-                open.compute(
-                        key, (its, before) -> before == null ? Open.begun(cause, now, true) : before.held(cause, now)));
+        Open its = open.compute(
+                key, (of, before) -> before == null ? Open.begun(cause, now, true) : before.held(cause, now));
+        return () -> tellNews(key, its);
     }
 
     private void tellNews(Key key, Open now) {

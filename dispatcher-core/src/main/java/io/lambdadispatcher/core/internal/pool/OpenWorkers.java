@@ -226,17 +226,27 @@ final class OpenWorkers {
         }
     }
 
-    /** With the lock, as {@link #endEjection}, so that no incident ends that begins now. */
-    synchronized boolean beginEjection(PooledConnection member, String reason) {
-        boolean permitted = healthOf(member.isBase()).tryEject(member.workerId());
-        if (permitted) {
-            incidents.begin(
-                    Incident.Kind.WORKERS_EJECTED,
-                    pool.options().name(),
-                    "",
-                    "worker " + member.workerId() + ": " + reason);
+    boolean beginEjection(PooledConnection member, String reason) {
+        Runnable news = tryEject(member, reason);
+        if (news != null) {
+            news.run();
         }
-        return permitted;
+        return news != null;
+    }
+
+    /**
+     * With the lock, as {@link #endEjection}, so that no incident ends that begins now.
+     *
+     * @return tells the observer; {@code null} if the group does not permit the ejection
+     */
+    private synchronized @Nullable Runnable tryEject(PooledConnection member, String reason) {
+        return healthOf(member.isBase()).tryEject(member.workerId())
+                ? incidents.beginUntold(
+                        Incident.Kind.WORKERS_EJECTED,
+                        pool.options().name(),
+                        "",
+                        "worker " + member.workerId() + ": " + reason)
+                : null;
     }
 
     /** Ends the ejection of a worker, because it serves probes well. */

@@ -64,8 +64,18 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     /** Open worker streams. Any thread can read it. */
     final AtomicInteger streams = new AtomicInteger();
 
-    /** The maximum number of concurrent exchanges. */
+    /** The maximum number of concurrent exchanges: the lesser of {@link #limits}. */
     int limit = Integer.MAX_VALUE;
+
+    private final Limits limits = new Limits();
+
+    /** Who limits the concurrent exchanges. */
+    private static final class Limits {
+        /** The dispatcher does, because the worker's reports show overload. */
+        int imposed = Integer.MAX_VALUE;
+        /** The worker does. */
+        int stated = Integer.MAX_VALUE;
+    }
 
     /**
      * The maximum number of concurrent exchanges because other dispatchers use the worker. After a
@@ -154,6 +164,18 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     public PooledConnection(String workerId) {
         this.workerId = workerId;
         this.tag = WorkerTag.of(workerId);
+    }
+
+    /** Sets the maximum number of concurrent exchanges because the worker is overloaded. */
+    void impose(int exchanges) {
+        limits.imposed = exchanges;
+        limit = Math.min(exchanges, limits.stated);
+    }
+
+    /** Sets the maximum number of concurrent exchanges because the worker asks for it. */
+    void onStated(int exchanges) {
+        limits.stated = exchanges;
+        limit = Math.min(exchanges, limits.imposed);
     }
 
     /** Sets the kind of the worker. Call before {@link ShardWorkers#onMember}. */
@@ -403,7 +425,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     WorkerDemand sample() {
         WorkerDemand sample = new WorkerDemand(
                 workerId,
-                free.size() + busy,
+                Math.min(free.size() + busy, limits.stated),
                 busy,
                 peakBusy,
                 outcomes.completed,

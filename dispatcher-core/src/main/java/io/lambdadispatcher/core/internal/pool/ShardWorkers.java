@@ -199,12 +199,23 @@ public final class ShardWorkers {
     }
 
     /**
+     * The worker has said how many concurrent exchanges it takes on this connection.
+     *
+     * @param exchanges 1 or more
+     */
+    public void onStated(PooledConnection member, int exchanges) {
+        assert loop.inEventLoop();
+        member.onStated(exchanges);
+        offer(member);
+    }
+
+    /**
      * Limits the concurrent exchanges of each of the worker's connections on this event loop.
      */
     void limit(String workerId, int exchanges) {
         assert loop.inEventLoop();
         for (PooledConnection member : byWorkerId.getOrDefault(workerId, Set.of())) {
-            member.limit = exchanges;
+            member.impose(exchanges);
             free.settle(member);
         }
         wakeUps.onOffered();

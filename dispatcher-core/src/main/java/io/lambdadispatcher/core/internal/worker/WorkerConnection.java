@@ -97,6 +97,10 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
     private boolean leaving;
 
     private int streamLimit;
+
+    /** The most exchanges at once, as the worker wants it: {@link #streamLimit} or less. */
+    private volatile int statedLimit;
+
     private int openStreams;
     private @Nullable Instant deadline;
     private String goneReason = "the connection was closed";
@@ -139,7 +143,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
 
     @Override
     public int streams() {
-        return streamLimit;
+        return statedLimit;
     }
 
     // From the peer: HTTP/2.
@@ -281,6 +285,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
             onReadiness(readiness.ready());
         } else if (message instanceof ControlMessage.Load load) {
             shard.workers().onRequestCpu(pooled, load.requestCpuMicros());
+            onRequestLimit(load.requestLimit());
             port.events.onLoad(this, load);
             port.observer.onWorkerLoad(
                     function(), workerId, load.cpuPermille(), load.memoryPermille(), load.loopLagMicros());
@@ -290,6 +295,18 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         } else if (message instanceof ControlMessage.Goodbye goodbye) {
             departure = leaving ? Departure.LEFT : Departure.ENDED;
             goneReason = "the worker said goodbye: " + goodbye.text();
+        }
+    }
+
+    /** @param requests 0 = as many as there are worker streams */
+    private void onRequestLimit(int requests) {
+        int stated = requests == 0 ? streamLimit : Math.min(requests, streamLimit);
+        if (stated != statedLimit) {
+            statedLimit = stated;
+            shard.workers().onStated(pooled, requests == 0 ? Integer.MAX_VALUE : requests);
+            if (ready && state == State.WELCOMED) {
+                port.events.onReadiness(this, true);
+            }
         }
     }
 
@@ -309,6 +326,7 @@ public final class WorkerConnection extends DialIn implements ControlStream.List
         state = State.WELCOMED;
         handler.onHandshakeEnd();
         streamLimit = Math.min(hello.streams(), pool().options().streamsPerConnection());
+        statedLimit = streamLimit;
         if (streamLimit < hello.streams()) {
             tellStreamLimit(hello.streams());
         }

@@ -23,7 +23,10 @@ public interface WorkerLink {
     @Nullable
     Instant deadline();
 
-    /** Returns how many worker streams may open. Known after HELLO. */
+    /**
+     * Returns how many exchanges may run at once: as many as worker streams may open, or fewer if
+     * the worker wants that. Known after HELLO.
+     */
     int streams();
 
     SocketAddress remoteAddress();

@@ -340,6 +340,17 @@ class BaseTest {
         assertThat(launched).hasSize(1);
     }
 
+    /** It was launched with 100 streams, but opens 20. Above the base's target are 22 requests. */
+    @Test
+    void should_count_a_launched_worker_with_the_streams_that_it_opens() {
+        connect("base", 10);
+        controller.workers().onDialled(now, "of the fleet", WorkerKind.LAUNCHED);
+        workers.put("of the fleet", worker("of the fleet", 20, 20, null));
+        controller.onReady(now, "of the fleet", 20, WorkerLife.NEVER, "");
+        traffic(150, 120);
+        assertThat(launched).hasSize(1);
+    }
+
     /**
      * Other dispatchers use a part of the base for requests that never end. The fleet knows of
      * them, or they are no members of it.

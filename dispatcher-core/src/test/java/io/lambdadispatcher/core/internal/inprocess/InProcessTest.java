@@ -627,4 +627,35 @@ class InProcessTest {
                         .status())
                 .isEqualTo(204);
     }
+
+    @Test
+    void should_serve_no_more_requests_at_once_than_the_program_wants_now() throws Exception {
+        Dispatcher dispatcher = serving(waiting(), 4);
+        Await.until("it is ready", () -> dispatcher.pools().get(0).free() == 4);
+        dispatcher.limitInProcess("orders", 1);
+        Await.until("the limit is known", () -> dispatcher.pools().get(0).free() == 1);
+        for (int i = 0; i < 5; i++) {
+            dispatcher.dispatch(GET);
+        }
+        Await.until("four requests wait", () -> dispatcher.pools().get(0).queued() == 4);
+        Await.until("one is served", () -> running.get() == 1);
+        assertThat(worker(dispatcher).limit()).isEqualTo(1);
+
+        dispatcher.limitInProcess("orders", 3);
+        Await.until("three are served", () -> running.get() == 3);
+        assertThat(dispatcher.pools().get(0).queued()).isEqualTo(2);
+        dispatcher.limitInProcess("orders", 100);
+        Await.until("four are served", () -> running.get() == 4);
+    }
+
+    @Test
+    void should_refuse_a_limit_that_makes_no_sense() {
+        Dispatcher dispatcher = serving(waiting(), 4);
+        assertThatThrownBy(() -> dispatcher.limitInProcess("other", 1))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("expected one that this process serves");
+        assertThatThrownBy(() -> dispatcher.limitInProcess("orders", 0))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("expected 1 or more");
+    }
 }

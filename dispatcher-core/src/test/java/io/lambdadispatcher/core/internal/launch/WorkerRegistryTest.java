@@ -6,6 +6,7 @@ import io.lambdadispatcher.core.internal.fleet.FleetMember;
 import io.lambdadispatcher.core.internal.fleet.FleetTime;
 import io.lambdadispatcher.core.internal.loop.Incidents;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
+import io.lambdadispatcher.core.internal.worker.WorkerEvents.Departure;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents.Refusal;
 import io.lambdadispatcher.core.internal.worker.WorkerEvents.Rejection;
 import io.lambdadispatcher.core.internal.worker.WorkerLink;
@@ -177,13 +178,23 @@ class WorkerRegistryTest {
             assertThat(registry.admit(token, links.get(i), false)).isNull();
             registry.onHello(links.get(i), hello());
         }
-        registry.onReadiness(links.get(0), true);
-        registry.onReadiness(links.get(1), true);
+        links.forEach(link -> registry.onReadiness(link, true));
+        assertThat(baseSoon(supervisor)).isEqualTo(new CapacitySnapshot.Base(1, 9, 0, 0));
+
+        registry.onReadiness(links.get(0), false);
+        assertThat(baseSoon(supervisor)).isEqualTo(new CapacitySnapshot.Base(1, 6, 0, 0));
+
+        registry.onGone(links.get(1), Departure.LOST, "for the test");
+        assertThat(baseSoon(supervisor)).isEqualTo(new CapacitySnapshot.Base(1, 3, 0, 0));
+    }
+
+    /** Returns the base before the next sample of the pool, which comes once a second. */
+    private CapacitySnapshot.@Nullable Base baseSoon(LaunchSupervisor supervisor) {
         loop.runPendingTasks();
         loop.advanceTimeBy(100, TimeUnit.MILLISECONDS);
         loop.runScheduledPendingTasks();
         loop.runPendingTasks();
-        assertThat(supervisor.snapshot().base()).isEqualTo(new CapacitySnapshot.Base(1, 6, 0, 0));
+        return supervisor.snapshot().base();
     }
 
     @Test

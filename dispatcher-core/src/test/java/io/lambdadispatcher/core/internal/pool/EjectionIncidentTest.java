@@ -16,10 +16,13 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -31,11 +34,13 @@ class EjectionIncidentTest {
     private final ExecutorService other = Executors.newSingleThreadExecutor();
     private final MockTicker ticker = Ticker.newMockTicker();
     private final Queue<Incident> told = new ConcurrentLinkedQueue<>();
+    private Runnable whenTold = () -> {};
     private final Incidents incidents = new Incidents(
             new DispatcherObserver() {
                 @Override
                 public void onIncident(Incident incident) {
                     told.add(incident);
+                    whenTold.run();
                 }
             },
             ticker);
@@ -51,18 +56,7 @@ class EjectionIncidentTest {
     /** A worker returns on one event loop while another one is ejected on a second loop. */
     @Test
     void should_not_end_while_a_worker_is_ejected() throws Exception {
-        pool.openWorkers.reportTo(incidents);
-        List<PooledConnection> workers = new ArrayList<>();
-        loops.submit(() -> {
-                    for (int i = 0; i < 6; i++) {
-                        PooledConnection worker = new PooledConnection("w" + i);
-                        pool.shard(0).workers().onMember(worker);
-                        pool.shard(0).workers().setOpen(worker, true);
-                        worker.judge().eject(0, "for the test");
-                        workers.add(worker);
-                    }
-                })
-                .sync();
+        List<PooledConnection> workers = sixWorkers();
         CyclicBarrier together = new CyclicBarrier(2);
         pool.openWorkers.beginEjection(workers.get(0), "for the test");
         for (int i = 0; i < ROUNDS; i++) {
@@ -80,5 +74,39 @@ class EjectionIncidentTest {
             assertThat(told).as("round %s", i).hasSize(1);
         }
         assertThat(pool.openWorkers.ejected(false)).isEqualTo(1);
+    }
+
+    private List<PooledConnection> sixWorkers() throws InterruptedException {
+        pool.openWorkers.reportTo(incidents);
+        List<PooledConnection> workers = new ArrayList<>();
+        loops.submit(() -> {
+                    for (int i = 0; i < 6; i++) {
+                        PooledConnection worker = new PooledConnection("w" + i);
+                        pool.shard(0).workers().onMember(worker);
+                        pool.shard(0).workers().setOpen(worker, true);
+                        worker.judge().eject(0, "for the test");
+                        workers.add(worker);
+                    }
+                })
+                .sync();
+        return workers;
+    }
+
+    /** An observer is code of the embedding program, which may wait for what an event loop does. */
+    @Test
+    void should_not_keep_other_threads_waiting_while_the_observer_is_told() throws Exception {
+        List<PooledConnection> workers = sixWorkers();
+        AtomicBoolean served = new AtomicBoolean();
+        whenTold = () -> {
+            try {
+                other.submit(() -> pool.openWorkers.endEjection(workers.get(1))).get(5, TimeUnit.SECONDS);
+                served.set(true);
+            } catch (InterruptedException | ExecutionException | TimeoutException e) {
+                throw new AssertionError("the other thread waits", e);
+            }
+        };
+        assertThat(pool.openWorkers.beginEjection(workers.get(0), "for the test"))
+                .isTrue();
+        assertThat(served).isTrue();
     }
 }

@@ -8,11 +8,13 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.Dispatcher;
 import io.lambdadispatcher.core.observe.Protection;
+import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.request.DispatchRequest;
 import io.lambdadispatcher.core.request.DispatchResponse;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.wire.worker.ControlMessage;
 import io.lambdadispatcher.wire.worker.FrameWriter;
 import io.lambdadispatcher.wire.worker.HeadEncoder;
@@ -183,6 +185,33 @@ class WorkerLimitsTest {
             });
             assertThat(response.get(10, TimeUnit.SECONDS).headers().status()).hasToString("204");
             assertThat(observer.protections).containsExactly(Protection.INTERIM_DROPPED, Protection.INTERIM_DROPPED);
+        }
+    }
+
+    private static ControlMessage load(int requestLimit) {
+        return new ControlMessage.Load(0, 0, 0, 0, 0, requestLimit);
+    }
+
+    private int pending() {
+        return dispatcher.pools().get(0).queued();
+    }
+
+    /** It has two worker streams. */
+    @Test
+    void should_send_no_more_requests_at_once_than_the_worker_wants() throws Exception {
+        try (ScriptedWorker worker = worker("w").ready(2)) {
+            worker.say(load(1));
+            Await.until("the limit is known", () -> dispatcher.pools().get(0).free() == 1);
+            dispatcher.dispatch(DispatchRequest.get("/a").build());
+            dispatcher.dispatch(DispatchRequest.get("/b").build());
+            Await.until("one request waits", () -> pending() == 1);
+            assertThat(dispatcher.workers().toCompletableFuture().get(10, TimeUnit.SECONDS))
+                    .singleElement()
+                    .returns(1, WorkerSnapshot::limit);
+
+            worker.say(load(0));
+            Await.until("no request waits", () -> pending() == 0);
+            assertThat(dispatcher.pools().get(0).free()).isZero();
         }
     }
 }

@@ -99,6 +99,7 @@ public final class ConnectionKeeper {
     private final EventLoop loop;
     private final Owner owner;
     private final DownstreamShare share;
+    private final RequestLimit limit;
     private final long deadlineNanos;
     private final Tally tally = new Tally();
     private final Backoff backoff = new Backoff(FIRST_WAIT_MILLIS, MOST_WAIT_MILLIS, ConnectionKeeper::random);
@@ -124,12 +125,14 @@ public final class ConnectionKeeper {
             int first,
             @Nullable Slots slots,
             DownstreamShare share,
+            RequestLimit limit,
             long deadlineNanos,
             Owner owner) {
         this.config = config;
         this.addresses = addresses;
         this.slots = slots;
         this.share = share;
+        this.limit = limit;
         this.handler = handler;
         this.dialler = dialler;
         this.loop = loop;
@@ -224,7 +227,8 @@ public final class ConnectionKeeper {
                 config.streamWindowBytes(),
                 AGENT,
                 config.zone(),
-                share);
+                share,
+                limit);
     }
 
     private int remainingMillis() {

@@ -9,6 +9,7 @@ package io.lambdadispatcher.worker.internal.connect;
  * @param agent software and version
  * @param zone availability zone of the worker; empty if it is not known
  * @param share how many downstream connections the worker may have
+ * @param limit how many requests the worker takes at once
  */
 record ConnectionSettings(
         String authority,
@@ -20,7 +21,8 @@ record ConnectionSettings(
         int streamWindowBytes,
         String agent,
         String zone,
-        DownstreamShare share) {
+        DownstreamShare share,
+        RequestLimit limit) {
     @Override
     public String toString() {
         return "ConnectionSettings[" + authority + "]";

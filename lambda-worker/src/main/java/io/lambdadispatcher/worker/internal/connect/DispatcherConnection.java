@@ -76,6 +76,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private final Http2Client http2;
     private final ServedStreams streams;
     private final RoundTrips roundTrips;
+    private final Runnable limitListener = this::onLimit;
 
     private State state = State.NEW;
     private @Nullable ControlStream control;
@@ -203,12 +204,29 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
                     settings.streams());
         }
         if (state == State.SERVING) {
-            control().send(new Readiness(true));
-            load = new LoadMeter(http2.ctx().executor(), settings.share()::confirmed, control()::send);
+            // A limit comes before the first request.
+            load = new LoadMeter(
+                    http2.ctx().executor(),
+                    settings.share()::confirmed,
+                    settings.limit()::ofConnection,
+                    control()::send);
+            settings.limit().add(limitListener);
             load.start();
+            control().send(new Readiness(true));
             listener.onServing();
             // The dispatcher counts the worker when it has read all this.
             roundTrips.start(this::onCounted);
+        }
+    }
+
+    /** The worker takes more or fewer requests at once. Any thread. */
+    private void onLimit() {
+        if (!http2.ctx().executor().isShuttingDown()) {
+            http2.ctx().executor().execute(() -> {
+                if (load != null && state == State.SERVING) {
+                    load.reportSoon();
+                }
+            });
         }
     }
 
@@ -249,6 +267,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
     private void shortenGrace(int graceMillis) {
         if (graceMillis < graceLeft().toMillis()) {
             setGrace(graceMillis);
+            streams.drain(Duration.ofMillis(graceMillis));
             timeout(graceMillis, state == State.DRAINING ? this::onGraceOver : this::part);
         }
     }
@@ -351,6 +370,7 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
         }
         state = State.CLOSED;
         cancelTimeout();
+        settings.limit().remove(limitListener);
         if (load != null) {
             load.stop();
         }

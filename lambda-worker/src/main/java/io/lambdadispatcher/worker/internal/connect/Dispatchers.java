@@ -82,6 +82,7 @@ public final class Dispatchers {
     private final EventLoopGroup loops;
     private final EventLoop home;
     private final DownstreamShare share;
+    private final RequestLimit limit;
     private final long deadlineNanos;
     private final Owner owner;
     private final List<String> configured;
@@ -129,6 +130,7 @@ public final class Dispatchers {
             EventLoopGroup loops,
             EventLoop home,
             DownstreamShare share,
+            RequestLimit limit,
             long deadlineNanos,
             Owner owner) {
         this.config = config;
@@ -137,6 +139,7 @@ public final class Dispatchers {
         this.loops = loops;
         this.home = home;
         this.share = share;
+        this.limit = limit;
         this.deadlineNanos = deadlineNanos;
         this.owner = owner;
         this.configured = config.addresses().stream().map(HostPort::text).toList();
@@ -154,7 +157,7 @@ public final class Dispatchers {
             share();
         }
         ConnectionKeeper keeper = new ConnectionKeeper(
-                config, handler, dialler, loop, addresses, first, slots, share, deadlineNanos, new Events());
+                config, handler, dialler, loop, addresses, first, slots, share, limit, deadlineNanos, new Events());
         keepers.add(keeper);
         keeper.start();
         return keeper;
@@ -238,6 +241,7 @@ public final class Dispatchers {
     private void share() {
         Slots shared = new Slots(System::nanoTime);
         slots = shared;
+        limit.share(shared);
         keepers.forEach(keeper -> keeper.share(shared));
     }
 

@@ -13,13 +13,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reports the load of the process and of this event loop every 5 s. It reads the process's CPU time
+ * Reports the load of the process and of this event loop every 5 s, and soon after the worker has
+ * another limit of requests or the event loop was late. It reads the process's CPU time
  * through {@link ProcessHandle}, which needs no management classes. Event loop only.
  */
 final class LoadMeter {
     private static final Logger log = LoggerFactory.getLogger(LoadMeter.class);
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long REPORT_NANOS = TimeUnit.SECONDS.toNanos(5);
+    /** Between two reports. A dispatcher closes a connection with more than ten a second. */
+    private static final long LEAST_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
+    /** A dispatcher gives a worker fewer requests if its event loop is as late as this. */
+    private static final long LATE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
     private static final long WARN_LAG_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
     private static final long WARN_EVERY_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final int MOST_PERMILLE = 0xFFFF;
@@ -31,6 +38,7 @@ final class LoadMeter {
 
     private final EventExecutor loop;
     private final IntSupplier downstreamShare;
+    private final IntSupplier requestLimit;
     private final Consumer<Load> reports;
     private long reportedAtNanos;
     private long reportedCpuNanos;
@@ -43,10 +51,13 @@ final class LoadMeter {
     private long warnedAtNanos;
     private @Nullable Future<?> ticker;
     private @Nullable Future<?> reporter;
+    private @Nullable Future<?> soon;
 
-    LoadMeter(EventExecutor loop, IntSupplier downstreamShare, Consumer<Load> reports) {
+    /** @param requestLimit the most requests at once on this connection; 0 = it is not limited */
+    LoadMeter(EventExecutor loop, IntSupplier downstreamShare, IntSupplier requestLimit, Consumer<Load> reports) {
         this.loop = loop;
         this.downstreamShare = downstreamShare;
+        this.requestLimit = requestLimit;
         this.reports = reports;
     }
 
@@ -56,6 +67,9 @@ final class LoadMeter {
         reportedCpuNanos = cpuNanos();
         reportedRequests = ServedRequests.total();
         schedule();
+        if (requestLimit.getAsInt() > 0) {
+            reports.accept(report());
+        }
         reporter = loop.scheduleAtFixedRate(
                 () -> reports.accept(report()), REPORT_NANOS, REPORT_NANOS, TimeUnit.NANOSECONDS);
     }
@@ -65,6 +79,22 @@ final class LoadMeter {
             ticker.cancel(false);
             reporter.cancel(false);
         }
+        if (soon != null) {
+            soon.cancel(false);
+        }
+    }
+
+    /** The dispatcher should know now. Several calls within 200 ms are one report. */
+    void reportSoon() {
+        if (soon == null) {
+            long waitNanos = Math.max(0, reportedAtNanos + LEAST_NANOS - now());
+            soon = loop.schedule(this::reportNow, waitNanos, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private void reportNow() {
+        soon = null;
+        reports.accept(report());
     }
 
     /** Returns the load since the last report, or since the start. */
@@ -83,7 +113,8 @@ final class LoadMeter {
                 heapPermille(),
                 (int) Math.min(Integer.MAX_VALUE, lagMicros),
                 requestCpuMicros,
-                downstreamShare.getAsInt());
+                downstreamShare.getAsInt(),
+                requestLimit.getAsInt());
     }
 
     /**
@@ -110,6 +141,9 @@ final class LoadMeter {
         long now = now();
         long lagNanos = now - tickDueNanos;
         worstLagNanos = Math.max(worstLagNanos, lagNanos);
+        if (lagNanos >= LATE_NANOS) {
+            reportSoon();
+        }
         if (lagNanos >= WARN_LAG_NANOS && now - warnedAtNanos >= WARN_EVERY_NANOS) {
             warnedAtNanos = now;
             log.warn(

@@ -5,6 +5,7 @@ import io.lambdadispatcher.worker.internal.relay.ServedStream;
 import io.lambdadispatcher.worker.internal.transport.Http2Client;
 import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2Stream;
+import io.netty.util.concurrent.Future;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,6 +29,7 @@ final class ServedStreams {
     private final Http2Connection.PropertyKey key;
     private final Map<Http2Stream, ServedStream> streams = new LinkedHashMap<>();
     private boolean replacing;
+    private @Nullable Future<?> cleanEnd;
 
     /**
      * @param opener opens a stream; {@code null} = the connection ends because it could not
@@ -92,10 +94,26 @@ final class ServedStreams {
         return true;
     }
 
-    /** Tells the exchanges that the connection drains. */
+    /**
+     * Tells the exchanges that the connection drains, and ends long ones before they are cut off.
+     * Called again if the grace period becomes shorter.
+     */
     void drain(Duration grace) {
         replacing = false;
         each(stream -> stream.drain(grace));
+        cancelCleanEnd();
+        cleanEnd = http2.ctx()
+                .executor()
+                .schedule(
+                        () -> each(ServedStream::endCleanly),
+                        ServedStream.untilCleanEnd(grace).toMillis(),
+                        TimeUnit.MILLISECONDS);
+    }
+
+    private void cancelCleanEnd() {
+        if (cleanEnd != null) {
+            cleanEnd.cancel(false);
+        }
     }
 
     /** Fails the exchanges in flight. */
@@ -115,6 +133,7 @@ final class ServedStreams {
     /** The channel is closed. */
     void close() {
         replacing = false;
+        cancelCleanEnd();
         each(stream -> stream.close(FailureReason.CANCELLED));
         streams.clear();
     }

@@ -37,7 +37,12 @@ final class Slots {
     /** The connections that a slot is reserved for, one each, the first called first. */
     private final Deque<Share> called = new ArrayDeque<>();
 
-    private int total;
+    /** What the connections of one dispatcher can carry, and the most that is wanted. */
+    private int carried;
+
+    private int limit = Integer.MAX_VALUE;
+
+    /** Below 0 while there are more requests than a limit that has become lower. */
     private int free;
 
     /** @param nanoTime clock, as {@link System#nanoTime} */
@@ -79,8 +84,23 @@ final class Slots {
     }
 
     synchronized void add(int slots) {
-        total += slots;
-        free += slots;
+        resize(carried + slots, limit);
+    }
+
+    /** Sets the most slots that there are. */
+    synchronized void limit(int slots) {
+        resize(carried, slots);
+    }
+
+    private void resize(int newCarried, int newLimit) {
+        int before = total();
+        carried = newCarried;
+        limit = newLimit;
+        free += total() - before;
+    }
+
+    private int total() {
+        return Math.min(carried, limit);
     }
 
     /**
@@ -129,7 +149,7 @@ final class Slots {
     /** Returns the connection that the slot is now reserved for, or null if it is free. */
     private synchronized @Nullable Share give(Share share) {
         hold(share, -1);
-        Share next = waiting.isEmpty() ? null : next(share);
+        Share next = waiting.isEmpty() || free < 0 ? null : next(share);
         if (next == null) {
             free++;
         }
@@ -144,7 +164,7 @@ final class Slots {
         all.addAll(waiting);
         for (Share share : waiting) {
             boolean wanting = share != giver && !called.contains(share);
-            if (wanting && share.held < Math.max(1, total / all.size())) {
+            if (wanting && share.held < Math.max(1, total() / all.size())) {
                 waiting.remove(share);
                 share.untilNanos = now + RESERVED_NANOS;
                 called.addLast(share);

@@ -62,6 +62,8 @@ final class ResponseSide implements Response {
     private volatile boolean ended;
     private volatile boolean writable = true;
     private long bytes;
+    /** {@code null} = only the handler can end the response. */
+    private @Nullable CleanEnd cleanEnd;
 
     ResponseSide(ServedExchange exchange, ServedStream out) {
         this.exchange = exchange;
@@ -103,6 +105,7 @@ final class ResponseSide implements Response {
     private void sendHead(Http2Headers head) {
         if (!ended) {
             exchange.onHead(head);
+            cleanEnd = exchange.cleanEnd(head);
             out.head(head, false);
         }
     }
@@ -219,8 +222,14 @@ final class ResponseSide implements Response {
             content.release();
             return;
         }
-        bytes += content.readableBytes();
-        out.data(content, end);
+        CleanEnd its = cleanEnd;
+        int wanted = its == null ? content.readableBytes() : its.pass(content);
+        bytes += wanted;
+        out.data(content.writerIndex(content.readerIndex() + wanted), end);
+        if (its != null && its.isNow()) {
+            end(its);
+            return;
+        }
         if (out.pendingBytes() > HIGH_WATER_BYTES) {
             writable = false;
         }
@@ -233,6 +242,27 @@ final class ResponseSide implements Response {
         }
         phase = Phase.ENDED;
         hop(() -> reset(code, text));
+    }
+
+    /**
+     * Ends the response in place of the handler, as soon as its protocol permits it. Has no effect
+     * if it never does. Event loop only.
+     */
+    void endCleanly() {
+        CleanEnd its = cleanEnd;
+        if (!ended && its != null) {
+            its.setDue();
+            if (its.isNow()) {
+                end(its);
+            }
+        }
+    }
+
+    private void end(CleanEnd how) {
+        how.writeTo(out);
+        ended = true;
+        writable = false;
+        exchange.onEndedForHandler();
     }
 
     /** Ends the response with RESET if it has not ended. Event loop only. */

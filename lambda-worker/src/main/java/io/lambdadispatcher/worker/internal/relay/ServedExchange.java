@@ -220,6 +220,25 @@ final class ServedExchange {
         }
     }
 
+    /** Ends the response cleanly if its protocol permits it, because the worker goes. */
+    void endCleanly() {
+        response.endCleanly();
+    }
+
+    /** Returns how the response can end before its handler ends it; {@code null} = it cannot. */
+    @Nullable
+    CleanEnd cleanEnd(Http2Headers head) {
+        return headOnly ? null : CleanEnd.of(request.headers(), head, tunnelOpen);
+    }
+
+    /** The worker has ended the response in place of the handler. */
+    void onEndedForHandler() {
+        cancellation = FailureReason.GOING_AWAY;
+        request.failDelivery(FailureReason.GOING_AWAY);
+        notifyCancelled(FailureReason.GOING_AWAY);
+        stream.onProgress(this);
+    }
+
     /** Called by the response before its first frame, except interim responses. */
     void onHead(Http2Headers head) {
         if (tunnelAsked && TunnelHead.opens(head)) {

@@ -111,6 +111,22 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         }
     }
 
+    /** Ends the exchange in flight cleanly if its protocol permits it. */
+    public void endCleanly() {
+        if (exchange != null) {
+            exchange.endCleanly();
+        }
+    }
+
+    /**
+     * Returns the time from the beginning of a drain until exchanges must end cleanly.
+     *
+     * @param grace the time until they are cut off
+     */
+    public static Duration untilCleanEnd(Duration grace) {
+        return CleanEnd.after(grace);
+    }
+
     /** Resets the exchange in flight. */
     public void abort(FailureReason code, String text) {
         if (exchange != null) {

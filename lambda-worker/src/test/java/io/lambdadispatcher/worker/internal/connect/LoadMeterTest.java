@@ -19,7 +19,8 @@ import org.junit.jupiter.api.Test;
 class LoadMeterTest {
     private final EmbeddedChannel loop = new EmbeddedChannel();
     private final List<Load> reports = new ArrayList<>();
-    private final LoadMeter meter = new LoadMeter(loop.eventLoop(), () -> 0, reports::add);
+    private int limit;
+    private final LoadMeter meter = new LoadMeter(loop.eventLoop(), () -> 0, () -> limit, reports::add);
 
     @BeforeEach
     void start() {
@@ -34,8 +35,9 @@ class LoadMeterTest {
     }
 
     private Load next() {
-        loop.advanceTimeBy(5, TimeUnit.SECONDS);
-        loop.runScheduledPendingTasks();
+        for (int i = 0; i < 20; i++) {
+            pass(250);
+        }
         return reports.get(reports.size() - 1);
     }
 
@@ -82,5 +84,39 @@ class LoadMeterTest {
         assertThat(next().requestCpuMicros()).isBetween(400, 60_000);
         serve(100_000);
         assertThat(next().requestCpuMicros()).isLessThan(50);
+    }
+
+    private void pass(long millis) {
+        loop.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
+        loop.runScheduledPendingTasks();
+    }
+
+    /** A dispatcher closes a connection with more than a hundred control messages in 10 s. */
+    @Test
+    void should_report_another_limit_soon_but_at_most_five_times_a_second() {
+        pass(250);
+        for (int i = 1; i <= 1_000; i++) {
+            limit = i;
+            meter.reportSoon();
+            pass(10);
+        }
+        assertThat(reports).hasSizeBetween(40, 55);
+        assertThat(reports.get(0).requestLimit()).isEqualTo(1);
+        pass(200);
+        assertThat(reports.get(reports.size() - 1).requestLimit()).isEqualTo(1_000);
+    }
+
+    /** The dispatcher would learn of it up to 5 s later. */
+    @Test
+    void should_report_a_late_event_loop_soon() {
+        pass(250);
+        pass(450);
+        pass(1);
+        assertThat(reports).isEmpty();
+        pass(650);
+        pass(1);
+        assertThat(reports)
+                .singleElement()
+                .satisfies(load -> assertThat(load.loopLagMicros()).isBetween(400_000, 402_000));
     }
 }

@@ -152,4 +152,23 @@ class SlotsTest {
         assertThat(calls).containsExactly("b");
         assertThat(a.take(true)).isTrue();
     }
+
+    @Test
+    void should_give_no_more_slots_than_the_limit_and_all_of_them_without_it() {
+        slots.limit(10);
+        slots.add(5);
+        assertThat(take(a, 10)).isEqualTo(5);
+        slots.limit(2);
+        assertThat(b.take(true)).isFalse();
+        for (int i = 0; i < 3; i++) {
+            a.give();
+        }
+        assertThat(calls).as("there are as many requests as the limit permits").isEmpty();
+        assertThat(b.take(true)).isFalse();
+        a.give();
+        assertThat(calls).containsExactly("b");
+        assertThat(b.take(true)).isTrue();
+        slots.limit(5);
+        assertThat(take(a, 10)).isEqualTo(3);
+    }
 }

@@ -1,0 +1,61 @@
+package io.lambdadispatcher.worker.internal.connect;
+
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How many requests the worker takes at once, which its application may change at any time. Each
+ * connection tells its dispatcher its part of it. If several dispatchers send requests, {@link
+ * Slots} also refuse what exceeds the limit. Any thread.
+ */
+public final class RequestLimit {
+    private final int connections;
+    private final int most;
+    private final Set<Runnable> listeners = ConcurrentHashMap.newKeySet();
+    private volatile int limit;
+    private @Nullable Slots slots;
+
+    /**
+     * @param connections connections to each dispatcher
+     * @param streams worker streams of each connection
+     */
+    public RequestLimit(int connections, int streams) {
+        this.connections = connections;
+        this.most = connections * streams;
+        this.limit = most;
+    }
+
+    /** @param requests 1 or more; more than there are streams has no further effect */
+    public synchronized void set(int requests) {
+        if (requests < 1) {
+            throw new IllegalArgumentException("a limit of " + requests + " requests, expected 1 or more");
+        }
+        limit = Math.min(most, requests);
+        if (slots != null) {
+            slots.limit(limit);
+        }
+        listeners.forEach(Runnable::run);
+    }
+
+    /** From now on, several dispatchers send requests. */
+    synchronized void share(Slots shared) {
+        slots = shared;
+        shared.limit(limit);
+    }
+
+    /** @param listener called after each change, on any thread, until it is removed */
+    void add(Runnable listener) {
+        listeners.add(listener);
+    }
+
+    void remove(Runnable listener) {
+        listeners.remove(listener);
+    }
+
+    /** Returns the part of each connection; 0 = as many requests as it has worker streams. */
+    int ofConnection() {
+        int now = limit;
+        return now == most ? 0 : (now + connections - 1) / connections;
+    }
+}
