@@ -68,7 +68,7 @@ class LedgerFileTest extends LedgerContract {
         }
     }
 
-    /** A process that is stopped while it holds the lock must not stop the others for ever. */
+    /** A process that is stopped while it holds the lock must not stop the others forever. */
     @Test
     @DisabledOnOs(OS.WINDOWS)
     void should_fail_if_another_process_keeps_the_lock() throws Exception {

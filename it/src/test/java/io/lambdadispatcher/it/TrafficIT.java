@@ -211,9 +211,9 @@ class TrafficIT {
     }
 
     /**
-     * Asserts that each request of each of up to three loads is answered, and that one of them needs
-     * few extra attempts. A pause of the machine lets all requests of one load time out. A fault of
-     * the dispatcher repeats too many in all.
+     * Asserts that each request of each of up to three loads is answered, and that one of them
+     * needs few extra attempts. A pause of the machine lets all requests of one load time out. A
+     * fault of the dispatcher repeats too many in all.
      */
     private void assertFewExtras(String what, Callable<Seen> load) throws Exception {
         int most = Math.max(20, REQUESTS / 50);

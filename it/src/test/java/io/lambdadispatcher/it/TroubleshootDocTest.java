@@ -61,7 +61,7 @@ class TroubleshootDocTest {
         return tests;
     }
 
-    /** Returns the sources of all tests by the name of their class, with long texts in one piece. */
+    /** Returns the sources of all tests by their class, with long texts in one piece. */
     private static Map<String, String> sources() throws IOException {
         Map<String, String> sources = new LinkedHashMap<>();
         try (Stream<Path> files = Files.walk(ROOT)) {

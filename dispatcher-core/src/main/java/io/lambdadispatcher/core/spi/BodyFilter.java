@@ -8,8 +8,8 @@ import io.netty.buffer.Unpooled;
  * once, then {@link #onTrailers} if there are any. None of them is called for a message without a
  * body, and none after one has thrown, or after the request has ended in another way.
  *
- * <p>Flow control follows the reader: when it has taken a share of what waits for it, the sender may
- * send as large a share of what it has sent. If nothing waits for the reader, the sender may send
+ * <p>Flow control follows the reader: when it has taken a share of what waits, the sender may send
+ * as large a share of what it has sent. If nothing waits for the reader, the sender may send
  * all of it again, whatever the filter still holds.
  *
  * <p><b>Threading.</b> Called on the client's event loop, so it must not block.

@@ -100,7 +100,7 @@ final class RouteCounts {
         return null;
     }
 
-    /** Begins a window if it is time for one. Called about once a second, by one thread at a time. */
+    /** Begins a window if it is time for one. One thread at a time, about once a second. */
     synchronized void tick(long nowNanos) {
         if (nowNanos - currentNanos < WINDOW_NANOS) {
             return;

@@ -13,8 +13,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Compression with the settings {@code function.compression} and {@code function.compression-types}.
- * Created by the service loader.
+ * Compression with the settings {@code function.compression} and {@code
+ * function.compression-types}. Created by the service loader.
  */
 public final class CompressionExtension implements FilterExtension {
     private static final String TOPIC = "Compression";

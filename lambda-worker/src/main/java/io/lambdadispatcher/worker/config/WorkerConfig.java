@@ -272,8 +272,8 @@ public final class WorkerConfig {
          * Sets the worker's id, 1 to 256 characters, not blank, which appears in logs. It must be
          * unique among the workers of all time, because a dispatcher rejects an id whose worker has
          * ended. So only one worker can have this configuration. It must not begin with {@code
-         * fleet-}, unless a fleet of dispatchers has launched the worker. Default: each worker gets {@code
-         * self-} and a random UUID.
+         * fleet-}, unless a fleet of dispatchers has launched the worker. Default: each worker gets
+         * {@code self-} and a random UUID.
          *
          * @throws IllegalArgumentException if it is not allowed
          */

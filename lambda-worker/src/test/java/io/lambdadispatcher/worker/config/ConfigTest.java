@@ -290,7 +290,7 @@ class ConfigTest {
                 .hasMessageContaining("LAMBDA_DISPATCHER_TOKEN");
     }
 
-    /** Dispatchers ask their fleet about such an id, and would not take the worker for a base worker. */
+    /** Dispatchers ask their fleet about such an id, and take the worker for no base worker. */
     @ParameterizedTest
     @CsvSource({"SECRET, 0123456789abcdef, false", "TOKEN, a-token, true"})
     void should_leave_the_ids_of_a_fleet_to_workers_that_it_launches(String name, String value, boolean permitted) {

@@ -63,8 +63,8 @@ public interface ResponseSink {
     }
 
     /**
-     * Returns how a filter has encoded the response for the client; {@code null} = none has. Called after
-     * {@link #onHead}, only if the end is reported.
+     * Returns how a filter has encoded the response for the client; {@code null} = none has. Called
+     * after {@link #onHead}, only if the end is reported.
      */
     default @Nullable String contentEncoding() {
         return null;

@@ -379,7 +379,7 @@ public final class WorkerRegistry implements WorkerEvents {
         if (worker.changesReadiness()) {
             tellReadiness(connection, ready);
         } else if (worker.ready && worker.draining == null) {
-            // The worker has more or fewer streams, and a limit must hold for a new connection, too.
+            // The worker has other streams, and a limit must hold for a new connection, too.
             tellReady(connection);
         }
     }
