@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A setting that each function and each of its routes can have, and that a reload can change. Its
  * value goes to the traffic policy. A list is one text, with a comma and a blank between its items.
+ *
  * @param topic the title above it in the reference of the settings
  * @param name its key, such as {@code shadow} for {@code function.shadow}; words in lower case with
  *     hyphens between them, and not {@code function}, with which a route names its function

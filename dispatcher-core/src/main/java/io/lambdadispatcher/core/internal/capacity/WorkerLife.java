@@ -274,8 +274,8 @@ final class WorkerLife {
      * from its launch, but it may open fewer streams, or want fewer exchanges.
      */
     int usable() {
-        boolean known = last != null && last.streams() > 0;
-        return known && !isBase() ? Math.min(allowed(), last.streams()) : allowed();
+        int opened = last == null ? 0 : last.streams();
+        return opened > 0 && !isBase() ? Math.min(allowed(), opened) : allowed();
     }
 
     /** Returns whether it was launched by this dispatcher and has not been ready yet. */
