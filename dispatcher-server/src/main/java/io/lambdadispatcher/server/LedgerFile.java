@@ -124,6 +124,7 @@ final class LedgerFile implements Ledger {
         try {
             caller.execute(this::runWaiting);
         } catch (RejectedExecutionException e) {
+            waiting.remove(call);
             return CompletableFuture.failedFuture(new LedgerException("the ledger is closed", e));
         }
         return call.result.orTimeout(TIMEOUT_MILLIS, TimeUnit.MILLISECONDS).handle((value, error) -> {
@@ -138,10 +139,9 @@ final class LedgerFile implements Ledger {
     private void runWaiting() {
         List<Call<?>> calls = new ArrayList<>();
         for (Call<?> next = waiting.poll(); next != null; next = waiting.poll()) {
-            if (!next.result.isDone()) { // It has not timed out.
-                calls.add(next);
-            }
+            calls.add(next);
         }
+        removeTimedOut(calls);
         if (calls.isEmpty()) {
             return;
         }
@@ -150,6 +150,7 @@ final class LedgerFile implements Ledger {
             try (FileChannel channel = FileChannel.open(
                     lock, Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE), OwnerOnly.permissions())) {
                 channel.lock(); // Until it is closed.
+                removeTimedOut(calls);
                 run(calls).forEach(Runnable::run);
             } finally {
                 IN_PROCESS.unlock();
@@ -157,6 +158,11 @@ final class LedgerFile implements Ledger {
         } catch (IOException | InterruptedException | RuntimeException e) {
             calls.forEach(call -> call.result.completeExceptionally(e));
         }
+    }
+
+    /** Whoever has been told that a call failed may decide otherwise. */
+    private static void removeTimedOut(List<Call<?>> calls) {
+        calls.removeIf(call -> call.result.isDone());
     }
 
     private List<Runnable> run(List<Call<?>> calls) throws IOException {

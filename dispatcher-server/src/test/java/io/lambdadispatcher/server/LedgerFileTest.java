@@ -115,6 +115,9 @@ class LedgerFileTest extends LedgerContract {
             other.waitFor();
             assertThat(ledger.write("b", 0, "1").toCompletableFuture().get(20, TimeUnit.SECONDS))
                     .isTrue();
+            assertThat(ledger.read().toCompletableFuture().get(20, TimeUnit.SECONDS))
+                    .as("not what was answered by the timeout")
+                    .containsExactly(new Ledger.Entry("b", 1, "1"));
         } finally {
             other.destroyForcibly();
         }
