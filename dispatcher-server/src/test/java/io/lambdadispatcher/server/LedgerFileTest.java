@@ -49,7 +49,8 @@ class LedgerFileTest extends LedgerContract {
         for (Path path : new Path[] {link, Files.createDirectory(directory.resolve("sub"))}) {
             assertThatThrownBy(() -> new LedgerFile(path))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessage("expected a new or regular file, no directory and no symbolic link, got \"" + path + '"');
+                    .hasMessage(
+                            "expected a new or regular file, no directory and no symbolic link, got \"" + path + '"');
         }
     }
 

@@ -98,26 +98,27 @@ class RestartIT {
             command(dispatcher, "/launching?to=off");
             try (OpenRequest stream = new OpenRequest(dispatcher.publicPort)) {
 
-            dispatcher.start();
-            dispatcher.awaitReady();
-            assertThat(get(adminUrl(dispatcher) + "/ready").statusCode())
-                    .as("the new process has the workers when it says so")
-                    .isEqualTo(200);
-            dispatcher.terminate();
+                dispatcher.start();
+                dispatcher.awaitReady();
+                assertThat(get(adminUrl(dispatcher) + "/ready").statusCode())
+                        .as("the new process has the workers when it says so")
+                        .isEqualTo(200);
+                dispatcher.terminate();
 
-            int before = http1.served() + http2.served();
-            awaitProgress(loads);
-            awaitProgress(loads);
-            stream.echo("in the old process");
-            assertThat(http1.served() + http2.served()).isGreaterThan(before);
-            assertThat(budget(dispatcher))
-                    .as("what the new process knows")
-                    .containsEntry("launching", false)
-                    .containsEntry("workers", BigDecimal.valueOf(WORKERS))
-                    .hasEntrySatisfying(
-                            "gbSecondsLastHour",
-                            spent -> assertThat(((Number) spent).doubleValue()).isPositive());
-            stream.end();
+                int before = http1.served() + http2.served();
+                awaitProgress(loads);
+                awaitProgress(loads);
+                stream.echo("in the old process");
+                assertThat(http1.served() + http2.served()).isGreaterThan(before);
+                assertThat(budget(dispatcher))
+                        .as("what the new process knows")
+                        .containsEntry("launching", false)
+                        .containsEntry("workers", BigDecimal.valueOf(WORKERS))
+                        .hasEntrySatisfying(
+                                "gbSecondsLastHour",
+                                spent -> assertThat(((Number) spent).doubleValue())
+                                        .isPositive());
+                stream.end();
             }
             dispatcher.awaitExit();
             awaitProgress(loads);
@@ -160,18 +161,21 @@ class RestartIT {
 
             // The old one, while it drains.
             try (OpenRequest stream = new OpenRequest(dispatcher.publicPort)) {
-            dispatcher.start();
-            dispatcher.awaitReady();
-            int lost = lost(loads);
-            List<Integer> connections =
-                    loads.stream().map(LoadClients::connections).toList();
-            dispatcher.terminate();
-            Await.until("all clients have left the old process", MOST_START, () -> IntStream.range(0, loads.size())
-                    .allMatch(i -> loads.get(i).connections() >= connections.get(i) + CLIENTS));
-            awaitProgress(loads);
-            stream.echo("in the old process");
-            dispatcher.kill(0);
-            stream.awaitLoss();
+                dispatcher.start();
+                dispatcher.awaitReady();
+                int lost = lost(loads);
+                List<Integer> connections =
+                        loads.stream().map(LoadClients::connections).toList();
+                dispatcher.terminate();
+                Await.until(
+                        "all clients have left the old process",
+                        MOST_START,
+                        () -> IntStream.range(0, loads.size())
+                                .allMatch(i -> loads.get(i).connections() >= connections.get(i) + CLIENTS));
+                awaitProgress(loads);
+                stream.echo("in the old process");
+                dispatcher.kill(0);
+                stream.awaitLoss();
             }
             awaitProgress(loads);
             assertThat(lost(loads)).isEqualTo(lost);
@@ -247,8 +251,7 @@ class RestartIT {
         }
 
         void awaitLoss() {
-            assertThatThrownBy(() -> awaitText("0\r\n\r\n"))
-                    .isInstanceOfAny(EOFException.class, SocketException.class);
+            assertThatThrownBy(() -> awaitText("0\r\n\r\n")).isInstanceOfAny(EOFException.class, SocketException.class);
         }
 
         @Override

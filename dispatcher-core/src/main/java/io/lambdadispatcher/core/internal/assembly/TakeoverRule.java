@@ -35,7 +35,6 @@ final class TakeoverRule {
         if (!ready || idle.isEmpty() || ledgerFails || ticker.nanoTime() - createdNanos >= LONGEST_WAIT_NANOS) {
             return ready;
         }
-        return known
-                && seen.functions().stream().noneMatch(of -> of.workers() > 0 && idle.contains(of.function()));
+        return known && seen.functions().stream().noneMatch(of -> of.workers() > 0 && idle.contains(of.function()));
     }
 }
