@@ -97,7 +97,6 @@ class RestartIT {
             awaitProgress(loads);
             command(dispatcher, "/launching?to=off");
             try (OpenRequest stream = new OpenRequest(dispatcher.publicPort)) {
-
                 dispatcher.start();
                 dispatcher.awaitReady();
                 assertThat(get(adminUrl(dispatcher) + "/ready").statusCode())
@@ -176,9 +175,9 @@ class RestartIT {
                 stream.echo("in the old process");
                 dispatcher.kill(0);
                 stream.awaitLoss();
+                awaitProgress(loads);
+                assertThat(lost(loads)).isEqualTo(lost);
             }
-            awaitProgress(loads);
-            assertThat(lost(loads)).isEqualTo(lost);
             assertThat(launches(dispatcher)).isEqualTo(WORKERS);
             assertThat(budget(dispatcher)).containsEntry("workers", BigDecimal.valueOf(WORKERS));
         }
