@@ -6,7 +6,8 @@ Commands, one in each line of standard input. The oldest process has number 0:
 
     restart      term, exit and start
     start        starts one process more, beside those that run
-    ready        waits until the newest process has said that it is ready, and prints "ready"
+    ready        waits until the newest process has said that it is ready, and prints "ready", or
+                 "not ready" after 150 s
     term         sends SIGTERM to the oldest process
     exit         waits for the oldest process, and prints "exit" and its exit code
     kill NUMBER  sends SIGKILL to this process, waits for it, and prints the same
@@ -18,8 +19,10 @@ import os
 import signal
 import socket
 import sys
+import time
 
 FIRST_DESCRIPTOR = 3
+MOST_START_SECONDS = 150
 separator = sys.argv.index("--")
 command = sys.argv[separator + 1:]
 sockets = []
@@ -54,9 +57,16 @@ def start():
 
 
 def await_ready():
-    while running[-1][1].recv(4096) != b"READY=1":
-        pass
-    print("ready", flush=True)
+    notified = running[-1][1]
+    end = time.monotonic() + MOST_START_SECONDS
+    try:
+        message = b""
+        while message != b"READY=1":
+            notified.settimeout(max(0.001, end - time.monotonic()))
+            message = notified.recv(4096)
+        print("ready", flush=True)
+    except socket.timeout:
+        print("not ready", flush=True)
 
 
 def send(number, signal_number):

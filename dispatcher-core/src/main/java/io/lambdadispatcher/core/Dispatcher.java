@@ -130,8 +130,10 @@ public final class Dispatcher implements AutoCloseable {
     /**
      * Completes when all public ports that were opened at the start accept clients. That is the
      * case at once, except for a {@linkplain ListenerOptions#withSocket socket} of a member of a
-     * fleet: it accepts clients when the dispatcher {@linkplain #isReady is ready}, or has seen
-     * that it is the only member. Until then, the socket's clients are those of another process.
+     * fleet: it accepts clients when the dispatcher {@linkplain #isReady is ready} and has a worker
+     * of each function that the fleet has workers of, or has seen that it is the only member. It
+     * waits for such workers at most 30 s, and not if the ledger fails. Until then, the socket's
+     * clients are those of another process.
      */
     public CompletionStage<Void> accepting() {
         return parts.clients().accepting();
@@ -165,8 +167,7 @@ public final class Dispatcher implements AutoCloseable {
      * long as one is. One whose workers launch themselves can if at least one is ready, and one
      * with {@link DispatcherBuilder#direct} always. With a {@code minWorkers} of 0, this is true
      * without any worker, because a load balancer must let the first request through, which
-     * launches one; but a new member of a fleet that has workers waits for one of them. {@link
-     * #pools} says how many are ready.
+     * launches one. {@link #pools} says how many are ready.
      */
     public boolean isReady() {
         return !shutdown.hasBegun() && parts.engine().pools().values().stream().allMatch(parts.launches()::isReady);

@@ -5,8 +5,11 @@ import io.lambdadispatcher.core.spi.LedgerException;
 import io.lambdadispatcher.server.log.OwnerOnly;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
@@ -52,12 +55,19 @@ final class LedgerFile implements Ledger {
     private final ExecutorService caller =
             Executors.newSingleThreadExecutor(new DefaultThreadFactory("ledger-file", true));
 
-    /** @throws IllegalArgumentException if the directory is missing, or cannot be written */
+    /**
+     * @throws IllegalArgumentException if the directory is missing, or cannot be written, or the
+     *     path is that of a directory or of a symbolic link, which a write would replace
+     */
     LedgerFile(Path file) {
         Path directory = file.getParent();
         if (directory == null || !Files.isDirectory(directory) || !Files.isWritable(directory)) {
             throw new IllegalArgumentException(
                     "expected a file in a directory that can be written, got \"" + file + '"');
+        }
+        if (Files.exists(file, LinkOption.NOFOLLOW_LINKS) && !Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+            throw new IllegalArgumentException(
+                    "expected a new or regular file, no directory and no symbolic link, got \"" + file + '"');
         }
         this.file = file;
         lock = file.resolveSibling(file.getFileName() + ".lock");
@@ -114,6 +124,7 @@ final class LedgerFile implements Ledger {
         try {
             caller.execute(this::runWaiting);
         } catch (RejectedExecutionException e) {
+            waiting.remove(call);
             return CompletableFuture.failedFuture(new LedgerException("the ledger is closed", e));
         }
         return call.result.orTimeout(TIMEOUT_MILLIS, TimeUnit.MILLISECONDS).handle((value, error) -> {
@@ -128,10 +139,9 @@ final class LedgerFile implements Ledger {
     private void runWaiting() {
         List<Call<?>> calls = new ArrayList<>();
         for (Call<?> next = waiting.poll(); next != null; next = waiting.poll()) {
-            if (!next.result.isDone()) { // It has not timed out.
-                calls.add(next);
-            }
+            calls.add(next);
         }
+        removeTimedOut(calls);
         if (calls.isEmpty()) {
             return;
         }
@@ -140,6 +150,7 @@ final class LedgerFile implements Ledger {
             try (FileChannel channel = FileChannel.open(
                     lock, Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE), OwnerOnly.permissions())) {
                 channel.lock(); // Until it is closed.
+                removeTimedOut(calls);
                 run(calls).forEach(Runnable::run);
             } finally {
                 IN_PROCESS.unlock();
@@ -147,6 +158,11 @@ final class LedgerFile implements Ledger {
         } catch (IOException | InterruptedException | RuntimeException e) {
             calls.forEach(call -> call.result.completeExceptionally(e));
         }
+    }
+
+    /** Whoever has been told that a call failed may decide otherwise. */
+    private static void removeTimedOut(List<Call<?>> calls) {
+        calls.removeIf(call -> call.result.isDone());
     }
 
     private List<Runnable> run(List<Call<?>> calls) throws IOException {
@@ -162,9 +178,11 @@ final class LedgerFile implements Ledger {
 
     private Map<String, Entry> entries() throws IOException {
         Map<String, Entry> entries = new TreeMap<>();
-        if (Files.exists(file)) {
-            Entry[] all = JSON.readValue(Files.readAllBytes(file), Entry[].class);
+        try (InputStream in = Files.newInputStream(file, LinkOption.NOFOLLOW_LINKS)) {
+            Entry[] all = JSON.readValue(in.readAllBytes(), Entry[].class);
             Arrays.stream(all).forEach(entry -> entries.put(entry.key(), entry));
+        } catch (NoSuchFileException e) {
+            // The first write creates it. After another failure, a write would erase all entries.
         }
         return entries;
     }

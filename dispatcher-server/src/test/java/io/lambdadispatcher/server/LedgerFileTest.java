@@ -42,6 +42,33 @@ class LedgerFileTest extends LedgerContract {
                         "expected a file in a directory that can be written, got \"" + directory + "/none/ledger\"");
     }
 
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void should_refuse_what_is_not_a_file() throws Exception {
+        Path link = Files.createSymbolicLink(directory.resolve("link"), directory.resolve("none"));
+        for (Path path : new Path[] {link, Files.createDirectory(directory.resolve("sub"))}) {
+            assertThatThrownBy(() -> new LedgerFile(path))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage(
+                            "expected a new or regular file, no directory and no symbolic link, got \"" + path + '"');
+        }
+    }
+
+    /** An unreadable ledger is not an empty one, which the next write would replace. */
+    @Test
+    @DisabledOnOs(OS.WINDOWS)
+    void should_fail_and_leave_a_file_that_cannot_be_read() throws Exception {
+        Path file = directory.resolve("ledger");
+        try (Ledger ledger = new LedgerFile(file)) {
+            Files.createSymbolicLink(file, file); // Nobody can read it, not even root.
+            assertThat(failureOf(ledger.read()))
+                    .isInstanceOf(LedgerException.class)
+                    .hasMessageStartingWith("file " + file + ": ");
+            assertThat(failureOf(ledger.write("a", 0, "1"))).isInstanceOf(LedgerException.class);
+            assertThat(Files.readSymbolicLink(file)).isEqualTo(file);
+        }
+    }
+
     /** Otherwise, a disk that has lost the file would permit as many launches again. */
     @Test
     void should_report_a_damaged_file_and_leave_it() throws Exception {
@@ -89,6 +116,9 @@ class LedgerFileTest extends LedgerContract {
             other.waitFor();
             assertThat(ledger.write("b", 0, "1").toCompletableFuture().get(20, TimeUnit.SECONDS))
                     .isTrue();
+            assertThat(ledger.read().toCompletableFuture().get(20, TimeUnit.SECONDS))
+                    .as("not what was answered by the timeout")
+                    .containsExactly(new Ledger.Entry("b", 1, "1"));
         } finally {
             other.destroyForcibly();
         }

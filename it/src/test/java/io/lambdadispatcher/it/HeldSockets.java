@@ -12,6 +12,7 @@ import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +24,9 @@ import java.util.concurrent.TimeUnit;
  * that one process of the dispatcher can replace another.
  */
 final class HeldSockets implements AutoCloseable {
+    /** Longer than the script waits for a process that starts. */
+    private static final Duration MOST_COMMAND = Duration.ofSeconds(180);
+
     final int publicPort = FreePort.next();
     final int workerPort = FreePort.next();
     private final Path log;
@@ -111,6 +115,7 @@ final class HeldSockets implements AutoCloseable {
 
     private void command(String command, String answer) throws IOException {
         send(command);
+        Await.until("the command " + command + " is answered", MOST_COMMAND, () -> exits.ready() || !holder.isAlive());
         assertThat(exits.readLine()).isEqualTo(answer);
     }
 
@@ -130,6 +135,11 @@ final class HeldSockets implements AutoCloseable {
     @Override
     public void close() throws Exception {
         commands.close();
-        assertThat(holder.waitFor(90, TimeUnit.SECONDS)).isTrue();
+        boolean ended = holder.waitFor(90, TimeUnit.SECONDS);
+        if (!ended) {
+            holder.descendants().forEach(ProcessHandle::destroyForcibly);
+            holder.destroyForcibly();
+        }
+        assertThat(ended).as("all processes have ended").isTrue();
     }
 }

@@ -22,7 +22,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class LoadClients implements AutoCloseable {
     private static final int TIMEOUT_SECONDS = 60;
-    private static final int STREAMS = 5;
+    /** The requests that a client of HTTP/2 has in flight. */
+    static final int STREAMS = 5;
 
     /** Leaves the processors to the tests that run beside this one. */
     private static final String PATH = "/delay?delay=5";

@@ -14,7 +14,6 @@ import io.lambdadispatcher.core.internal.loop.LoopFuture;
 import io.lambdadispatcher.core.internal.pool.FunctionPool;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.observe.FleetSnapshot;
-import io.lambdadispatcher.core.observe.FleetSnapshot.Member;
 import io.lambdadispatcher.core.observe.WorkerSnapshot;
 import io.lambdadispatcher.core.spi.FunctionInvoker;
 import io.lambdadispatcher.core.spi.Ledger;
@@ -27,6 +26,7 @@ import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -74,6 +74,7 @@ public final class Launches {
     private @Nullable FleetMember fleet;
 
     private @Nullable Future<?> fleetTimer;
+    private final TakeoverRule takeover = new TakeoverRule(Ticker.systemTicker());
 
     Launches(BuilderOptions.Launching options, EventLoop loop, Incidents incidents) {
         this.loop = loop;
@@ -174,18 +175,15 @@ public final class Launches {
     }
 
     /**
-     * Returns whether the function has the workers that it must have: its minimum at first, or one
-     * if a fleet has any, and one afterwards. The dispatchers of a fleet share workers, so if the
-     * loss of one made them unready, a load balancer would send requests to none.
+     * Returns whether the function has the workers that it must have: its minimum at first, and one
+     * afterwards. The dispatchers of a fleet share workers, so if the loss of one made them
+     * unready, a load balancer would send requests to none.
      */
     public boolean isReady(FunctionPool pool) {
         String function = pool.options().name();
         int unlaunched = direct.contains(function) ? 0 : 1;
         int required =
                 supervisors.containsKey(function) ? pool.options().capacity().minWorkers() : unlaunched;
-        if (required == 0 && !complete.contains(function) && othersHaveWorkers(function)) {
-            required = 1;
-        }
         // Ejected workers would serve again if the others ended.
         int ready = registry.readyWorkers(function);
         if (ready >= required) {
@@ -195,23 +193,16 @@ public final class Launches {
         return ready > 0 && complete.contains(function);
     }
 
-    /** Also if it is not known yet. Such workers connect within a second or two. */
-    private boolean othersHaveWorkers(String function) {
-        FleetSnapshot seen = fleet();
-        return seen != null
-                && supervisors.containsKey(function)
-                && (seen.leaseAgeMillis() < 0
-                        || seen.functions().stream()
-                                .anyMatch(of -> of.function().equals(function) && of.workers() > 0));
-    }
-
     /** Returns whether clients are served here as well as by another dispatcher of the fleet. */
     boolean servesAsOthers(Collection<FunctionPool> pools) {
-        FleetSnapshot seen = fleet();
-        return seen == null
-                || seen.leaseAgeMillis() >= 0
-                        && seen.members().stream().filter(Member::alive).count() == 1
-                || pools.stream().allMatch(this::isReady);
+        FleetMember member = fleet;
+        if (member == null) {
+            return true;
+        }
+        Set<String> idle = new HashSet<>(supervisors.keySet());
+        idle.removeIf(function -> direct.contains(function) || registry.readyWorkers(function) > 0);
+        return takeover.accepts(
+                member.snapshot(), pools.stream().allMatch(this::isReady), member.isLedgerFailing(), idle);
     }
 
     /** @return completes on {@code loop}; exceptionally after the end of the event loops */

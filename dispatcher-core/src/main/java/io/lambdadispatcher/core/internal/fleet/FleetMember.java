@@ -107,7 +107,7 @@ public final class FleetMember {
     private boolean stopping;
     private boolean leaving;
     private @Nullable CompletableFuture<Void> left;
-    private boolean failing;
+    private volatile boolean failing;
     private volatile FleetSnapshot snapshot;
 
     /**
@@ -330,6 +330,11 @@ public final class FleetMember {
      */
     boolean isCutOff() {
         return failing || renewed && !isLeaseValid();
+    }
+
+    /** Returns whether an access to the ledger has failed since the last renewal. Any thread. */
+    public boolean isLedgerFailing() {
+        return failing;
     }
 
     private void onFailure(String what, Throwable failure) {

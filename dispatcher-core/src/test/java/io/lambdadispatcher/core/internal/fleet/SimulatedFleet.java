@@ -495,7 +495,7 @@ final class SimulatedFleet {
                             long[] count = served.computeIfAbsent(worker.id, id -> new long[1]);
                             count[0] += 10;
                             long failed = broken.contains(worker.version) ? count[0] : 0;
-                            return new WorkerDemand(worker.id, 1, 1, 1, count[0], failed, null, 0, null);
+                            return new WorkerDemand(worker.id, STREAMS, 1, 1, count[0], failed, null, 0, null);
                         })
                         .toList();
             }

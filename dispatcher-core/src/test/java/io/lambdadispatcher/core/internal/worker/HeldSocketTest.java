@@ -8,12 +8,14 @@ import io.lambdadispatcher.core.options.CapacityPolicy;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.ListenerOptions;
 import io.lambdadispatcher.core.spi.Ledger;
+import io.lambdadispatcher.core.spi.LedgerException;
 import io.lambdadispatcher.core.spi.WorkerLauncher;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -175,18 +177,19 @@ class HeldSocketTest {
         Await.until("it sees that it is alone", () -> isAccepting(dispatcher));
     }
 
-    /** Its first requests would wait, while the others have workers. */
+    /** Their first requests would wait, while the others have workers. */
     @Test
-    void should_not_be_ready_before_it_has_a_worker_of_the_fleet() throws Exception {
+    void should_leave_clients_to_others_until_it_has_a_worker_of_the_fleet() throws Exception {
         Dispatcher owner = start(member(CapacityPolicy.fixed(1)).launcher(new Launches()));
         String token = tokens.poll(20, TimeUnit.SECONDS);
         assertThat(token).isNotNull();
-        Dispatcher dispatcher = start(member(CapacityPolicy.between(0, 1)).launcher(new Launches()));
-        assertThat(dispatcher.isReady()).as("before it has read the ledger").isFalse();
+        Dispatcher dispatcher = startHeld(member(CapacityPolicy.between(0, 1)).launcher(new Launches()));
+        assertThat(isAccepting(dispatcher)).as("before it has read the ledger").isFalse();
         Await.until(
                 "the slot of the worker is known",
                 () -> dispatcher.fleet().functions().stream().anyMatch(of -> of.workers() == 1));
-        assertThat(dispatcher.isReady()).as("while the others have a worker").isFalse();
+        assertThat(isAccepting(dispatcher)).as("while the others have a worker").isFalse();
+        assertThat(dispatcher.isReady()).as("for a load balancer").isTrue();
 
         try (ScriptedWorker worker = new ScriptedWorker(loops, owner.workerAddress(), token)) {
             worker.ready(2, 1, true);
@@ -195,10 +198,39 @@ class HeldSocketTest {
                 same.set(dial(dispatcher, token));
                 return same.get() != null;
             });
-            Await.until("it is ready", dispatcher::isReady);
+            Await.until("it accepts clients", () -> isAccepting(dispatcher));
             same.get().close();
         }
-        Await.until("the worker is gone", () -> dispatcher.pools().get(0).readyWorkers() == 0);
-        assertThat(dispatcher.isReady()).as("from then on, it may launch one").isTrue();
+    }
+
+    /** A dispatcher without a ledger is one that does not know of others. */
+    @Test
+    void should_be_ready_and_accept_clients_although_the_ledger_fails_from_the_start() throws Exception {
+        LedgerException failure = new LedgerException("unreachable", new IOException("test"));
+        Ledger unreachable = new Ledger() {
+            @Override
+            public CompletionStage<List<Entry>> read() {
+                return CompletableFuture.failedFuture(failure);
+            }
+
+            @Override
+            public CompletionStage<Boolean> write(String key, long expectedVersion, String value) {
+                return CompletableFuture.failedFuture(failure);
+            }
+
+            @Override
+            public CompletionStage<Boolean> remove(String key, long version) {
+                return CompletableFuture.failedFuture(failure);
+            }
+
+            @Override
+            public void close() {}
+        };
+
+        Dispatcher dispatcher = startHeld(
+                builder(CapacityPolicy.between(0, 1)).ledger(unreachable).launcher(new Launches()));
+
+        assertThat(dispatcher.isReady()).as("at the start").isTrue();
+        Await.until("it accepts clients", () -> isAccepting(dispatcher));
     }
 }
