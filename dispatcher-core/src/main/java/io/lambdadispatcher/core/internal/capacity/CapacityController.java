@@ -154,6 +154,8 @@ public final class CapacityController {
         if (worker.limit.isReduced()) {
             // The limit was set on the worker's other or previous connections only.
             draft.limit(worker, "also on its new connection");
+        } else {
+            draft.limitIfChanged(worker);
         }
         return draft.plan();
     }
@@ -237,9 +239,8 @@ public final class CapacityController {
             return Plan.NOTHING;
         }
         PlanDraft draft = new PlanDraft(nowNanos);
-        int before = worker.allowed();
         worker.limit.onReport(nowNanos, memoryPermille, loopLagMicros);
-        draft.limitIfChanged(worker, before);
+        draft.limitIfChanged(worker);
         return draft.plan();
     }
 
@@ -364,12 +365,11 @@ public final class CapacityController {
             WorkerLife worker = workers.get(one.workerId());
             if (worker != null) {
                 worker.onStreams(one.streams());
-                int before = worker.allowed();
                 WorkerDemand second = worker.onSecond(now, one);
                 if (second != null && !worker.isBase()) {
                     rollout.onExchanges(now, worker, second);
                 }
-                draft.limitIfChanged(worker, before);
+                draft.limitIfChanged(worker);
             }
         }
         for (WorkerLife worker : workers.all()) {

@@ -16,6 +16,7 @@ final class ConcurrencyLimit {
 
     private int most;
     private double limit;
+    private int imposed = Plan.Limit.NONE;
     private boolean decreased;
     private long decreasedNanos;
 
@@ -31,6 +32,22 @@ final class ConcurrencyLimit {
     /** Returns whether the limit is below the stream count. */
     boolean isReduced() {
         return value() < most;
+    }
+
+    /** Returns what the pool is to be told: the value, or that the worker is not limited. */
+    private int wanted() {
+        return isReduced() ? value() : Plan.Limit.NONE;
+    }
+
+    /** Returns what the pool is told from now on. */
+    int impose() {
+        imposed = wanted();
+        return imposed;
+    }
+
+    /** Returns 0 if the pool knows the limit, below 0 if the limit is lower than it knows. */
+    int unimposed() {
+        return Integer.compare(wanted(), imposed);
     }
 
     /** Replaces the stream count. A limit that is reduced remains the same share of it. */

@@ -54,7 +54,10 @@ public record Plan(
      * @param exchanges maximum of concurrent exchanges
      * @param reason for the log, in one line
      */
-    public record Limit(String workerId, int exchanges, String reason) {}
+    public record Limit(String workerId, int exchanges, String reason) {
+        /** As many as the worker takes. */
+        public static final int NONE = Integer.MAX_VALUE;
+    }
 
     /** @param connections 1 or more */
     public record ShareChange(String workerId, int connections) {}

@@ -46,16 +46,14 @@ final class PlanDraft {
     }
 
     void limit(WorkerLife worker, String reason) {
-        limits.add(new Plan.Limit(worker.id, worker.allowed(), reason));
+        limits.add(new Plan.Limit(worker.id, worker.limit.impose(), reason));
     }
 
-    /**
-     * @param before the worker's limit before the latest event. If it is the same, nothing is said
-     */
-    void limitIfChanged(WorkerLife worker, int before) {
-        if (worker.allowed() != before) {
-            boolean less = worker.allowed() < before;
-            limit(worker, less ? "its event loop is late, or its heap is full" : "it is less loaded");
+    /** Tells the pool a worker's limit if it is not the one that it has been told. */
+    void limitIfChanged(WorkerLife worker) {
+        int change = worker.limit.unimposed();
+        if (change != 0) {
+            limit(worker, change < 0 ? "its event loop is late, or its heap is full" : "it is less loaded");
         }
     }
 

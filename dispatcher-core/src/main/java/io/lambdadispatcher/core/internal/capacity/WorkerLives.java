@@ -10,6 +10,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
@@ -23,6 +24,9 @@ import org.jspecify.annotations.Nullable;
 public final class WorkerLives {
     /** The ids of in-process handlers begin with this. They serve the clients of one dispatcher. */
     public static final String IN_PROCESS_PREFIX = "in-process-";
+
+    /** Time in which a worker that has become ready opens its other connections. */
+    private static final long OPENING_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private final Map<String, WorkerLife> workers = new LinkedHashMap<>();
     private final int streamsPerWorker;
@@ -190,13 +194,25 @@ public final class WorkerLives {
     }
 
     /**
+     * Returns how many exchanges launched workers do not take of those that they were launched for,
+     * because they want fewer or have lost a connection. A worker that has just become ready may
+     * still open connections.
+     */
+    int withheld(long nowNanos) {
+        return readyLaunched().stream()
+                .filter(worker -> !worker.isEjected() && worker.inStateNanos(nowNanos) >= OPENING_NANOS)
+                .mapToInt(worker -> worker.allowed() - worker.usable())
+                .sum();
+    }
+
+    /**
      * Returns the mean number of concurrent exchanges that a launched worker may have: its streams,
-     * or fewer if workers were overloaded or want fewer.
+     * or fewer if workers were overloaded.
      */
     double exchangesPerWorker() {
         return readyLaunched().stream()
                 .filter(worker -> !worker.isEjected())
-                .mapToInt(WorkerLife::usable)
+                .mapToInt(WorkerLife::allowed)
                 .average()
                 .orElse(streamsPerWorker);
     }

@@ -70,13 +70,15 @@ final class WorkerTarget {
         // Each sample counts, because the first ones after a base has come may be older than it.
         int seemsTaken = backlog.taken(nowNanos, demand, workers.concurrency());
         int taken = base == 0 ? 0 : seemsTaken;
-        double supply = base + launched * exchangesPerWorker - Math.max(fleet.streams(), taken);
+        int withheld = workers.withheld(nowNanos);
+        double supply = base + launched * exchangesPerWorker - withheld - Math.max(fleet.streams(), taken);
         double instant = instantStreams(nowNanos, demand, supply, startNanos, base > 0);
         neededStreams = hasBeenIdle(nowNanos, demand)
                 ? 0
                 : Math.max(LEAST_STREAMS, Math.max(load.streams() * (1 + policy.headroom()), instant));
         launchedStreams = base == 0 ? neededStreams + fleet.streams() : excess(base, instant, fleet.streams(), taken);
-        needed = (int) Math.min(Integer.MAX_VALUE, Math.ceil(launchedStreams / exchangesPerWorker));
+        double missing = launchedStreams == 0 ? 0 : withheld;
+        needed = (int) Math.min(Integer.MAX_VALUE, Math.ceil((launchedStreams + missing) / exchangesPerWorker));
         boolean spares = neededStreams + fleet.streams() > 0 || policy.minWorkers() > 0;
         int spare = spares ? policy.warmWorkers() : 0;
         int within = (int) Math.min(policy.maxWorkers(), Math.max(policy.minWorkers(), (long) needed + spare));

@@ -101,12 +101,16 @@ final class WorkerLaunches {
     }
 
     private void limit(Plan.Limit limit) {
-        log.info(
-                "worker {} of {} now gets at most {} concurrent requests: {}",
-                limit.workerId(),
-                function,
-                limit.exchanges(),
-                limit.reason());
+        if (limit.exchanges() == Plan.Limit.NONE) {
+            log.info("worker {} of {} is no longer limited: {}", limit.workerId(), function, limit.reason());
+        } else {
+            log.info(
+                    "worker {} of {} now gets at most {} concurrent requests: {}",
+                    limit.workerId(),
+                    function,
+                    limit.exchanges(),
+                    limit.reason());
+        }
         pool.limit(limit.workerId(), limit.exchanges());
     }
 

@@ -454,9 +454,13 @@ public final class FunctionPool {
                 .thenApply(all -> sums);
     }
 
-    /** Limits a worker's concurrent exchanges. Its connections share the limit. */
+    /**
+     * Limits a worker's concurrent exchanges. Its connections share the limit.
+     *
+     * @param exchanges 1 or more; {@link Integer#MAX_VALUE} = no limit
+     */
     public void limit(String workerId, int exchanges) {
-        int each = (exchanges + options.connectionsPerWorker() - 1) / options.connectionsPerWorker();
+        int each = (exchanges - 1) / options.connectionsPerWorker() + 1;
         for (PoolShard shard : shards) {
             try {
                 shard.loop().execute(() -> shard.workers().limit(workerId, each));

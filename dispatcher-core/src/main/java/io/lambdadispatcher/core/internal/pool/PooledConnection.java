@@ -425,7 +425,7 @@ public final class PooledConnection extends LeastOutstanding.Entry implements Re
     WorkerDemand sample() {
         WorkerDemand sample = new WorkerDemand(
                 workerId,
-                Math.min(free.size() + busy, limits.stated),
+                open ? Math.min(free.size() + busy, limits.stated) : 0,
                 busy,
                 peakBusy,
                 outcomes.completed,

@@ -11,6 +11,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -18,6 +19,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The controller with a base, that is, with workers that nobody launches. */
@@ -37,6 +39,7 @@ class BaseTest {
     private FleetView fleet = FleetView.ALONE;
     private long now = 77 * SECOND;
     private long arrived;
+    private final Map<String, Integer> limits = new HashMap<>();
     private int busy;
     private int pending;
 
@@ -88,6 +91,7 @@ class BaseTest {
             controller.onLaunched(now, id, launch);
         }
         plan.drains().forEach(drain -> drained.add(drain.workerId()));
+        plan.limits().forEach(limit -> limits.put(limit.workerId(), limit.exchanges()));
     }
 
     private void startAll() {
@@ -349,6 +353,40 @@ class BaseTest {
         controller.onReady(now, "of the fleet", 20, WorkerLife.NEVER, "");
         traffic(150, 120);
         assertThat(launched).hasSize(1);
+    }
+
+    /** One worker of a hundred streams that wants a single request says nothing of new workers. */
+    @Test
+    void should_launch_as_many_workers_beside_one_that_wants_little() {
+        connect("w", WorkerKind.LAUNCHED, STREAMS);
+        traffic(10, 5);
+        workers.put("w", worker("w", 1, 1, null));
+        traffic(250, 120);
+        assertThat(launched).hasSize(1);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"true, 10", "false, 10", "true, 1", "false, 1"})
+    void should_lift_the_limit_of_an_overloaded_base_worker_that_takes_more_again(boolean overloadFirst, int stated) {
+        connect("base", 50);
+        traffic(5, 15);
+        if (overloadFirst) {
+            carryOut(controller.onLoad(now, "base", 500, 400_000));
+            assertThat(limits).containsEntry("base", 35);
+        }
+        state(stated);
+        if (!overloadFirst) {
+            carryOut(controller.onLoad(now, "base", 500, 400_000));
+        }
+        traffic(5, 60);
+        state(50);
+        traffic(5, 60);
+        assertThat(limits.getOrDefault("base", Plan.Limit.NONE)).isEqualTo(Plan.Limit.NONE);
+    }
+
+    private void state(int streams) {
+        workers.put("base", worker("base", streams, streams, null));
+        carryOut(controller.onReady(now, "base", streams, WorkerLife.NEVER, ""));
     }
 
     /**

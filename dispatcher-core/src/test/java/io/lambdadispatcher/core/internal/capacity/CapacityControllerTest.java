@@ -1302,7 +1302,7 @@ class CapacityControllerTest {
 
         workers = List.of(sample("w0", 100));
         pass(Duration.ofSeconds(30));
-        assertThat(told.limits).containsEntry("w0", 100);
+        assertThat(told.limits).containsEntry("w0", Plan.Limit.NONE);
     }
 
     @Test

@@ -173,14 +173,18 @@ class WorkerLaunchesTest {
         logger.setLevel(Level.INFO);
         try {
             Plan.Limit limit = new Plan.Limit("w", 7, "its event loop is 300 ms late");
-            launches.carryOut(new Plan(List.of(), List.of(), List.of(), List.of(limit), List.of(), 0, false), function);
+            Plan.Limit none = new Plan.Limit("w", Plan.Limit.NONE, "it is less loaded");
+            launches.carryOut(
+                    new Plan(List.of(), List.of(), List.of(), List.of(limit, none), List.of(), 0, false), function);
         } finally {
             logger.detachAppender(log);
             logger.setLevel(null);
         }
         assertThat(log.list)
                 .extracting(ILoggingEvent::getFormattedMessage)
-                .containsExactly("worker w of f now gets at most 7 concurrent requests: its event loop is 300 ms late");
+                .containsExactly(
+                        "worker w of f now gets at most 7 concurrent requests: its event loop is 300 ms late",
+                        "worker w of f is no longer limited: it is less loaded");
     }
 
     @Test
