@@ -148,8 +148,8 @@ final class EncodedResponse implements ResponseFilter {
     }
 
     @Override
-    public ByteBuf onData(ByteBuf data) {
-        return encoder == null ? data : encode(encoder, data, mode);
+    public ByteBuf onData(ByteBuf data, boolean last) {
+        return encoder == null ? data : encode(encoder, data, last ? ContentEncoder.Mode.GATHER : mode);
     }
 
     @Override
@@ -159,9 +159,14 @@ final class EncodedResponse implements ResponseFilter {
             return Unpooled.EMPTY_BUFFER;
         }
         ByteBuf last = encode(codec, Unpooled.EMPTY_BUFFER, ContentEncoder.Mode.FINISH);
-        close(codec);
-        report();
-        return last;
+        try {
+            close(codec);
+            report();
+            return last;
+        } catch (RuntimeException | Error e) {
+            last.release();
+            throw e;
+        }
     }
 
     private ByteBuf encode(ContentEncoder codec, ByteBuf data, ContentEncoder.Mode until) {
