@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
@@ -41,6 +43,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
@@ -365,6 +368,56 @@ class FilteredRequestTest {
         assertThat(client.log).hasToString("FILTER_FAILED");
         assertThat(passed).isEmpty();
         assertThat(observer.ends).hasSize(1);
+    }
+
+    /** Each client could cause it, and a stack trace costs an event loop. */
+    @Test
+    void should_log_seldom_that_a_filter_fails() {
+        ListAppender<ILoggingEvent> lines = new ListAppender<>();
+        LOG.setLevel(Level.WARN);
+        LOG.addAppender(lines);
+        LOG.setAdditive(false);
+        lines.start();
+        try {
+            Filter filter = request -> Decision.pass(new ResponseFilter() {
+                @Override
+                public ByteBuf onData(ByteBuf data) {
+                    data.release();
+                    throw new IllegalStateException("for the test");
+                }
+            });
+            FunctionOpener opener = behind(new Target(new ArrayList<>()), filter);
+            for (int i = 0; i < 100; i++) {
+                Client client = new Client();
+                opener.open(head(), true, client);
+                assertThat(client.log).hasToString("200 FILTER_FAILED");
+            }
+            assertThat(lines.list).singleElement().satisfies(line -> {
+                assertThat(line.getFormattedMessage())
+                        .isEqualTo("filter " + filter.getClass().getName() + " failed");
+                assertThat(line.getThrowableProxy().getMessage()).isEqualTo("for the test");
+            });
+        } finally {
+            LOG.detachAppender(lines);
+            LOG.setAdditive(true);
+        }
+    }
+
+    /** A worker may say that a body follows that HEAD does not have. */
+    @ParameterizedTest
+    @CsvSource({"GET, gzip", "HEAD,"})
+    void should_report_an_encoding_of_a_body_only(String method, String encoding) {
+        Held held = new Held();
+        Filter filter = request -> Decision.pass(new ResponseFilter() {
+            @Override
+            public void onHead(int status, HeaderFields headers) {
+                headers.set("content-encoding", "gzip");
+            }
+        });
+        behind(held, filter).open(head().method(method), true, new Client());
+        held.response.onHead(new DefaultHttp2Headers().status("200"), false);
+        assertThat(held.response.contentEncoding()).isEqualTo(encoding);
+        held.response.onData(Unpooled.EMPTY_BUFFER, true);
     }
 
     // Bodies.
