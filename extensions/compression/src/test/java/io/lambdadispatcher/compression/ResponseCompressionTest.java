@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.compression.CompressionRig.Encoded;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.spi.HeaderFields;
+import io.lambdadispatcher.core.spi.RequestContext;
 import io.lambdadispatcher.wire.http.ContentEncoder;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.worker.ErrorCode;
@@ -186,6 +188,35 @@ class ResponseCompressionTest {
     private void assertUnchanged() {
         rig.function.response.onHead(response("content-type", JSON), false);
         assertThat(rig.head).isEqualTo(response("content-type", JSON));
+    }
+
+    /** A copy of each header would cost a text each. */
+    @Test
+    void should_read_little_of_what_is_not_compressed() {
+        List<String> ofRequest = new ArrayList<>();
+        List<String> ofResponse = new ArrayList<>();
+        HeaderFields requested = fields(null, ofRequest);
+        RequestContext context = (RequestContext) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {RequestContext.class}, (self, call, args) -> switch (
+                        call.getName()) {
+                    case "function" -> "f";
+                    case "method" -> "GET";
+                    case "headers" -> requested;
+                    default -> throw new AssertionError(call);
+                });
+        CompressionPolicy gzip = policy(ContentEncoding.GZIP);
+        new EncodedResponse(rig.compression, gzip, gzip.mediaTypes(), context)
+                .onHead(200, fields("image/png", ofResponse), true);
+        assertThat(ofRequest).contains("get accept-encoding").allMatch(each -> each.startsWith("get "));
+        assertThat(ofResponse).containsExactly("get content-type");
+    }
+
+    private HeaderFields fields(String type, List<String> calls) {
+        return (HeaderFields) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {HeaderFields.class}, (self, call, args) -> {
+                    calls.add(call.getName() + " " + args[0]);
+                    return "content-type".equals(args[0]) ? type : null;
+                });
     }
 
     // Bodies.
