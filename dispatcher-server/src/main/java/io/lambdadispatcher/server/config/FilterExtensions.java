@@ -76,7 +76,8 @@ public final class FilterExtensions {
      * @param switches one of them must have a value, or this one says nothing; none = it always
      *     does
      */
-    record Declared<T>(FilterSetting<T> from, Setting<Optional<T>> setting, List<Setting<? extends Optional<?>>> switches) {
+    record Declared<T>(
+            FilterSetting<T> from, Setting<Optional<T>> setting, List<Setting<? extends Optional<?>>> switches) {
         void addTo(TrafficPolicy.Builder policy, SettingValues values) {
             if (switches.isEmpty()
                     || switches.stream().anyMatch(each -> values.get(each).isPresent())) {

@@ -49,7 +49,10 @@ class CompressionSettingsTest {
     /** Requests would pass through filters that do nothing. */
     @Test
     void should_not_filter_because_of_types_alone() throws Exception {
-        assertThat(load("function.compression-types: text/*").options().traffic().isFiltered())
+        assertThat(load("function.compression-types: text/*")
+                        .options()
+                        .traffic()
+                        .isFiltered())
                 .isFalse();
         FunctionConfiguration function = load(
                 "functions:",

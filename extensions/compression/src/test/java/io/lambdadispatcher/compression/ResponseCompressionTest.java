@@ -197,8 +197,9 @@ class ResponseCompressionTest {
         List<String> ofResponse = new ArrayList<>();
         HeaderFields requested = fields(null, ofRequest);
         RequestContext context = (RequestContext) Proxy.newProxyInstance(
-                getClass().getClassLoader(), new Class<?>[] {RequestContext.class}, (self, call, args) -> switch (
-                        call.getName()) {
+                getClass().getClassLoader(),
+                new Class<?>[] {RequestContext.class},
+                (self, call, args) -> switch (call.getName()) {
                     case "function" -> "f";
                     case "method" -> "GET";
                     case "headers" -> requested;
@@ -516,7 +517,9 @@ class ResponseCompressionTest {
     void should_release_the_end_of_a_body_if_its_encoder_fails_to_close() {
         List<ByteBuf> buffers = new ArrayList<>();
         ByteBufAllocator recording = (ByteBufAllocator) Proxy.newProxyInstance(
-                ByteBufAllocator.class.getClassLoader(), new Class<?>[] {ByteBufAllocator.class}, (self, call, args) -> {
+                ByteBufAllocator.class.getClassLoader(),
+                new Class<?>[] {ByteBufAllocator.class},
+                (self, call, args) -> {
                     buffers.add((ByteBuf) call.invoke(ByteBufAllocator.DEFAULT, args));
                     return buffers.get(buffers.size() - 1);
                 });

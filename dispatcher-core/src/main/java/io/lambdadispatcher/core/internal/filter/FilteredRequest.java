@@ -232,9 +232,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         if (!none) {
             head.set(HttpHeaderNames.CONTENT_LENGTH, AsciiString.of(Integer.toString(body.length)));
         }
-        boolean end = none
-                || body.length == 0
-                || Methods.isHead(context.head().method());
+        boolean end = none || body.length == 0 || Methods.isHead(context.head().method());
         if (refusal == null) {
             unsent().reportAnswered(
                             stage.observer(), answer.status(), Substitute.FILTER, end ? 0 : body.length, waitedNanos());
