@@ -10,6 +10,7 @@ import io.lambdadispatcher.core.observe.FilterEvent;
 import io.lambdadispatcher.core.options.FunctionOptions;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.testkit.RecordingObserver;
+import io.lambdadispatcher.micrometer.DispatcherMetrics;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.testkit.Await;
 import io.lambdadispatcher.worker.Worker;
@@ -17,6 +18,8 @@ import io.lambdadispatcher.worker.config.WorkerConfig;
 import io.lambdadispatcher.worker.handler.FailureReason;
 import io.lambdadispatcher.worker.handler.Request;
 import io.lambdadispatcher.worker.handler.Response;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandler;
@@ -214,8 +217,21 @@ class CompressionIT {
             assertThat(counts("compressed.responses", encoding)).hasSize(20).containsOnly(1L);
             assertThat(counts("compressed.original.body.bytes", encoding)).containsOnly((long) JSON.length);
             assertThat(counts("compressed.body.bytes", encoding)).allMatch(each -> each < JSON.length / 4);
+            assertMeters(encoding);
             assertThat(worker.done().toCompletableFuture()).isNotDone();
         }
+    }
+
+    /** Dashboards and alerts know these names. */
+    private void assertMeters(String encoding) {
+        PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        DispatcherMetrics metrics = new DispatcherMetrics(registry);
+        observer.filterEvents.forEach(each -> metrics.onFilterEvent("demo", each));
+        String labels = "{encoding=\"" + encoding + "\",function=\"demo\"} ";
+        assertThat(registry.scrape())
+                .contains("lambda_dispatcher_compressed_responses_total" + labels + "20.0\n")
+                .contains("lambda_dispatcher_compressed_original_body_bytes_total" + labels + 20.0 * JSON.length + "\n")
+                .contains("lambda_dispatcher_compressed_body_bytes_total" + labels);
     }
 
     @ParameterizedTest

@@ -4,8 +4,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 
 /**
- * Follows or changes a body, part by part: {@link #onData} for each part, then {@link #onBodyEnd}
- * once, then {@link #onTrailers} if there are any. None of them is called for a message without a
+ * Follows or changes a body, part by part: {@link #onData(ByteBuf, boolean)} for each part, then
+ * {@link #onBodyEnd} once, then {@link #onTrailers} if there are any. None of them is called for a message without a
  * body, and none after one has thrown, or after the request has ended in another way.
  *
  * <p>Flow control follows the reader: when it has taken a share of what waits, the sender may send
@@ -27,6 +27,21 @@ public interface BodyFilter {
     }
 
     /**
+     * A part of the body has arrived. The dispatcher calls this method only. Default: {@link
+     * #onData(ByteBuf)}.
+     *
+     * @param data belongs to the filter, also if it throws
+     * @param last whether all of the rest of the body has arrived. It is so for each turn of the
+     *     last part, see {@link #turnBytes}. False for every part of a body that ends later, with
+     *     trailers or with nothing
+     * @return what is passed on instead, which belongs to the dispatcher; may be {@code data}, or
+     *     empty
+     */
+    default ByteBuf onData(ByteBuf data, boolean last) {
+        return onData(data);
+    }
+
+    /**
      * The body is complete.
      *
      * @return its last bytes, which belong to the dispatcher; empty = there are no more
@@ -39,6 +54,8 @@ public interface BodyFilter {
      * Returns how much of the last part the filter takes in one turn of the event loop. A response
      * can arrive as one part of several megabytes. If it is larger, the rest follows in later
      * turns. Default: all of it.
+     *
+     * @return 1 or more. It may differ from turn to turn
      */
     default int turnBytes() {
         return Integer.MAX_VALUE;

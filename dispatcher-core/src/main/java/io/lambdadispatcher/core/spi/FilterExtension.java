@@ -11,6 +11,9 @@ public interface FilterExtension {
     /** Creates the filter of one dispatcher. */
     Filter create();
 
-    /** Returns the settings of functions and routes that the filter reads. */
+    /**
+     * Returns the settings of functions and routes that the filter reads. If some are {@code off} by
+     * default, the others only refine them: a policy has their values only if one of those is on.
+     */
     List<FilterSetting<?>> settings();
 }

@@ -37,7 +37,7 @@ public final class FilterExtensions {
 
     FilterExtensions(List<FilterExtension> services) {
         this.services = services;
-        services.forEach(service -> service.settings().forEach(each -> settings.add(declare(each))));
+        services.forEach(service -> declareAll(service.settings()));
         requireOneOfEachType();
     }
 
@@ -73,10 +73,16 @@ public final class FilterExtensions {
      * A setting of a filter, as the others of a function.
      *
      * @param from what the filter says about it
+     * @param switches one of them must have a value, or this one says nothing; none = it always
+     *     does
      */
-    record Declared<T>(FilterSetting<T> from, Setting<Optional<T>> setting) {
+    record Declared<T>(
+            FilterSetting<T> from, Setting<Optional<T>> setting, List<Setting<? extends Optional<?>>> switches) {
         void addTo(TrafficPolicy.Builder policy, SettingValues values) {
-            values.get(setting).ifPresent(value -> policy.extension(from.type(), value));
+            if (switches.isEmpty()
+                    || switches.stream().anyMatch(each -> values.get(each).isPresent())) {
+                values.get(setting).ifPresent(value -> policy.extension(from.type(), value));
+            }
         }
 
         /** @return what was expected instead; {@code null} = the value is valid */
@@ -93,7 +99,19 @@ public final class FilterExtensions {
         }
     }
 
-    private <T> Declared<T> declare(FilterSetting<T> from) {
+    /** What only refines the others of its filter costs nothing while they are off. */
+    private void declareAll(List<FilterSetting<?>> ofFilter) {
+        List<Setting<? extends Optional<?>>> switches = new ArrayList<>();
+        ofFilter.forEach(each -> {
+            Declared<?> declared = declare(each, each.isOffByDefault() ? List.of() : switches);
+            settings.add(declared);
+            if (each.isOffByDefault()) {
+                switches.add(declared.setting);
+            }
+        });
+    }
+
+    private <T> Declared<T> declare(FilterSetting<T> from, List<Setting<? extends Optional<?>>> switches) {
         String name = "function." + from.name();
         Function<String, T> parser = refusing(name, from.parser());
         ValueType<Optional<T>> type = new ValueType<>(
@@ -102,7 +120,7 @@ public final class FilterExtensions {
                 .setting(name, from.isOffByDefault() ? type.orOff(Optional.empty()) : type, from.byDefault())
                 .ofRoutes()
                 .doc(from.doc());
-        return new Declared<>(from, setting);
+        return new Declared<>(from, setting, switches);
     }
 
     private static <T> Optional<T> parse(String text, FilterSetting<T> from, Function<String, T> parser) {

@@ -46,6 +46,25 @@ class CompressionSettingsTest {
                 .isFalse();
     }
 
+    /** Requests would pass through filters that do nothing. */
+    @Test
+    void should_not_filter_because_of_types_alone() throws Exception {
+        assertThat(load("function.compression-types: text/*")
+                        .options()
+                        .traffic()
+                        .isFiltered())
+                .isFalse();
+        FunctionConfiguration function = load(
+                "functions:",
+                "- {name: api, compression-types: text/*}",
+                "routes:",
+                "- {function: api, path: /pages, compression: gzip}");
+        assertThat(function.options().traffic().isFiltered()).isFalse();
+        TrafficPolicy ofRoute = function.routes().get(0).policy();
+        assertThat(ofRoute.extension(CompressionPolicy.class)).isNotNull();
+        assertThat(ofRoute.extension(MediaTypes.class).types()).containsExactly("text/*");
+    }
+
     @Test
     void should_read_encodings_in_their_order_and_the_exception_of_a_route() throws Exception {
         FunctionConfiguration function = load(

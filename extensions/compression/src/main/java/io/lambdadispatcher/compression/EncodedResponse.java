@@ -42,7 +42,7 @@ final class EncodedResponse implements ResponseFilter {
     private final RequestContext request;
     private final EncoderMemory memory;
 
-    /** Of the request, as the application gets it. */
+    /** What the rules read of the request, as the application gets it. */
     private final FlatHeaders head;
 
     private final boolean headRequest;
@@ -66,7 +66,7 @@ final class EncodedResponse implements ResponseFilter {
         this.types = types;
         this.request = request;
         memory = filter.memory(request);
-        head = HeaderCopy.of(request.headers());
+        head = HeaderCopy.ofRequest(request.headers());
         head.method(request.method());
         headRequest = Methods.isHead(head.method());
         int index = AcceptEncoding.choose(head, policy.tokens());
@@ -78,7 +78,12 @@ final class EncodedResponse implements ResponseFilter {
 
     @Override
     public void onHead(int status, HeaderFields headers, boolean hasBody) {
-        FlatHeaders fields = HeaderCopy.of(headers);
+        if (status != HttpResponseStatus.NOT_MODIFIED.code()
+                && status != HttpResponseStatus.PARTIAL_CONTENT.code()
+                && !types.has(headers.get("content-type"))) {
+            return;
+        }
+        FlatHeaders fields = HeaderCopy.ofResponse(headers);
         fields.status(Integer.toString(status));
         if (status == HttpResponseStatus.NOT_MODIFIED.code()) {
             EncodedRepresentation.describeNotModified(fields, head, noneMatch);
@@ -96,9 +101,7 @@ final class EncodedResponse implements ResponseFilter {
     }
 
     private boolean isCompressible(FlatHeaders fields) {
-        return types.has(fields.get(HttpHeaderNames.CONTENT_TYPE))
-                && !ContentCoding.isShorter(fields, policy.minBytes())
-                && ContentCoding.mayEncode(fields);
+        return !ContentCoding.isShorter(fields, policy.minBytes()) && ContentCoding.mayEncode(fields);
     }
 
     /** The response to HEAD has the same headers as the response to GET. */
@@ -148,8 +151,8 @@ final class EncodedResponse implements ResponseFilter {
     }
 
     @Override
-    public ByteBuf onData(ByteBuf data) {
-        return encoder == null ? data : encode(encoder, data, mode);
+    public ByteBuf onData(ByteBuf data, boolean last) {
+        return encoder == null ? data : encode(encoder, data, last ? ContentEncoder.Mode.GATHER : mode);
     }
 
     @Override
@@ -159,9 +162,14 @@ final class EncodedResponse implements ResponseFilter {
             return Unpooled.EMPTY_BUFFER;
         }
         ByteBuf last = encode(codec, Unpooled.EMPTY_BUFFER, ContentEncoder.Mode.FINISH);
-        close(codec);
-        report();
-        return last;
+        try {
+            close(codec);
+            report();
+            return last;
+        } catch (RuntimeException | Error e) {
+            last.release();
+            throw e;
+        }
     }
 
     private ByteBuf encode(ContentEncoder codec, ByteBuf data, ContentEncoder.Mode until) {

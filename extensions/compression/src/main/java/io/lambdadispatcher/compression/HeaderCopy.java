@@ -14,12 +14,35 @@ final class HeaderCopy {
     private static final List<String> DESCRIPTION =
             List.of("vary", "content-encoding", "content-length", "accept-ranges", "etag", "last-modified");
 
+    /** What else they read of a request. */
+    private static final List<String> READ_OF_REQUEST =
+            List.of("accept-encoding", "cache-control", "if-unmodified-since");
+
+    /** What else they read of a response. */
+    private static final List<String> READ_OF_RESPONSE = List.of(
+            "content-type", "content-range", "content-digest", "repr-digest", "digest", "content-md5", "cache-control");
+
     private HeaderCopy() {}
 
-    static FlatHeaders of(HeaderFields fields) {
+    static FlatHeaders ofRequest(HeaderFields fields) {
+        return copy(fields, CONDITIONS, READ_OF_REQUEST);
+    }
+
+    static FlatHeaders ofResponse(HeaderFields fields) {
+        return copy(fields, DESCRIPTION, READ_OF_RESPONSE);
+    }
+
+    private static FlatHeaders copy(HeaderFields fields, List<String> changed, List<String> read) {
         FlatHeaders copy = new FlatHeaders();
-        fields.forEach(copy::add);
+        changed.forEach(name -> add(name, fields, copy));
+        read.forEach(name -> add(name, fields, copy));
         return copy;
+    }
+
+    private static void add(String name, HeaderFields fields, FlatHeaders to) {
+        if (fields.get(name) != null) {
+            fields.getAll(name).forEach(value -> to.add(name, value));
+        }
     }
 
     static void writeRequest(FlatHeaders changed, HeaderFields to) {
@@ -32,6 +55,9 @@ final class HeaderCopy {
 
     private static void write(FlatHeaders changed, HeaderFields to, List<String> names) {
         for (String name : names) {
+            if (!changed.contains(name) && to.get(name) == null) {
+                continue;
+            }
             List<String> values =
                     changed.getAll(name).stream().map(CharSequence::toString).toList();
             if (!values.equals(to.getAll(name))) {

@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lambdadispatcher.compression.CompressionRig.Encoded;
 import io.lambdadispatcher.core.internal.exchange.Failure;
+import io.lambdadispatcher.core.spi.HeaderFields;
+import io.lambdadispatcher.core.spi.RequestContext;
+import io.lambdadispatcher.wire.http.ContentEncoder;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
@@ -187,6 +190,36 @@ class ResponseCompressionTest {
         assertThat(rig.head).isEqualTo(response("content-type", JSON));
     }
 
+    /** A copy of each header would cost a text each. */
+    @Test
+    void should_read_little_of_what_is_not_compressed() {
+        List<String> ofRequest = new ArrayList<>();
+        List<String> ofResponse = new ArrayList<>();
+        HeaderFields requested = fields(null, ofRequest);
+        RequestContext context = (RequestContext) Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {RequestContext.class},
+                (self, call, args) -> switch (call.getName()) {
+                    case "function" -> "f";
+                    case "method" -> "GET";
+                    case "headers" -> requested;
+                    default -> throw new AssertionError(call);
+                });
+        CompressionPolicy gzip = policy(ContentEncoding.GZIP);
+        new EncodedResponse(rig.compression, gzip, gzip.mediaTypes(), context)
+                .onHead(200, fields("image/png", ofResponse), true);
+        assertThat(ofRequest).contains("get accept-encoding").allMatch(each -> each.startsWith("get "));
+        assertThat(ofResponse).containsExactly("get content-type");
+    }
+
+    private HeaderFields fields(String type, List<String> calls) {
+        return (HeaderFields) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {HeaderFields.class}, (self, call, args) -> {
+                    calls.add(call.getName() + " " + args[0]);
+                    return "content-type".equals(args[0]) ? type : null;
+                });
+    }
+
     // Bodies.
 
     @ParameterizedTest
@@ -296,6 +329,44 @@ class ResponseCompressionTest {
         }
         assertThat(rig.parts).isEqualTo(1);
         assertThat(rig.decoded().length).isEqualTo(5000);
+    }
+
+    /** A flush before the end would cost a frame of the client's connection, and bytes. */
+    @ParameterizedTest
+    @EnumSource(ContentEncoding.class)
+    void should_encode_the_last_part_together_with_the_end(ContentEncoding encoding) {
+        rig.respond(encoding, "content-type", JSON);
+        rig.function.response.onData(text("{}".repeat(500)), true);
+        assertThat(rig.parts).isEqualTo(1);
+        assertThat(rig.decoded()).hasSize(1000);
+        assertThat(rig.body.size()).isEqualTo(sizeOfOnePiece(encoding, text("{}".repeat(500))));
+    }
+
+    @ParameterizedTest
+    @EnumSource(ContentEncoding.class)
+    void should_not_flush_the_turns_of_a_large_piece_of_unknown_length(ContentEncoding encoding) {
+        byte[] content = new byte[1000 * KIB];
+        rig.respond(encoding, "content-type", JSON);
+        rig.function.response.onData(Unpooled.wrappedBuffer(content), true);
+        rig.loop.runPendingTasks();
+        assertThat(rig.decoded()).isEqualTo(content);
+        CompressionRig known = new CompressionRig();
+        known.respond(encoding, "content-type", JSON, "content-length", Integer.toString(content.length));
+        known.function.response.onData(Unpooled.wrappedBuffer(content), true);
+        known.loop.runPendingTasks();
+        assertThat(rig.parts).isEqualTo(known.parts);
+        assertThat(rig.body.size()).isEqualTo(known.body.size());
+    }
+
+    private static int sizeOfOnePiece(ContentEncoding encoding, ByteBuf content) {
+        ByteBuf out = Unpooled.directBuffer();
+        try (ContentEncoder encoder = Encoders.create(encoding)) {
+            encoder.encode(content, ContentEncoder.Mode.FINISH, out);
+            return out.readableBytes();
+        } finally {
+            content.release();
+            out.release();
+        }
     }
 
     // Back-pressure.
@@ -440,6 +511,40 @@ class ResponseCompressionTest {
         assertThat(scarce.function.cancelled).as("not the client's wish").isEqualTo(ErrorCode.INTERNAL);
         assertThat(scarce.usedBytes()).isZero();
         assertThat(scarce.encoded()).isEmpty();
+    }
+
+    @Test
+    void should_release_the_end_of_a_body_if_its_encoder_fails_to_close() {
+        List<ByteBuf> buffers = new ArrayList<>();
+        ByteBufAllocator recording = (ByteBufAllocator) Proxy.newProxyInstance(
+                ByteBufAllocator.class.getClassLoader(),
+                new Class<?>[] {ByteBufAllocator.class},
+                (self, call, args) -> {
+                    buffers.add((ByteBuf) call.invoke(ByteBufAllocator.DEFAULT, args));
+                    return buffers.get(buffers.size() - 1);
+                });
+        CompressionRig broken = new CompressionRig(
+                encoding -> new ContentEncoder() {
+                    @Override
+                    public void encode(ByteBuf data, Mode mode, ByteBuf out) {
+                        out.writeByte(mode.ordinal());
+                    }
+
+                    @Override
+                    public int memoryBytes() {
+                        return Encoders.memoryBytes(encoding);
+                    }
+
+                    @Override
+                    public void close() {
+                        throw new IllegalStateException("for the test");
+                    }
+                },
+                recording);
+        broken.respond(ContentEncoding.GZIP, "content-type", JSON);
+        broken.function.response.onData(text("{}"), true);
+        assertCutOff(broken);
+        assertThat(buffers).hasSize(2).allMatch(each -> each.refCnt() == 0);
     }
 
     /** If zlib has no memory, the JDK throws an error. */

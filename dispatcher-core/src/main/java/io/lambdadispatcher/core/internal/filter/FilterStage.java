@@ -5,13 +5,16 @@ import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
 import io.lambdadispatcher.core.internal.exchange.RequestSink;
 import io.lambdadispatcher.core.internal.exchange.ResponseSink;
+import io.lambdadispatcher.core.internal.loop.SeldomLog;
 import io.lambdadispatcher.core.observe.DispatcherObserver;
 import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.spi.Filter;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.concurrent.Ticker;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
 
 /**
  * A program's filter on one event loop.
@@ -25,6 +28,8 @@ record FilterStage(
         @Nullable String function,
         FunctionOpener next,
         FilterLoop home) implements FunctionOpener {
+    private static final SeldomLog log =
+            new SeldomLog(LoggerFactory.getLogger(FilteredRequest.class), Ticker.systemTicker());
 
     /** Puts filters before {@code target}, the first one first. */
     static FunctionOpener before(
@@ -43,6 +48,17 @@ record FilterStage(
 
     DispatcherObserver observer() {
         return home.observer();
+    }
+
+    /** Logs that the filter has failed, and returns what the client gets. */
+    Failure failureOf(Throwable error) {
+        warn(error);
+        return new Failure(Failure.Kind.FILTER_FAILED, "a filter failed: " + error);
+    }
+
+    void warn(Throwable error) {
+        String its = filter.getClass().getName();
+        log.warnOf(its, "filter {} failed", its, error);
     }
 
     /** What is behind the router. Until then, no policy is known. */

@@ -3,6 +3,7 @@ package io.lambdadispatcher.core.internal.filter;
 import io.lambdadispatcher.core.spi.BodyFilter;
 import io.lambdadispatcher.wire.http.FlatHeaders;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Objects;
 import java.util.concurrent.Executor;
@@ -14,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * Confined to the client's event loop.
  */
 abstract class FilteredBody {
+    private static final String RETURNED = "what the filter returns";
+
     private final BodyLedger ledger = new BodyLedger();
     private @Nullable BodyFilter filter;
 
@@ -38,7 +41,7 @@ abstract class FilteredBody {
 
     abstract Executor loop();
 
-    /** A body that took several turns has been passed on. */
+    /** A body whose last part took one or more turns has been passed on. */
     void onLastTurn() {}
 
     void filter(@Nullable BodyFilter value) {
@@ -89,12 +92,11 @@ abstract class FilteredBody {
 
     /** Takes ownership of the data. */
     void data(ByteBuf data, boolean end) {
-        BodyFilter its = filter;
-        if (end && its != null && data.readableBytes() > its.turnBytes()) {
+        if (end && filter != null && data.isReadable()) {
             rest = data;
             nextTurn();
         } else {
-            part(data, end);
+            part(data, end, end);
         }
     }
 
@@ -103,14 +105,20 @@ abstract class FilteredBody {
         if (all == null) {
             return;
         }
-        BodyFilter its = filter;
-        if (its == null || all.readableBytes() <= its.turnBytes()) {
+        int bytes;
+        try {
+            bytes = turnBytes(filter);
+        } catch (Throwable e) {
+            fail(e); // It drops the rest.
+            return;
+        }
+        if (all.readableBytes() <= bytes) {
             rest = null;
-            part(all, true);
+            part(all, true, true);
             onLastTurn();
             return;
         }
-        part(all.readRetainedSlice(its.turnBytes()), false);
+        part(all.readRetainedSlice(bytes), false, true);
         if (rest != null) {
             try {
                 loop().execute(this::nextTurn);
@@ -120,7 +128,16 @@ abstract class FilteredBody {
         }
     }
 
-    private void part(ByteBuf data, boolean end) {
+    private static int turnBytes(@Nullable BodyFilter its) {
+        int bytes = its == null ? Integer.MAX_VALUE : its.turnBytes();
+        if (bytes < 1) {
+            throw new IllegalStateException("turnBytes() returns " + bytes + ", expected 1 or more");
+        }
+        return bytes;
+    }
+
+    /** @param last whether all of the rest of the body has arrived */
+    private void part(ByteBuf data, boolean end, boolean last) {
         int arrived = data.readableBytes();
         int early = Math.min(returned, arrived);
         returned -= early;
@@ -131,10 +148,11 @@ abstract class FilteredBody {
             return;
         }
         ByteBuf passed = null;
-        ByteBuf last;
         try {
-            passed = arrived > 0 ? Objects.requireNonNull(its.onData(data), "what the filter returns") : data;
-            last = end ? last(its) : null;
+            passed = arrived > 0 ? Objects.requireNonNull(its.onData(data, last), RETURNED) : data;
+            if (end) {
+                passed = joined(passed, Objects.requireNonNull(its.onBodyEnd(), RETURNED));
+            }
         } catch (Throwable e) {
             if (passed != null) {
                 passed.release();
@@ -143,13 +161,24 @@ abstract class FilteredBody {
             fail(e);
             return;
         }
-        if (passed.isReadable() || end && last == null) {
-            send(passed, end && last == null);
+        if (passed.isReadable() || end) {
+            send(passed, end);
         } else {
             passed.release();
         }
-        sendLast(last, true);
         giveIdle();
+    }
+
+    private static ByteBuf joined(ByteBuf first, ByteBuf second) {
+        if (!second.isReadable()) {
+            second.release();
+            return first;
+        }
+        if (!first.isReadable()) {
+            first.release();
+            return second;
+        }
+        return Unpooled.wrappedBuffer(first, second);
     }
 
     void trailers(Http2Headers trailers) {
@@ -160,7 +189,12 @@ abstract class FilteredBody {
         }
         Http2Headers own = new FlatHeaders().add(trailers);
         try {
-            sendLast(last(its), false);
+            ByteBuf last = Objects.requireNonNull(its.onBodyEnd(), RETURNED);
+            if (!last.isReadable() || isOver()) {
+                last.release();
+            } else {
+                send(last, false);
+            }
             if (isOver()) {
                 return;
             }
@@ -170,23 +204,6 @@ abstract class FilteredBody {
             return;
         }
         pass(own);
-    }
-
-    private static @Nullable ByteBuf last(BodyFilter its) {
-        ByteBuf last = Objects.requireNonNull(its.onBodyEnd(), "what the filter returns");
-        if (last.isReadable()) {
-            return last;
-        }
-        last.release();
-        return null;
-    }
-
-    private void sendLast(@Nullable ByteBuf last, boolean end) {
-        if (last != null && isOver()) {
-            last.release();
-        } else if (last != null) {
-            send(last, end);
-        }
     }
 
     private void send(ByteBuf data, boolean end) {

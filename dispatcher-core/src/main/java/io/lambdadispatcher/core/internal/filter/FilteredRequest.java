@@ -10,12 +10,12 @@ import io.lambdadispatcher.core.options.TrafficPolicy;
 import io.lambdadispatcher.core.spi.Decision;
 import io.lambdadispatcher.core.spi.ResponseFilter;
 import io.lambdadispatcher.wire.http.FlatHeaders;
+import io.lambdadispatcher.wire.http.Methods;
 import io.lambdadispatcher.wire.http.StatusCode;
 import io.lambdadispatcher.wire.worker.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
 import java.util.Locale;
@@ -25,8 +25,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A request at one filter of the program: {@code UNDECIDED → OPENING → PASSED → REPLACING}, or
@@ -45,7 +43,6 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         ENDED
     }
 
-    private static final Logger log = LoggerFactory.getLogger(FilteredRequest.class);
     private static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     /** Memory of this object and its headers, as an estimate. */
@@ -211,8 +208,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     }
 
     private void failFilter(Throwable error) {
-        log.error("filter {} failed", stage.filter().getClass().getName(), error);
-        fail(new Failure(Failure.Kind.FILTER_FAILED, "a filter failed: " + error));
+        fail(stage.failureOf(error));
     }
 
     /** The filter has not decided. A request that is refused already, stays refused. */
@@ -236,9 +232,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
         if (!none) {
             head.set(HttpHeaderNames.CONTENT_LENGTH, AsciiString.of(Integer.toString(body.length)));
         }
-        boolean end = none
-                || body.length == 0
-                || HttpMethod.HEAD.asciiName().contentEquals(context.head().method());
+        boolean end = none || body.length == 0 || Methods.isHead(context.head().method());
         if (refusal == null) {
             unsent().reportAnswered(
                             stage.observer(), answer.status(), Substitute.FILTER, end ? 0 : body.length, waitedNanos());
@@ -473,7 +467,8 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
                 return;
             }
             CharSequence after = head.get(HttpHeaderNames.CONTENT_ENCODING);
-            encoding = end || after == null || AsciiString.contentEquals(before, after) ? null : after.toString();
+            boolean same = after == null || AsciiString.contentEquals(before, after);
+            encoding = same || end || Methods.isHead(context.head().method()) ? null : after.toString();
         }
         outer.onHead(head, end);
         if (end) {
@@ -552,7 +547,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
                     instead =
                             Objects.requireNonNull(its.onRefused(failure.kind().token()), "the filter's decision");
                 } catch (Throwable e) {
-                    log.error("filter {} failed", stage.filter().getClass().getName(), e);
+                    stage.warn(e);
                 }
             }
         }
@@ -573,8 +568,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
     }
 
     private void failPassed(Throwable error) {
-        log.error("filter {} failed", stage.filter().getClass().getName(), error);
-        Failure failure = new Failure(Failure.Kind.FILTER_FAILED, "a filter failed: " + error);
+        Failure failure = stage.failureOf(error);
         cancelPassed(ErrorCode.INTERNAL);
         outer.onFailure(failure);
         tellEnd(failure.kind().token());
@@ -590,7 +584,7 @@ final class FilteredRequest implements RequestSink, ForwardingSink {
             try {
                 its.onEnd(failure);
             } catch (Throwable e) {
-                log.error("filter {} failed", stage.filter().getClass().getName(), e);
+                stage.warn(e);
             }
         }
     }

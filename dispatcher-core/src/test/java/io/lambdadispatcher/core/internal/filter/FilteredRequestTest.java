@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.lambdadispatcher.core.internal.exchange.DiscardingSink;
 import io.lambdadispatcher.core.internal.exchange.Failure;
 import io.lambdadispatcher.core.internal.exchange.FunctionOpener;
@@ -41,6 +43,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
@@ -254,6 +257,80 @@ class FilteredRequestTest {
         assertThat(ends).containsExactly("null");
     }
 
+    /** Zero would take turns for ever. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, -1, -2})
+    void should_fail_a_response_whose_filter_takes_nothing_in_a_turn(int turn) {
+        ByteBuf body = Unpooled.copiedBuffer("body", StandardCharsets.US_ASCII);
+        List<String> ends = new ArrayList<>();
+        Held held = new Held();
+        Client client = new Client();
+        Filter filter = request -> Decision.pass(new ResponseFilter() {
+            @Override
+            public int turnBytes() {
+                if (turn == -2) {
+                    throw new IllegalStateException("for the test");
+                }
+                return turn;
+            }
+
+            @Override
+            public void onEnd(String failure) {
+                ends.add(failure);
+            }
+        });
+        behind(held, filter).open(head(), true, client);
+        held.response.onHead(new DefaultHttp2Headers().status("200"), false);
+        held.response.onData(body, true);
+        assertThat(client.log).hasToString("200 FILTER_FAILED");
+        assertThat(ends).containsExactly("filter_failed");
+        assertThat(body.refCnt()).isZero();
+        assertThat(channel.hasPendingTasks()).isFalse();
+    }
+
+    /** What it says in a later turn counts too. */
+    @Test
+    void should_read_the_turn_once_and_tell_the_last_part() {
+        List<Integer> turns = new ArrayList<>(List.of(3, 2, 0));
+        List<String> parts = new ArrayList<>();
+        ByteBuf body = Unpooled.copiedBuffer("0123456789", StandardCharsets.US_ASCII);
+        Held held = new Held();
+        Client client = new Client();
+        Filter filter = request -> Decision.pass(new ResponseFilter() {
+            @Override
+            public int turnBytes() {
+                return turns.remove(0);
+            }
+
+            @Override
+            public ByteBuf onData(ByteBuf data, boolean last) {
+                parts.add(data.toString(StandardCharsets.US_ASCII) + (last ? " last" : ""));
+                return data;
+            }
+        });
+        behind(held, filter).open(head(), true, client);
+        held.response.onHead(new DefaultHttp2Headers().status("200"), false);
+        held.response.onData(Unpooled.copiedBuffer("ab", StandardCharsets.US_ASCII), false);
+        held.response.onData(body, true);
+        run();
+        assertThat(parts).containsExactly("ab", "012 last", "34 last");
+        assertThat(client.log).hasToString("200 ab 012 34 FILTER_FAILED");
+        assertThat(body.refCnt()).isZero();
+    }
+
+    @Test
+    void should_pass_on_the_last_part_and_the_end_of_the_body_as_one() {
+        Client client = new Client();
+        Filter filter = request -> Decision.pass(new ResponseFilter() {
+            @Override
+            public ByteBuf onBodyEnd() {
+                return Unpooled.copiedBuffer(" end", StandardCharsets.US_ASCII);
+            }
+        });
+        behind(new Target(new ArrayList<>()), filter).open(head(), true, client);
+        assertThat(client.log).hasToString("200 body end$");
+    }
+
     @Test
     void should_ask_before_the_request_goes_on() {
         CompletableFuture<Decision> asked = new CompletableFuture<>();
@@ -291,6 +368,56 @@ class FilteredRequestTest {
         assertThat(client.log).hasToString("FILTER_FAILED");
         assertThat(passed).isEmpty();
         assertThat(observer.ends).hasSize(1);
+    }
+
+    /** Each client could cause it, and a stack trace costs an event loop. */
+    @Test
+    void should_log_seldom_that_a_filter_fails() {
+        ListAppender<ILoggingEvent> lines = new ListAppender<>();
+        LOG.setLevel(Level.WARN);
+        LOG.addAppender(lines);
+        LOG.setAdditive(false);
+        lines.start();
+        try {
+            Filter filter = request -> Decision.pass(new ResponseFilter() {
+                @Override
+                public ByteBuf onData(ByteBuf data) {
+                    data.release();
+                    throw new IllegalStateException("for the test");
+                }
+            });
+            FunctionOpener opener = behind(new Target(new ArrayList<>()), filter);
+            for (int i = 0; i < 100; i++) {
+                Client client = new Client();
+                opener.open(head(), true, client);
+                assertThat(client.log).hasToString("200 FILTER_FAILED");
+            }
+            assertThat(lines.list).singleElement().satisfies(line -> {
+                assertThat(line.getFormattedMessage())
+                        .isEqualTo("filter " + filter.getClass().getName() + " failed");
+                assertThat(line.getThrowableProxy().getMessage()).isEqualTo("for the test");
+            });
+        } finally {
+            LOG.detachAppender(lines);
+            LOG.setAdditive(true);
+        }
+    }
+
+    /** A worker may say that a body follows that HEAD does not have. */
+    @ParameterizedTest
+    @CsvSource({"GET, gzip", "HEAD,"})
+    void should_report_an_encoding_of_a_body_only(String method, String encoding) {
+        Held held = new Held();
+        Filter filter = request -> Decision.pass(new ResponseFilter() {
+            @Override
+            public void onHead(int status, HeaderFields headers) {
+                headers.set("content-encoding", "gzip");
+            }
+        });
+        behind(held, filter).open(head().method(method), true, new Client());
+        held.response.onHead(new DefaultHttp2Headers().status("200"), false);
+        assertThat(held.response.contentEncoding()).isEqualTo(encoding);
+        held.response.onData(Unpooled.EMPTY_BUFFER, true);
     }
 
     // Bodies.
