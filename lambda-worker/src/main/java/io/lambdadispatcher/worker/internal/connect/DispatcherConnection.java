@@ -36,6 +36,7 @@ import io.netty.util.AsciiString;
 import io.netty.util.concurrent.Future;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -221,12 +222,14 @@ final class DispatcherConnection extends Http2Client.Owner implements StreamHost
 
     /** The worker takes more or fewer requests at once. Any thread. */
     private void onLimit() {
-        if (!http2.ctx().executor().isShuttingDown()) {
+        try {
             http2.ctx().executor().execute(() -> {
                 if (load != null && state == State.SERVING) {
                     load.reportSoon();
                 }
             });
+        } catch (RejectedExecutionException e) {
+            log.debug("the event loop has ended, and so has its connection");
         }
     }
 

@@ -48,6 +48,9 @@ final class LoadMeter {
     private long recentRequests;
     private long tickDueNanos;
     private long worstLagNanos;
+    private long saidAtNanos;
+    private int cpuPermille;
+    private int requestCpuMicros;
     private long warnedAtNanos;
     private @Nullable Future<?> ticker;
     private @Nullable Future<?> reporter;
@@ -63,15 +66,22 @@ final class LoadMeter {
 
     void start() {
         reportedAtNanos = now();
+        saidAtNanos = reportedAtNanos - LEAST_NANOS;
         warnedAtNanos = reportedAtNanos - WARN_EVERY_NANOS;
         reportedCpuNanos = cpuNanos();
         reportedRequests = ServedRequests.total();
         schedule();
         if (requestLimit.getAsInt() > 0) {
-            reports.accept(report());
+            report();
         }
         reporter = loop.scheduleAtFixedRate(
-                () -> reports.accept(report()), REPORT_NANOS, REPORT_NANOS, TimeUnit.NANOSECONDS);
+                () -> {
+                    measure();
+                    report();
+                },
+                REPORT_NANOS,
+                REPORT_NANOS,
+                TimeUnit.NANOSECONDS);
     }
 
     void stop() {
@@ -87,34 +97,42 @@ final class LoadMeter {
     /** The dispatcher should know now. Several calls within 200 ms are one report. */
     void reportSoon() {
         if (soon == null) {
-            long waitNanos = Math.max(0, reportedAtNanos + LEAST_NANOS - now());
+            long waitNanos = Math.max(0, saidAtNanos + LEAST_NANOS - now());
             soon = loop.schedule(this::reportNow, waitNanos, TimeUnit.NANOSECONDS);
         }
     }
 
     private void reportNow() {
         soon = null;
-        reports.accept(report());
+        report();
     }
 
-    /** Returns the load since the last report, or since the start. */
-    private Load report() {
+    /**
+     * Measures the CPU time since the last call, or since the start. Reports between two calls repeat
+     * what it has found, because the CPU time of a shorter period is not precise.
+     */
+    private void measure() {
         long atNanos = now();
         long usedNanos = cpuNanos();
         long cpuNanos = usedNanos - reportedCpuNanos;
-        long cpuPermille = cpuNanos * 1000 / Math.max(1, atNanos - reportedAtNanos);
-        long lagMicros = TimeUnit.NANOSECONDS.toMicros(worstLagNanos);
-        int requestCpuMicros = requestCpuMicros(cpuNanos, ServedRequests.total());
+        long permille = cpuNanos * 1000 / Math.max(1, atNanos - reportedAtNanos);
+        cpuPermille = (int) Math.min(MOST_PERMILLE, Math.max(0, permille));
+        requestCpuMicros = requestCpuMicros(cpuNanos, ServedRequests.total());
         reportedAtNanos = atNanos;
         reportedCpuNanos = usedNanos;
+    }
+
+    private void report() {
+        long lagMicros = TimeUnit.NANOSECONDS.toMicros(worstLagNanos);
         worstLagNanos = 0;
-        return new Load(
-                (int) Math.min(MOST_PERMILLE, Math.max(0, cpuPermille)),
+        saidAtNanos = now();
+        reports.accept(new Load(
+                cpuPermille,
                 heapPermille(),
                 (int) Math.min(Integer.MAX_VALUE, lagMicros),
                 requestCpuMicros,
                 downstreamShare.getAsInt(),
-                requestLimit.getAsInt());
+                requestLimit.getAsInt()));
     }
 
     /**

@@ -31,7 +31,11 @@ public final class RequestLimit {
         if (requests < 1) {
             throw new IllegalArgumentException("a limit of " + requests + " requests, expected 1 or more");
         }
+        int before = limit;
         limit = Math.min(most, requests);
+        if (limit == before) {
+            return;
+        }
         if (slots != null) {
             slots.limit(limit);
         }
@@ -56,6 +60,6 @@ public final class RequestLimit {
     /** Returns the part of each connection; 0 = as many requests as it has worker streams. */
     int ofConnection() {
         int now = limit;
-        return now == most ? 0 : (now + connections - 1) / connections;
+        return now == most ? 0 : Math.max(1, now / connections);
     }
 }

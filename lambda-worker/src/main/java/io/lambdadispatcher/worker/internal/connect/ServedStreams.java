@@ -7,6 +7,7 @@ import io.netty.handler.codec.http2.Http2Connection;
 import io.netty.handler.codec.http2.Http2Stream;
 import io.netty.util.concurrent.Future;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,7 +30,8 @@ final class ServedStreams {
     private final Http2Connection.PropertyKey key;
     private final Map<Http2Stream, ServedStream> streams = new LinkedHashMap<>();
     private boolean replacing;
-    private @Nullable Future<?> cleanEnd;
+    /** A second drain with a shorter grace period adds to those of the first. */
+    private final List<Future<?>> cleanEnds = new ArrayList<>();
 
     /**
      * @param opener opens a stream; {@code null} = the connection ends because it could not
@@ -101,19 +103,15 @@ final class ServedStreams {
     void drain(Duration grace) {
         replacing = false;
         each(stream -> stream.drain(grace));
-        cancelCleanEnd();
-        cleanEnd = http2.ctx()
-                .executor()
-                .schedule(
-                        () -> each(ServedStream::endCleanly),
-                        ServedStream.untilCleanEnd(grace).toMillis(),
-                        TimeUnit.MILLISECONDS);
+        cleanEnds.add(endCleanly(grace, false));
+        cleanEnds.add(endCleanly(grace, true));
     }
 
-    private void cancelCleanEnd() {
-        if (cleanEnd != null) {
-            cleanEnd.cancel(false);
-        }
+    private Future<?> endCleanly(Duration grace, boolean latest) {
+        long millis = ServedStream.untilCleanEnd(grace, latest).toMillis();
+        return http2.ctx()
+                .executor()
+                .schedule(() -> each(stream -> stream.endCleanly(latest)), millis, TimeUnit.MILLISECONDS);
     }
 
     /** Fails the exchanges in flight. */
@@ -133,7 +131,7 @@ final class ServedStreams {
     /** The channel is closed. */
     void close() {
         replacing = false;
-        cancelCleanEnd();
+        cleanEnds.forEach(end -> end.cancel(false));
         each(stream -> stream.close(FailureReason.CANCELLED));
         streams.clear();
     }

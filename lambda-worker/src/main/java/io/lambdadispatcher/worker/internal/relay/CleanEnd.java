@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.websocketx.WebSocketCloseStatus;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -14,12 +15,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The end that a worker gives to a long response when it goes and the handler has not ended it: a
- * WebSocket gets a close frame that asks the client to connect again, an event stream ends, after
- * which clients connect again, too, and a gRPC call gets a status that asks for another attempt.
- * Nothing else can end before its handler ends it without harm.
+ * WebSocket gets a close frame that asks the client to connect again, an event stream that was asked
+ * for with GET ends, after which clients connect again, too, and a gRPC call gets a status that asks
+ * for another attempt. Nothing else can end before its handler ends it without harm. A gRPC call may
+ * just be slow, so it gets all the time that there is.
  *
- * <p>WebSockets and gRPC calls end between two of their frames, so this counts their bytes.
- * Confined to the event loop of the response.
+ * <p>WebSockets and gRPC calls end between two of their frames, event streams after an event, so this
+ * counts their bytes. Confined to the event loop of the response.
  */
 final class CleanEnd {
     /** The time that a draining worker leaves the handler to end its responses by itself. */
@@ -45,7 +47,7 @@ final class CleanEnd {
         EVENT_STREAM(0),
         GRPC(5);
 
-        /** The bytes of the shortest header of a frame; 0 = the stream can end anywhere. */
+        /** The bytes of the shortest header of a frame; 0 = it has none. */
         final int headerBytes;
 
         Kind(int headerBytes) {
@@ -53,7 +55,14 @@ final class CleanEnd {
         }
     }
 
+    private static final int LF_LF = '\n' << 8 | '\n';
+    private static final int CR_CR = '\r' << 8 | '\r';
+    private static final int CRLF_CRLF = ('\r' << 8 | '\n') << 16 | '\r' << 8 | '\n';
+
     private final Kind kind;
+
+    /** The last four bytes of an event stream. An empty one can end. */
+    private int tail = LF_LF;
 
     /** The part of the header of the current frame that has passed. */
     private final byte[] header = new byte[14];
@@ -75,7 +84,7 @@ final class CleanEnd {
      * @param tunnel whether it opens a tunnel
      */
     static @Nullable CleanEnd of(Http2Headers request, Http2Headers response, boolean tunnel) {
-        Kind kind = tunnel ? ofTunnel(request) : ofResponse(response);
+        Kind kind = tunnel ? ofTunnel(request) : ofResponse(request, response);
         return kind == null ? null : new CleanEnd(kind);
     }
 
@@ -86,13 +95,16 @@ final class CleanEnd {
         return websocket ? Kind.WEBSOCKET : null;
     }
 
-    private static @Nullable Kind ofResponse(Http2Headers response) {
+    private static @Nullable Kind ofResponse(Http2Headers request, Http2Headers response) {
         CharSequence type = response.get(HttpHeaderNames.CONTENT_TYPE);
         if (type == null || response.contains(HttpHeaderNames.CONTENT_LENGTH)) {
             return null;
         }
         if (isOrBegins(type, HttpHeaderValues.TEXT_EVENT_STREAM)) {
-            return Kind.EVENT_STREAM;
+            // Only browsers' EventSource connects again, and it uses GET. An end within encoded bytes
+            // would be an error.
+            boolean get = HttpMethod.GET.asciiName().contentEquals(request.method());
+            return get && !response.contains(HttpHeaderNames.CONTENT_ENCODING) ? Kind.EVENT_STREAM : null;
         }
         return isOrBegins(type, GRPC) ? Kind.GRPC : null;
     }
@@ -106,20 +118,34 @@ final class CleanEnd {
         return type.length() == length || "; +".indexOf(type.charAt(length)) >= 0;
     }
 
-    /** Returns the time from the beginning of a drain until responses get this end. */
-    static Duration after(Duration grace) {
+    /** Returns the time from the beginning of a drain until all such responses get this end. */
+    static Duration latest(Duration grace) {
         long millis = grace.toMillis();
-        return Duration.ofMillis(Math.min(MOST_MILLIS, millis - Math.min(MARGIN_MILLIS, millis / 4)));
+        return Duration.ofMillis(millis - Math.min(MARGIN_MILLIS, millis / 4));
     }
 
-    /** From now on, the response should end between two frames. */
-    void setDue() {
-        due = true;
+    /** Returns the time from the beginning of a drain until all but gRPC calls get this end. */
+    static Duration after(Duration grace) {
+        return Duration.ofMillis(Math.min(MOST_MILLIS, latest(grace).toMillis()));
+    }
+
+    /**
+     * From now on, the response should end between two frames.
+     *
+     * @param latest whether the grace period is over soon
+     */
+    void setDue(boolean latest) {
+        due |= latest || kind != Kind.GRPC;
     }
 
     /** Returns whether the response should end now. */
     boolean isNow() {
-        return due && headerBytes == 0 && left == 0;
+        return due && (kind == Kind.EVENT_STREAM ? isAfterEvent() : headerBytes == 0 && left == 0);
+    }
+
+    private boolean isAfterEvent() {
+        int two = tail & 0xFFFF;
+        return two == LF_LF || two == CR_CR || tail == CRLF_CRLF;
     }
 
     /**
@@ -128,8 +154,8 @@ final class CleanEnd {
      * @return how many of them may be sent before the response ends, which is then due
      */
     int pass(ByteBuf content) {
-        if (kind.headerBytes == 0) {
-            return content.readableBytes();
+        if (kind == Kind.EVENT_STREAM) {
+            return passEvents(content);
         }
         int at = content.readerIndex();
         int end = content.writerIndex();
@@ -142,6 +168,15 @@ final class CleanEnd {
                 header[headerBytes++] = content.getByte(at++);
                 readHeader();
             }
+        }
+        return at - content.readerIndex();
+    }
+
+    private int passEvents(ByteBuf content) {
+        int end = content.writerIndex();
+        int at = due ? content.readerIndex() : Math.max(content.readerIndex(), end - Integer.BYTES);
+        while (at < end && !isNow()) {
+            tail = tail << 8 | content.getByte(at++) & 0xFF;
         }
         return at - content.readerIndex();
     }

@@ -64,6 +64,8 @@ final class ResponseSide implements Response {
     private long bytes;
     /** {@code null} = only the handler can end the response. */
     private @Nullable CleanEnd cleanEnd;
+    /** {@code null} = not yet; otherwise whether the grace period is over soon. */
+    private @Nullable Boolean cleanEndDue;
 
     ResponseSide(ServedExchange exchange, ServedStream out) {
         this.exchange = exchange;
@@ -105,8 +107,12 @@ final class ResponseSide implements Response {
     private void sendHead(Http2Headers head) {
         if (!ended) {
             exchange.onHead(head);
-            cleanEnd = exchange.cleanEnd(head);
+            CleanEnd its = exchange.cleanEnd(head);
+            cleanEnd = its;
             out.head(head, false);
+            if (its != null && cleanEndDue != null) {
+                end(its, cleanEndDue);
+            }
         }
     }
 
@@ -245,16 +251,25 @@ final class ResponseSide implements Response {
     }
 
     /**
-     * Ends the response in place of the handler, as soon as its protocol permits it. Has no effect
-     * if it never does. Event loop only.
+     * Ends the response in place of the handler, as soon as its protocol permits it, and after what
+     * the handler has written so far. Has no effect if it never does. Event loop only.
+     *
+     * @param latest whether the grace period is over soon
      */
-    void endCleanly() {
-        CleanEnd its = cleanEnd;
-        if (!ended && its != null) {
-            its.setDue();
-            if (its.isNow()) {
-                end(its);
+    void endCleanly(boolean latest) {
+        hop(() -> {
+            cleanEndDue = latest;
+            CleanEnd its = cleanEnd;
+            if (!ended && its != null) {
+                end(its, latest);
             }
+        });
+    }
+
+    private void end(CleanEnd how, boolean latest) {
+        how.setDue(latest);
+        if (how.isNow()) {
+            end(how);
         }
     }
 

@@ -221,8 +221,8 @@ final class ServedExchange {
     }
 
     /** Ends the response cleanly if its protocol permits it, because the worker goes. */
-    void endCleanly() {
-        response.endCleanly();
+    void endCleanly(boolean latest) {
+        response.endCleanly(latest);
     }
 
     /** Returns how the response can end before its handler ends it; {@code null} = it cannot. */

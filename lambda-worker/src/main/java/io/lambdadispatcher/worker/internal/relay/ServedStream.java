@@ -111,10 +111,14 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
         }
     }
 
-    /** Ends the exchange in flight cleanly if its protocol permits it. */
-    public void endCleanly() {
+    /**
+     * Ends the exchange in flight cleanly if its protocol permits it.
+     *
+     * @param latest whether the grace period is over soon
+     */
+    public void endCleanly(boolean latest) {
         if (exchange != null) {
-            exchange.endCleanly();
+            exchange.endCleanly(latest);
         }
     }
 
@@ -122,9 +126,10 @@ public final class ServedStream implements FrameReader.Listener, DataOutlet.List
      * Returns the time from the beginning of a drain until exchanges must end cleanly.
      *
      * @param grace the time until they are cut off
+     * @param latest whether those must that could end later
      */
-    public static Duration untilCleanEnd(Duration grace) {
-        return CleanEnd.after(grace);
+    public static Duration untilCleanEnd(Duration grace, boolean latest) {
+        return latest ? CleanEnd.latest(grace) : CleanEnd.after(grace);
     }
 
     /** Resets the exchange in flight. */

@@ -106,6 +106,30 @@ class LoadMeterTest {
         assertThat(reports.get(reports.size() - 1).requestLimit()).isEqualTo(1_000);
     }
 
+    /** The clock of a process's CPU time is too coarse for 200 ms. */
+    @Test
+    void should_not_measure_cpu_time_between_its_regular_reports() {
+        long sum = 0;
+        for (long end = System.nanoTime() + 100_000_000; System.nanoTime() < end; ) {
+            sum += end;
+        }
+        assertThat(sum).isPositive();
+        meter.reportSoon();
+        pass(250);
+        assertThat(reports)
+                .singleElement()
+                .satisfies(load ->
+                        assertThat(load.cpuPermille() + load.requestCpuMicros()).isZero());
+        for (int i = 0; i < 19; i++) {
+            pass(250);
+        }
+        int measured = reports.get(1).cpuPermille();
+        assertThat(measured).isPositive();
+        meter.reportSoon();
+        pass(250);
+        assertThat(reports.get(2).cpuPermille()).isEqualTo(measured);
+    }
+
     /** The dispatcher would learn of it up to 5 s later. */
     @Test
     void should_report_a_late_event_loop_soon() {

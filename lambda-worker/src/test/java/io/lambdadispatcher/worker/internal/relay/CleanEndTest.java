@@ -7,9 +7,11 @@ import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Random;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -71,6 +73,60 @@ class CleanEndTest {
         assertThat(CleanEnd.after(Duration.ofMillis(graceMillis))).hasMillis(expected);
     }
 
+    @ParameterizedTest
+    @CsvSource({"GET, , true", "POST, , false", "GET, gzip, false"})
+    void should_end_only_event_streams_whose_clients_connect_again(
+            String method, @Nullable String encoding, boolean ends) {
+        Http2Headers head = typed("text/event-stream");
+        if (encoding != null) {
+            head.set("content-encoding", encoding);
+        }
+        assertThat(CleanEnd.of(new DefaultHttp2Headers().method(method), head, false) != null)
+                .isEqualTo(ends);
+    }
+
+    /** However the bytes are cut, the stream ends after the first event that ends later. */
+    @ParameterizedTest
+    @ValueSource(strings = {"\n", "\r", "\r\n"})
+    void should_end_an_event_stream_after_an_event(String lineEnd) {
+        for (int round = 0; round < 500; round++) {
+            StringBuilder all = new StringBuilder();
+            TreeSet<Integer> ends = new TreeSet<>();
+            ends.add(0);
+            for (int i = 0; i < 5; i++) {
+                for (int line = random.nextInt(3); line >= 0; line--) {
+                    all.append("data: ").append("x".repeat(random.nextInt(5))).append(lineEnd);
+                }
+                all.append(lineEnd);
+                ends.add(all.length());
+            }
+            ByteBuf bytes = Unpooled.copiedBuffer(all, StandardCharsets.US_ASCII);
+            CleanEnd end = CleanEnd.of(new DefaultHttp2Headers().method("GET"), typed("text/event-stream"), false);
+            int dueAt = random.nextInt(all.length());
+            int sent = 0;
+            while (sent < dueAt) {
+                int part = Math.min(dueAt - sent, 1 + random.nextInt(20));
+                assertThat(end.pass(bytes.slice(sent, part))).isEqualTo(part);
+                sent += part;
+            }
+            end.setDue(false);
+            while (!end.isNow()) {
+                sent += end.pass(bytes.slice(sent, Math.min(all.length() - sent, 1 + random.nextInt(20))));
+            }
+            assertThat(sent).isEqualTo(ends.ceiling(dueAt));
+        }
+    }
+
+    @Test
+    void should_let_a_grpc_call_run_until_the_grace_period_ends() {
+        CleanEnd end = CleanEnd.of(new DefaultHttp2Headers().method("POST"), typed("application/grpc"), false);
+        end.setDue(false);
+        assertThat(end.isNow()).isFalse();
+        end.setDue(true);
+        assertThat(end.isNow()).isTrue();
+        assertThat(CleanEnd.latest(Duration.ofMinutes(15))).isEqualTo(Duration.ofSeconds(899));
+    }
+
     private void frame(ByteArrayOutputStream out, boolean grpc, int bytes) {
         if (grpc) {
             out.writeBytes(new byte[] {0, 0, 0, (byte) (bytes >> 8), (byte) bytes});
@@ -111,7 +167,7 @@ class CleanEndTest {
                 assertThat(end.pass(bytes.slice(sent, part))).isEqualTo(part);
                 sent += part;
             }
-            end.setDue();
+            end.setDue(true);
             while (!end.isNow()) {
                 sent += end.pass(bytes.slice(sent, Math.min(all.size() - sent, 1 + random.nextInt(500))));
             }
@@ -123,12 +179,12 @@ class CleanEndTest {
     void should_read_the_longest_headers() {
         CleanEnd end = CleanEnd.of(connect("websocket"), new DefaultHttp2Headers(), true);
         byte[] masked = {(byte) 0x82, (byte) (0x80 | 127), 0, 0, 0, 0, 0, 1, 0, 0, 1, 2, 3, 4};
-        end.setDue();
+        end.setDue(true);
         assertThat(end.pass(Unpooled.wrappedBuffer(masked))).isZero();
 
         CleanEnd later = CleanEnd.of(connect("websocket"), new DefaultHttp2Headers(), true);
         later.pass(Unpooled.wrappedBuffer(masked));
-        later.setDue();
+        later.setDue(true);
         assertThat(later.pass(Unpooled.wrappedBuffer(new byte[70_000]))).isEqualTo(65_536);
         assertThat(later.isNow()).isTrue();
     }
