@@ -245,7 +245,7 @@ class DownstreamPropertyTest {
             int busy = (int) Math.min(wantedStreams, serving * 10);
             List<WorkerDemand> workers = running.values().stream()
                     .filter(worker -> worker.connected)
-                    .map(worker -> new WorkerDemand(worker.id, 1, 1, 1, 0, 0, null, 0, null))
+                    .map(worker -> new WorkerDemand(worker.id, 10, 1, 1, 0, 0, null, 0, null))
                     .toList();
             carryOut(controller.evaluate(
                     now,

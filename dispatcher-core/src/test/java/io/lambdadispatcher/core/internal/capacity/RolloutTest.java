@@ -198,7 +198,7 @@ class RolloutTest {
     }
 
     private WorkerDemand demand(String id, Worker worker) {
-        return new WorkerDemand(id, 1, 1, 1, worker.completed, worker.failed, worker.times, 0, null);
+        return new WorkerDemand(id, STREAMS, 1, 1, worker.completed, worker.failed, worker.times, 0, null);
     }
 
     private int count(String version) {
