@@ -5,8 +5,8 @@ import io.netty.buffer.Unpooled;
 
 /**
  * Follows or changes a body, part by part: {@link #onData(ByteBuf, boolean)} for each part, then
- * {@link #onBodyEnd} once, then {@link #onTrailers} if there are any. None of them is called for a message without a
- * body, and none after one has thrown, or after the request has ended in another way.
+ * {@link #onBodyEnd} once, then {@link #onTrailers} if there are any. None is called for a message
+ * without a body, and none after one has thrown, or after the request has ended in another way.
  *
  * <p>Flow control follows the reader: when it has taken a share of what waits, the sender may send
  * as large a share of what it has sent. If nothing waits for the reader, the sender may send

@@ -12,8 +12,8 @@ public interface FilterExtension {
     Filter create();
 
     /**
-     * Returns the settings of functions and routes that the filter reads. If some are {@code off} by
-     * default, the others only refine them: a policy has their values only if one of those is on.
+     * Returns the settings of functions and routes that the filter reads. If some are {@code off}
+     * by default, the others only refine them: a policy has their values if one of those is on.
      */
     List<FilterSetting<?>> settings();
 }

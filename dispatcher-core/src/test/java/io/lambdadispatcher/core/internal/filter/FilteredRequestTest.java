@@ -257,7 +257,7 @@ class FilteredRequestTest {
         assertThat(ends).containsExactly("null");
     }
 
-    /** Zero would take turns for ever. */
+    /** Zero would take turns forever. */
     @ParameterizedTest
     @ValueSource(ints = {0, -1, -2})
     void should_fail_a_response_whose_filter_takes_nothing_in_a_turn(int turn) {

@@ -108,8 +108,8 @@ final class LoadMeter {
     }
 
     /**
-     * Measures the CPU time since the last call, or since the start. Reports between two calls repeat
-     * what it has found, because the CPU time of a shorter period is not precise.
+     * Measures the CPU time since the last call, or since the start. Reports between two calls
+     * repeat what it has found, because the CPU time of a shorter period is not precise.
      */
     private void measure() {
         long atNanos = now();

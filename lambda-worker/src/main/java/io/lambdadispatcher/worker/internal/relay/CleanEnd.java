@@ -15,13 +15,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The end that a worker gives to a long response when it goes and the handler has not ended it: a
- * WebSocket gets a close frame that asks the client to connect again, an event stream that was asked
- * for with GET ends, after which clients connect again, too, and a gRPC call gets a status that asks
- * for another attempt. Nothing else can end before its handler ends it without harm. A gRPC call may
- * just be slow, so it gets all the time that there is.
+ * WebSocket gets a close frame that asks the client to connect again, an event stream that a GET
+ * asked for ends, after which clients connect again, too, and a gRPC call gets a status that asks
+ * for another attempt. Nothing else can end before its handler ends it without harm. A gRPC call
+ * may just be slow, so it gets all the time that there is.
  *
- * <p>WebSockets and gRPC calls end between two of their frames, event streams after an event, so this
- * counts their bytes. Confined to the event loop of the response.
+ * <p>WebSockets and gRPC calls end between two of their frames, event streams after an event, so
+ * this counts their bytes. Confined to the event loop of the response.
  */
 final class CleanEnd {
     /** The time that a draining worker leaves the handler to end its responses by itself. */
@@ -101,8 +101,8 @@ final class CleanEnd {
             return null;
         }
         if (isOrBegins(type, HttpHeaderValues.TEXT_EVENT_STREAM)) {
-            // Only browsers' EventSource connects again, and it uses GET. An end within encoded bytes
-            // would be an error.
+            // Only EventSource connects again, and it uses GET. An end within encoded bytes would
+            // be an error.
             boolean get = HttpMethod.GET.asciiName().contentEquals(request.method());
             return get && !response.contains(HttpHeaderNames.CONTENT_ENCODING) ? Kind.EVENT_STREAM : null;
         }
