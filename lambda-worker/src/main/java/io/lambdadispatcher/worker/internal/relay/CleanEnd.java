@@ -9,6 +9,7 @@ import io.netty.handler.codec.http.websocketx.WebSocketCloseStatus;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -154,31 +155,43 @@ final class CleanEnd {
      * @return how many of them may be sent before the response ends, which is then due
      */
     int pass(ByteBuf content) {
-        if (kind == Kind.EVENT_STREAM) {
-            return passEvents(content);
-        }
-        int at = content.readerIndex();
-        int end = content.writerIndex();
-        while (at < end && !isNow()) {
-            if (left > 0) {
-                int skipped = (int) Math.min(left, end - at);
-                left -= skipped;
-                at += skipped;
+        int passed = 0;
+        // Views, because a buffer that is watched for leaks records each access to a byte.
+        for (ByteBuffer part : content.nioBuffers()) {
+            int from = part.position();
+            if (kind == Kind.EVENT_STREAM) {
+                passEvents(part);
             } else {
-                header[headerBytes++] = content.getByte(at++);
+                passFrames(part);
+            }
+            passed += part.position() - from;
+            if (part.hasRemaining()) {
+                break;
+            }
+        }
+        return passed;
+    }
+
+    private void passEvents(ByteBuffer part) {
+        if (!due) {
+            part.position(Math.max(part.position(), part.limit() - Integer.BYTES));
+        }
+        while (part.hasRemaining() && !isNow()) {
+            tail = tail << 8 | part.get() & 0xFF;
+        }
+    }
+
+    private void passFrames(ByteBuffer part) {
+        while (part.hasRemaining() && !isNow()) {
+            if (left > 0) {
+                int skipped = (int) Math.min(left, part.remaining());
+                left -= skipped;
+                part.position(part.position() + skipped);
+            } else {
+                header[headerBytes++] = part.get();
                 readHeader();
             }
         }
-        return at - content.readerIndex();
-    }
-
-    private int passEvents(ByteBuf content) {
-        int end = content.writerIndex();
-        int at = due ? content.readerIndex() : Math.max(content.readerIndex(), end - Integer.BYTES);
-        while (at < end && !isNow()) {
-            tail = tail << 8 | content.getByte(at++) & 0xFF;
-        }
-        return at - content.readerIndex();
     }
 
     private void readHeader() {
