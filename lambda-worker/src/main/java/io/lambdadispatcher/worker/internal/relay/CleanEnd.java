@@ -155,30 +155,35 @@ final class CleanEnd {
      * @return how many of them may be sent before the response ends, which is then due
      */
     int pass(ByteBuf content) {
+        return kind == Kind.EVENT_STREAM ? passEvents(content) : passFrames(content);
+    }
+
+    private int passEvents(ByteBuf content) {
+        int end = content.writerIndex();
+        int at = due ? content.readerIndex() : Math.max(content.readerIndex(), end - Integer.BYTES);
+        while (at < end && !isNow()) {
+            tail = tail << 8 | content.getByte(at++) & 0xFF;
+        }
+        return at - content.readerIndex();
+    }
+
+    private int passFrames(ByteBuf content) {
+        int bytes = content.readableBytes();
+        if (left >= bytes) {
+            left -= bytes;
+            return bytes;
+        }
         int passed = 0;
         // Views, because a buffer that is watched for leaks records each access to a byte.
         for (ByteBuffer part : content.nioBuffers()) {
             int from = part.position();
-            if (kind == Kind.EVENT_STREAM) {
-                passEvents(part);
-            } else {
-                passFrames(part);
-            }
+            passFrames(part);
             passed += part.position() - from;
             if (part.hasRemaining()) {
                 break;
             }
         }
         return passed;
-    }
-
-    private void passEvents(ByteBuffer part) {
-        if (!due) {
-            part.position(Math.max(part.position(), part.limit() - Integer.BYTES));
-        }
-        while (part.hasRemaining() && !isNow()) {
-            tail = tail << 8 | part.get() & 0xFF;
-        }
     }
 
     private void passFrames(ByteBuffer part) {
