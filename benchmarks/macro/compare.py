@@ -9,8 +9,8 @@ Both dispatchers run concurrently, each with one event loop, on core 0, and each
 pair is one load on each dispatcher, in alternating order. The processes are started several times, because two JVMs differ by themselves.
 With --setting, only the checked out commit has this setting, so HEAD shows what it costs.
 With --worker-tls, only the checked out commit has TLS between dispatcher and worker, as a dispatcher has it by default.
-It reports the ratio of CPU time per request, checked out ÷ other: the mean of all pairs, with its 95 % interval. With --bound, the exit code is 1
-if the interval lies wholly above the bound.
+It reports the ratio of CPU time per request, checked out ÷ other, without that of the JIT compiler: the mean of all pairs, with its 95 % interval.
+With --bound, the exit code is 1 if the interval lies wholly above the bound.
 """
 
 import re

@@ -23,13 +23,18 @@ def alternate(pairs, first, second):
     return found
 
 
+def steady_micros(sample):
+    """CPU time per request without that of the JIT compiler, which ends by itself, but at another time in each JVM."""
+    return sample["cpu_micros"] - sample.get("threads", {}).get("jit_micros", 0)
+
+
 def compare(pairs, starts=1):
     """
-    The ratio of CPU time per request, second ÷ first: the mean of all pairs, with its 95 % interval. If both contenders were started several
+    The ratio of steady CPU time per request, second ÷ first: the mean of all pairs, with its 95 % interval. If both contenders were started several
     times, with equally many pairs each, the interval is that of the means of these starts: two JVMs differ by themselves, often by 5 %, and more
     pairs of loads on the same two do not show by how much.
     """
-    ratios = [second["cpu_micros"] / first["cpu_micros"] for first, second in pairs]
+    ratios = [steady_micros(second) / steady_micros(first) for first, second in pairs]
     if starts > 1:
         each = len(pairs) // starts
         ratios = [statistics.mean(ratios[start * each:(start + 1) * each]) for start in range(starts)]
@@ -39,8 +44,8 @@ def compare(pairs, starts=1):
     mean, low, high = interval(ratios)
     return {
         "pairs": len(pairs), "starts": starts,
-        "first_cpu_micros": statistics.median(first["cpu_micros"] for first, _ in pairs),
-        "second_cpu_micros": statistics.median(second["cpu_micros"] for _, second in pairs),
+        "first_cpu_micros": statistics.median(steady_micros(first) for first, _ in pairs),
+        "second_cpu_micros": statistics.median(steady_micros(second) for _, second in pairs),
         "ratio": mean, "ratio_low": low, "ratio_high": high,
     }
 

@@ -167,6 +167,11 @@ class PairsTest(unittest.TestCase):
         self.assertAlmostEqual(found["ratio_high"] - found["ratio"], 0.2484, places=4)
         self.assertEqual((found["starts"], found["pairs"]), (3, 6))
 
+    def test_compilation_is_no_cost_of_a_request(self):
+        compiling = {**self.sample(15), "threads": {"jit_micros": 5}}
+        found = pairs.compare([(self.sample(10), compiling), (compiling, self.sample(10))])
+        self.assertEqual((found["ratio"], found["second_cpu_micros"]), (1.0, 10))
+
     def test_failed_requests_are_no_measurement(self):
         with self.assertRaises(Failure):
             pairs.compare([(self.sample(10), self.sample(9, errors=1)), (self.sample(10), self.sample(9))])
@@ -291,7 +296,7 @@ class DriverTest(unittest.TestCase):
                     drivers[name].parse(shlex.split(arguments) or (["HEAD"] if name == "compare" else []))
                     understood += 1
         self.assertGreater(understood, 40)
-        self.assertEqual(len(drivers), 12)
+        self.assertEqual(len(drivers), 13)
 
     def test_settings_are_translated_for_older_commits(self):
         ours = contenders.LambdaDispatcher("java", [], [], (1, 100)).settings()
