@@ -30,7 +30,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -188,26 +187,35 @@ class TrafficIT {
     }
 
     /**
-     * Returns the lowest 99th percentile of the latencies of up to three loads, in milliseconds.
-     * Another program on the machine can delay one load. A fault of the dispatcher delays all.
-     *
-     * @param enough with a percentile below this, no other load is sent
+     * Asserts that requests of a dispatcher with a handicap take at most twice as long as those of
+     * another one. Both get the same load at the same time, so other programs on the machine delay
+     * both. They can still delay one more than the other, so the load is sent up to three times.
      */
-    static double lowestP99Millis(Supplier<Seen> load, double enough) {
-        double lowest = Double.MAX_VALUE;
-        for (int i = 0; i < 3 && lowest >= enough; i++) {
-            lowest = Math.min(lowest, load.get().quantileMillis(0.99));
+    static void assertNoSlower(Rig unhindered, Rig handicapped, int requests) throws Exception {
+        for (int attempt = 1; ; attempt++) {
+            // Not on the common pool, whose only thread on two cores also runs what follows a response.
+            CompletableFuture<Seen> reference = CompletableFuture.supplyAsync(
+                    () -> load(unhindered, requests), call -> new Thread(call).start());
+            Seen seen = load(handicapped, requests);
+            Seen normal = reference.get(10, TimeUnit.MINUTES);
+            System.out.println("handicapped: " + seen + "; unhindered: " + normal);
+            assertAll(normal, requests);
+            assertAll(seen, requests);
+            double bound = Math.max(2 * normal.quantileMillis(0.99), 50);
+            if (attempt == 3 || seen.quantileMillis(0.99) < bound) {
+                assertThat(seen.quantileMillis(0.99)).isLessThan(bound);
+                return;
+            }
         }
-        return lowest;
+    }
+
+    static void assertAll(Seen seen, int requests) {
+        assertThat(seen.outcomes).as(seen.toString()).containsOnlyKeys("200");
+        assertThat(seen.outcomes.get("200")).hasValue(requests);
     }
 
     private void report(String what, Seen seen) {
         System.out.println(what + ": " + seen + ", extra attempts " + observer.extras);
-    }
-
-    private void assertNothingLost(Seen seen) {
-        assertThat(seen.outcomes).as(seen.toString()).containsOnlyKeys("200");
-        assertThat(seen.outcomes.get("200")).hasValue(REQUESTS);
     }
 
     /**
@@ -221,7 +229,7 @@ class TrafficIT {
             observer.extras.clear();
             Seen seen = load.call();
             report(what, seen);
-            assertNothingLost(seen);
+            assertAll(seen, REQUESTS);
         }
         assertThat(observer.sum()).as(observer.extras.toString()).isLessThanOrEqualTo(most);
     }
@@ -259,26 +267,14 @@ class TrafficIT {
     @Test
     @Alone("compares latencies")
     void should_hide_a_worker_of_fifty_times_the_latency() throws Exception {
-        double healthy;
-        try (Rig rig = rig(HEDGED)) {
-            workers(rig, "healthy", "healthy", "healthy", "healthy");
-            load(rig, 500);
-            Seen seen = load(rig, REQUESTS);
-            report("healthy", seen);
-            healthy = seen.quantileMillis(0.99);
-        }
-        observer.extras.clear();
-        try (Rig rig = rig(HEDGED)) {
-            workers(rig, "slow", "healthy", "healthy", "healthy");
-            load(rig, 500);
-            double bound = Math.max(2 * healthy, 50);
-            Supplier<Seen> load = () -> {
-                Seen seen = load(rig, REQUESTS);
-                report("one slow worker", seen);
-                assertNothingLost(seen);
-                return seen;
-            };
-            assertThat(lowestP99Millis(load, bound)).isLessThan(bound);
+        try (Rig unhindered = rig(HEDGED);
+                Rig handicapped = rig(HEDGED)) {
+            workers(unhindered, "healthy", "healthy", "healthy", "healthy");
+            workers(handicapped, "slow", "healthy", "healthy", "healthy");
+            load(unhindered, 500);
+            load(handicapped, 500);
+            observer.extras.clear();
+            assertNoSlower(unhindered, handicapped, REQUESTS);
             assertThat(observer.extras).containsKey("hedge");
         }
     }
@@ -300,7 +296,7 @@ class TrafficIT {
             // the load: so no more are open than one worker serves at once.
             Seen seen = load(rig, REQUESTS, STREAMS);
             report("a third answers " + status, seen);
-            assertNothingLost(seen);
+            assertAll(seen, REQUESTS);
         }
     }
 

@@ -57,7 +57,7 @@ class EmulatorIT {
             log.info("8 clients while 5 workers of 30 s were replaced: {}; they ended: {}", load, observer.launchEnds);
             assertThat(load.failures()).isZero();
             assertThat(load.count("200")).isGreaterThan(1000);
-            assertThat(observer.launchEnds).allMatch(end -> end.detail().startsWith("DEADLINE"));
+            assertThat(observer.launchEnds).allMatch(end -> end.detail().equals("deadline"));
             for (GenericContainer<?> container : lambda.containers()) {
                 assertThat(container.getLogs()).doesNotContain("Task timed out");
             }

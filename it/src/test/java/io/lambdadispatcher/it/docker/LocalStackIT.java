@@ -111,7 +111,7 @@ class LocalStackIT {
                     Duration.ofSeconds(90),
                     () -> rig.pool().workers() == 0);
             Await.until("all have ended well", Duration.ofSeconds(60), () -> observer.launchEnds.size() == 6);
-            assertThat(observer.launchEnds).allMatch(end -> end.detail().contains("SCALE_IN"));
+            assertThat(observer.launchEnds).allMatch(end -> end.detail().equals("fewer workers are needed"));
 
             assertThat(rig.get("/ping").statusCode()).isEqualTo(200);
             assertThat(observer.launches).hasSize(7);
