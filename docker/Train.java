@@ -228,7 +228,7 @@ public final class Train {
         CompletableFuture<String> summary = new CompletableFuture<>();
         HttpServer lambda = runtimeApi(
                 "{\"function\":\"f\",\"workerId\":\"w\",\"secret\":\"" + SECRET + "\",\"addresses\":[\"localhost:"
-                        + WORKERS_PORT + "\"],\"loneTimeoutMillis\":60000,\"tlsFingerprint\":\"" + FINGERPRINT + "\"}",
+                        + WORKERS_PORT + "\"],\"loneTimeoutMillis\":15000,\"tlsFingerprint\":\"" + FINGERPRINT + "\"}",
                 summary);
         Map<String, String> all = new HashMap<>(Map.of("LAMBDA_TASK_ROOT", "/var/task"));
         all.putAll(WRITER);
