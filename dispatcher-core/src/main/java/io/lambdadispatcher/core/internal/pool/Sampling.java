@@ -3,7 +3,7 @@ package io.lambdadispatcher.core.internal.pool;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.lambdadispatcher.core.internal.capacity.Demand;
 import io.lambdadispatcher.core.internal.capacity.Demand.WorkerDemand;
-import io.lambdadispatcher.core.internal.capacity.ServiceTimes;
+import io.lambdadispatcher.core.observe.ServiceTimes;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
